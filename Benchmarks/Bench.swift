@@ -1,0 +1,86 @@
+import Foundation
+import HeartwoodEngine
+
+/// The program: reads the options, runs the workloads, prints what they brought.
+@main
+struct Bench {
+  static func main() {
+    do {
+      let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
+      if options.wantsHelp {
+        print(BenchOptions.helpText)
+      } else {
+        exit(try run(options) ? 0 : 1)
+      }
+    } catch {
+      Progress().clear()
+      FileHandle.standardError.write(Data("heartwood-bench: \(error)\n".utf8))
+      exit(2)
+    }
+  }
+
+  /// Runs everything; false where the store does not verify afterwards.
+  private static func run(_ options: BenchOptions) throws -> Bool {
+    let progress = Progress()
+    let rows = try makeRows(options, progress)
+    let folder = try StoreFolder(path: options.path, options: options.store)
+    defer { try? folder.leave() }
+    let interrupts = folder.leaveOnInterrupt()
+    defer { for interrupt in interrupts { interrupt.cancel() } }
+    var session = try Session(options, rows, folder, progress)
+    for workload in options.workloads { try session.measure(workload) }
+    let activity = session.activity
+    let verification = try session.verify()
+    let diskByteCount = folder.allocatedByteCount(StoreFolder.measured)
+    progress.clear()
+
+    let report = """
+      \(header(options, rows, diskByteCount))
+
+      \(session.table.text)
+
+      median, min and max of \(Harness.windowCount) windows, or of the rounds of a load; ns/op for each thread
+      \(activity)
+      hash of all reads \(String(session.hash, radix: 16))
+      \(verification.summary)
+
+      """
+    if options.json == "-" {
+      FileHandle.standardError.write(Data(report.utf8))
+      FileHandle.standardOutput.write(try session.table.json())
+    } else {
+      FileHandle.standardOutput.write(Data(report.utf8))
+      if let path = options.json {
+        try session.table.json().write(to: URL(fileURLWithPath: path))
+      }
+    }
+    return verification.findings.isEmpty
+  }
+
+  private static func makeRows(_ options: BenchOptions, _ progress: Progress) throws -> QuakeRows {
+    guard let feed = options.feed else {
+      return QuakeRows(generated: options.rows ?? BenchOptions.defaultRows, progress: progress)
+    }
+    let quakes = try QuakeFeed.read(path: feed)
+    return QuakeRows(
+      feed: quakes, path: feed, count: options.rows ?? quakes.count, progress: progress)
+  }
+
+  private static func header(
+    _ options: BenchOptions, _ rows: QuakeRows, _ diskByteCount: Int
+  ) -> String {
+    let lines = [
+      ("rows", "\(rows.count.grouped) (\(rows.origin)), by integer and by string key"),
+      (
+        "bytes",
+        "\(rows.byteCount.grouped) of keys and values, \(diskByteCount.grouped) on disk at the end"
+      ),
+      ("page size", "\(options.store.pageSize.grouped) bytes"),
+      ("access", "\(options.store.access)"),
+      ("machine", Machine.description),
+      ("date", Machine.date),
+      ("Swift", Machine.swiftVersion),
+    ]
+    return lines.map { $0.0.padded(to: 11) + $0.1 }.joined(separator: "\n")
+  }
+}

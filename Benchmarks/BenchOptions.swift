@@ -1,0 +1,172 @@
+import HeartwoodEngine
+
+/// What the command line asks for.
+struct BenchOptions {
+  /// Rows to load; nil where `--rows` was not given.
+  var rows: Int?
+  var seconds = 2.0
+  var feed: String?
+  var json: String?
+  var path: String?
+  var store = StoreOptions()
+  var workloads = Workload.allCases
+  var wantsHelp = false
+
+  static let defaultRows = 1_000_000
+
+  /// Reads the arguments that follow the program's name; `--flag value` and `--flag=value` are one.
+  init(_ arguments: [String]) throws {
+    var remaining = arguments[...]
+    while let argument = remaining.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      guard let flag = Flag(rawValue: name) else { throw Self.unknown(name) }
+      if flag == .help {
+        wantsHelp = true
+        continue
+      }
+      guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
+        throw BenchFailure("\(name) needs a value: \(name) \(flag.placeholder)")
+      }
+      try set(flag, value)
+    }
+  }
+
+  private mutating func set(_ flag: Flag, _ value: String) throws {
+    switch flag {
+    case .rows:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }),
+        (1...QuakeRow.maxCount).contains(count)
+      else { throw Self.refused(flag, value, "a number of rows from 1, such as 1000000") }
+      rows = count
+    case .seconds:
+      guard let number = Double(value), number > 0, number <= 3600 else {
+        throw Self.refused(flag, value, "seconds above 0, such as 0.5")
+      }
+      seconds = number
+    case .pageSize:
+      guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
+        throw Self.refused(flag, value, "4096, 8192, 16384, 32768 or 65536")
+      }
+      store.pageSize = size
+    case .access:
+      switch value {
+      case "mapped": store.access = .mapped
+      case "buffered": store.access = .buffered
+      default: throw Self.refused(flag, value, "mapped or buffered")
+      }
+    case .only:
+      workloads = try Self.workloads(named: value)
+    case .feed: feed = value
+    case .json: json = value
+    case .path: path = value
+    case .help: wantsHelp = true
+    }
+  }
+
+  private static func workloads(named list: String) throws -> [Workload] {
+    let names = list.split(separator: ",").map { String($0) }
+    let all = Workload.allCases.map(\.rawValue).joined(separator: ", ")
+    let chosen = try Set(
+      names.map { name in
+        guard let workload = Workload(rawValue: name) else {
+          throw BenchFailure("There is no workload \(name). Type --only with some of: \(all)")
+        }
+        return workload
+      })
+    guard !chosen.isEmpty else {
+      throw BenchFailure("--only needs at least one workload. Type some of: \(all)")
+    }
+    return Workload.allCases.filter { chosen.contains($0) }
+  }
+
+  private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> BenchFailure {
+    BenchFailure("\(flag.rawValue) \(value) makes no sense: type \(wanted).")
+  }
+
+  private static func unknown(_ name: String) -> BenchFailure {
+    let near = Flag.allCases.first { flag in
+      name.count > 3 && (flag.rawValue.hasPrefix(name) || name.hasPrefix(flag.rawValue))
+    }
+    if let near {
+      return BenchFailure("There is no option \(name). Type \(near.rawValue) \(near.placeholder)")
+    }
+    let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
+    return BenchFailure("There is no option \(name). Type one of: \(all)")
+  }
+}
+
+extension BenchOptions {
+  /// The options by the names they are typed with.
+  private enum Flag: String, CaseIterable {
+    case rows = "--rows"
+    case seconds = "--seconds"
+    case feed = "--feed"
+    case json = "--json"
+    case path = "--path"
+    case pageSize = "--page-size"
+    case access = "--access"
+    case only = "--only"
+    case help = "--help"
+
+    /// What stands for the value in the help text.
+    var placeholder: String {
+      switch self {
+      case .rows: "N"
+      case .seconds: "S"
+      case .feed, .json: "FILE"
+      case .path: "DIR"
+      case .pageSize: "BYTES"
+      case .access: "mapped|buffered"
+      case .only: "NAME,NAME"
+      case .help: ""
+      }
+    }
+
+    var summary: [String] {
+      switch self {
+      case .rows: ["rows to load (default: \(defaultRows.grouped), or the features of the feed)"]
+      case .seconds: ["time for each timed workload (default: 2)"]
+      case .feed:
+        [
+          "take the rows from a USGS GeoJSON summary feed instead of",
+          "generating them; with --rows they are repeated up to that number",
+        ]
+      case .json:
+        [
+          "write the figures as JSON; \"-\" writes them to the standard",
+          "output and the table to the standard error",
+        ]
+      case .path:
+        [
+          "keep the measured store in DIR/quakes afterwards",
+          "(default: a temporary folder that is removed)",
+        ]
+      case .pageSize: ["page size of the store, 4096 to 65536 (default: the engine's)"]
+      case .access: ["how pages are read (default: the engine's)"]
+      case .only: ["measure only these workloads"]
+      case .help: ["show this text"]
+      }
+    }
+  }
+
+  /// What `--help` prints.
+  static var helpText: String {
+    var lines = [
+      "heartwood-bench measures the Heartwood engine on this machine.",
+      "",
+      "Usage: heartwood-bench [options]",
+      "",
+    ]
+    for flag in Flag.allCases {
+      let usage = "\(flag.rawValue) \(flag.placeholder)"
+      for (index, line) in flag.summary.enumerated() {
+        lines.append("  " + (index == 0 ? usage : "").padded(to: 26) + line)
+      }
+    }
+    lines += ["", "Workloads:"]
+    lines += Workload.allCases.map { "  " + $0.rawValue.padded(to: 26) + $0.summary }
+    lines += ["", "Every read is checked; exit code 1 says that the store does not verify."]
+    return lines.joined(separator: "\n")
+  }
+}

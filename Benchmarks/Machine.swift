@@ -1,0 +1,35 @@
+import Foundation
+
+/// Where and when a run took place: figures mean nothing without it.
+enum Machine {
+  /// The processor's model, where the system tells it, and the number of cores.
+  static var description: String {
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let coreCount = "\(cores) core\(cores == 1 ? "" : "s")"
+    guard let model = processorModel else { return coreCount }
+    return "\(model), \(coreCount)"
+  }
+
+  private static var processorModel: String? {
+    guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8) else {
+      return nil
+    }
+    let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
+    return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  static var date: String {
+    ISO8601DateFormatter().string(from: Date())
+  }
+
+  /// The compiler's version as far as conditions can tell.
+  static var swiftVersion: String {
+    #if compiler(>=6.4)
+      "6.4 or later"
+    #elseif compiler(>=6.3)
+      "6.3"
+    #else
+      "6.2"
+    #endif
+  }
+}

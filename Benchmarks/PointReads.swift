@@ -1,0 +1,88 @@
+import HeartwoodEngine
+
+/// Rows read in one turn of a thread.
+private let readsPerTurn = 1024
+
+/// Random point reads by row number through one pinned snapshot.
+struct IntegerReads: Work {
+  let snapshot: Snapshot
+  let numbers: [Int64]
+  /// Where in `numbers` this thread goes on.
+  var position: Int
+  var hash: UInt64 = 0
+
+  var warmUpTurnCount: Int { (numbers.count + readsPerTurn - 1) / readsPerTurn }
+
+  mutating func turn() throws -> Int {
+    let quakes = try snapshot.loaded(KeyspaceName.quakes)
+    let end = min(position + readsPerTurn, numbers.count)
+    var hash = hash
+    for index in position..<end {
+      let number = numbers[index]
+      let time = try quakes.withValue(number) { row in try row.verifiedTime(of: number) }
+      guard let time else { throw missingRow(number) }
+      hash = fold(hash, time)
+    }
+    self.hash = hash
+    defer { position = end == numbers.count ? 0 : end }
+    return end - position
+  }
+}
+
+/// Random point reads by 16-byte string key through one pinned snapshot.
+struct StringReads: Work {
+  let snapshot: Snapshot
+  let keys: [QuakeRows.CodeKey]
+  var position = 0
+  var hash: UInt64 = 0
+
+  var warmUpTurnCount: Int { (keys.count + readsPerTurn - 1) / readsPerTurn }
+
+  mutating func turn() throws -> Int {
+    let codes = try snapshot.loaded(KeyspaceName.codes)
+    let end = min(position + readsPerTurn, keys.count)
+    var hash = hash
+    for index in position..<end {
+      let key = keys[index]
+      let time = try codes.withValue(key.code) { row in try row.verifiedTime(of: key.number) }
+      guard let time else { throw missingRow(key.number) }
+      hash = fold(hash, time)
+    }
+    self.hash = hash
+    defer { position = end == keys.count ? 0 : end }
+    return end - position
+  }
+}
+
+/// Point reads that each begin and end a read of their own.
+struct BeginGetEnd: Work {
+  let store: Store
+  let numbers: [Int64]
+  var position = 0
+  var hash: UInt64 = 0
+
+  var warmUpTurnCount: Int { (numbers.count + readsPerTurn - 1) / readsPerTurn }
+
+  mutating func turn() throws -> Int {
+    let end = min(position + readsPerTurn, numbers.count)
+    var hash = hash
+    for index in position..<end {
+      let number = numbers[index]
+      let time = try store.read { snapshot in
+        try snapshot.keyspace(KeyspaceName.quakes)?.withValue(number) { row in
+          try row.verifiedTime(of: number)
+        }
+      }
+      guard let time else { throw missingRow(number) }
+      hash = fold(hash, time)
+    }
+    self.hash = hash
+    defer { position = end == numbers.count ? 0 : end }
+    return end - position
+  }
+}
+
+@inline(never)
+private func missingRow(_ number: Int64) -> BenchFailure {
+  BenchFailure("Row \(number) was loaded but a read does not find it.")
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// The line on a terminal that says what is being measured and how far it is.
+///
+/// It is written to the standard error and only when that is a terminal, so that logs and pipes
+/// stay clean.
+struct Progress: Sendable {
+  private let isOnTerminal = isatty(2) == 1
+
+  /// Rewrites the line.
+  func show(_ activity: String, fraction: Double) {
+    let percent = Int(max(0, min(1, fraction)) * 100)
+    let padding = String(repeating: " ", count: max(0, 26 - activity.count))
+    write("\r\u{1B}[K\(activity)\(padding)\(percent) %")
+  }
+
+  /// Removes the line before other output.
+  func clear() {
+    write("\r\u{1B}[K")
+  }
+
+  private func write(_ text: String) {
+    guard isOnTerminal else { return }
+    FileHandle.standardError.write(Data(text.utf8))
+  }
+}

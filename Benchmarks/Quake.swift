@@ -1,0 +1,98 @@
+import Foundation
+
+/// One earthquake, as a feed reports it.
+struct Quake: Sendable {
+  /// The network and its own code together, such as `nc73275410`.
+  var code: String
+  /// `nan` where the feed gives none.
+  var magnitude: Float
+  /// Empty where the feed gives none.
+  var place: String
+  /// Milliseconds since 1970.
+  var time: Int64
+  var longitude: Float
+  var latitude: Float
+  /// Kilometres below the surface.
+  var depth: Float
+}
+
+/// The 100 bytes a quake takes in the store.
+///
+/// The row number comes first, so that every read can check at the price of one comparison that it
+/// got the row it asked for. All numbers are little-endian.
+enum QuakeRow {
+  static let byteCount = 100
+  static let time = 8
+  static let magnitude = 16
+  static let longitude = 20
+  static let latitude = 24
+  static let depth = 28
+  static let code = 32..<48
+  static let placeByteCount = 48
+  static let place = 49..<100
+
+  /// The last bytes of a code carry the row number in base 36, the six digits that fit.
+  private static let numberDigitCount = 6
+  private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+
+  /// The largest number of rows whose codes stay distinct: 36 to the power of 6.
+  static let maxCount = 2_176_782_336
+
+  /// Appends the row of `quake`: a long place is cut, a short one padded with zeros.
+  static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
+    append(UInt64(bitPattern: number), to: &block)
+    append(UInt64(bitPattern: quake.time), to: &block)
+    append(quake.magnitude.bitPattern, to: &block)
+    append(quake.longitude.bitPattern, to: &block)
+    append(quake.latitude.bitPattern, to: &block)
+    append(quake.depth.bitPattern, to: &block)
+    appendCode(quake.code, number: number, to: &block)
+    let kept = quake.place.utf8.prefix(place.count)
+    block.append(UInt8(kept.count))
+    block.append(contentsOf: kept)
+    block.append(contentsOf: repeatElement(0, count: place.count - kept.count))
+  }
+
+  /// Appends 16 bytes that no other row has: the quake's code, then the row number.
+  ///
+  /// A feed that is repeated to reach `--rows` would otherwise bring the same code twice.
+  private static func appendCode(_ name: String, number: Int64, to block: inout [UInt8]) {
+    let kept = name.utf8.prefix(code.count - numberDigitCount)
+    block.append(contentsOf: kept)
+    let padding = code.count - numberDigitCount - kept.count
+    block.append(contentsOf: repeatElement(UInt8(ascii: "."), count: padding))
+    var divisor: Int64 = 60_466_176  // 36 to the power of 5
+    for _ in 0..<numberDigitCount {
+      block.append(digits[Int(number / divisor % 36)])
+      divisor /= 36
+    }
+  }
+
+  private static func append(_ value: some FixedWidthInteger, to block: inout [UInt8]) {
+    withUnsafeBytes(of: value.littleEndian) { block.append(contentsOf: $0) }
+  }
+}
+
+extension RawSpan {
+  /// The eight bytes at `offset` as a number, which must lie inside the span.
+  @inline(__always)
+  func word(at offset: Int) -> UInt64 {
+    UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// The time of the quake in this row, once the row has proved to be `number`.
+  @inline(__always)
+  func verifiedTime(of number: Int64) throws -> UInt64 {
+    guard byteCount == QuakeRow.byteCount, word(at: 0) == UInt64(bitPattern: number) else {
+      throw wrongRow(number)
+    }
+    return word(at: QuakeRow.time)
+  }
+
+  @inline(never)
+  private func wrongRow(_ number: Int64) -> BenchFailure {
+    let found = byteCount < 8 ? "none" : "\(Int64(bitPattern: word(at: 0)))"
+    return BenchFailure(
+      "The read of row \(number) brought \(byteCount) bytes that carry the row number \(found).")
+  }
+}

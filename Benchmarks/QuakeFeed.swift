@@ -1,0 +1,69 @@
+import Foundation
+
+/// A GeoJSON summary feed of the Geological Survey (USGS), as far as the benchmark uses it.
+struct QuakeFeed: Decodable {
+  private struct Feature: Decodable {
+    struct Properties: Decodable {
+      let mag: Float?
+      let place: String?
+      let time: Int64
+      let net: String
+      let code: String
+    }
+    struct Geometry: Decodable {
+      /// Longitude, latitude and depth; a quake that was not located may lack some of them.
+      let coordinates: [Float?]
+    }
+    let properties: Properties
+    let geometry: Geometry?
+  }
+
+  private let features: [Feature]
+
+  /// The quakes in the file at `path`, in the feed's order; at least one.
+  static func read(path: String) throws -> [Quake] {
+    let content: Data
+    do {
+      content = try Data(contentsOf: URL(fileURLWithPath: path))
+    } catch {
+      throw BenchFailure("The feed \(path) cannot be read: \(error.localizedDescription)")
+    }
+    do {
+      let quakes = try JSONDecoder().decode(QuakeFeed.self, from: content).features.map(quake)
+      guard !quakes.isEmpty else {
+        throw BenchFailure("The feed \(path) has no features: take one that covers a longer time.")
+      }
+      return quakes
+    } catch let error as DecodingError {
+      throw BenchFailure("\(path) is no GeoJSON summary feed of earthquakes: \(reason(error))")
+    }
+  }
+
+  private static func quake(_ feature: Feature) -> Quake {
+    let coordinates = feature.geometry?.coordinates ?? []
+    func coordinate(_ index: Int) -> Float {
+      guard index < coordinates.count else { return .nan }
+      return coordinates[index] ?? .nan
+    }
+    return Quake(
+      code: feature.properties.net + feature.properties.code,
+      magnitude: feature.properties.mag ?? .nan,
+      place: feature.properties.place ?? "",
+      time: feature.properties.time,
+      longitude: coordinate(0), latitude: coordinate(1), depth: coordinate(2))
+  }
+
+  /// What the decoder found wrong, and where.
+  private static func reason(_ error: DecodingError) -> String {
+    let context: DecodingError.Context
+    switch error {
+    case .typeMismatch(_, let found): context = found
+    case .valueNotFound(_, let found): context = found
+    case .keyNotFound(_, let found): context = found
+    case .dataCorrupted(let found): context = found
+    @unknown default: return "\(error)"
+    }
+    let place = context.codingPath.map(\.stringValue).joined(separator: ".")
+    return place.isEmpty ? context.debugDescription : "\(context.debugDescription) (\(place))"
+  }
+}

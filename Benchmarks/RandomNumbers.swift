@@ -1,0 +1,23 @@
+/// A small generator whose numbers follow from its seed, so that every run does the same work.
+///
+/// The algorithm is SplitMix64.
+struct RandomNumbers: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A number from 0 up to, but not including, 1.
+  mutating func fraction() -> Double {
+    Double(next() >> 11) * 0x1p-53
+  }
+}

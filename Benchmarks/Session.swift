@@ -1,0 +1,128 @@
+import HeartwoodEngine
+
+/// One run on one store: measures workload after workload and collects the results.
+struct Session {
+  private let options: BenchOptions
+  private let rows: QuakeRows
+  private let progress: Progress
+  private let loads: Loads
+  private let loaded: Loads.Sorted
+  private(set) var table = ResultTable()
+  /// What all reads found, folded together.
+  private(set) var hash: UInt64 = 0
+
+  /// Loads the store, which all workloads need.
+  init(
+    _ options: BenchOptions, _ rows: QuakeRows, _ folder: StoreFolder, _ progress: Progress
+  ) throws {
+    self.options = options
+    self.rows = rows
+    self.progress = progress
+    loads = Loads(folder: folder, rows: rows, progress: progress, seconds: options.seconds * 3)
+    let loadWorkloads: Set<Workload> = [.loadSorted, .checkpoint]
+    loaded = try loads.sorted(isMeasured: !loadWorkloads.isDisjoint(with: options.workloads))
+    try loads.codes(into: loaded.store)
+  }
+
+  /// Measures one workload and adds its lines to the table.
+  mutating func measure(_ workload: Workload) throws {
+    let store = loaded.store
+    switch workload {
+    case .loadSorted: add(workload, "rows/s", loaded.load)
+    case .loadRandom: add(workload, "rows/s", try loads.random())
+    case .checkpoint: add(workload, "pages/s", loaded.checkpoint)
+    case .readInt: try time(workload, "reads/s", integerReads(threadCount: 1))
+    case .readIntTwice: try time(workload, "reads/s", integerReads(threadCount: 2))
+    case .readString:
+      let snapshot = try store.snapshot()
+      try time(workload, "reads/s", [StringReads(snapshot: snapshot, keys: rows.shuffledCodes)])
+    case .scan:
+      let snapshot = try store.snapshot()
+      try time(workload, "rows/s", [Scans(snapshot: snapshot, rowCount: rows.count)])
+    case .beginGetEnd:
+      try time(workload, "reads/s", [BeginGetEnd(store: store, numbers: rows.shuffledNumbers)])
+    case .readWhileWriting: try readWhileWriting(workload, readerCount: 1, idle: .readInt)
+    case .readWhileWritingTwice:
+      try readWhileWriting(workload, readerCount: 2, idle: .readIntTwice)
+    case .writerCommits:
+      if table.value(of: .writerCommits) == nil {
+        try readWhileWriting(.readWhileWriting, readerCount: 1, idle: .readInt)
+      }
+    case .commitNormal: try time(workload, "commits/s", commits(.normal, threadCount: 1))
+    case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
+    case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
+    }
+  }
+
+  /// What the engine did for all of this since the load, as a sentence.
+  var activity: String {
+    let activity = loaded.store.statistics.activity
+    let pages = Double(activity.pagesLogged) / Double(max(activity.commits, 1))
+    return "\(activity.commits.grouped) commits (\(pages.grouped) pages logged for each), "
+      + "\(activity.logSyncs.grouped) log syncs, \(activity.checkpoints.grouped) checkpoints "
+      + "(\(activity.pagesCheckpointed.grouped) pages)"
+  }
+
+  /// Checks the whole store, closes it, and says how long the check took.
+  func verify() throws -> (summary: String, findings: [String]) {
+    progress.show("verifying", fraction: 0)
+    var findings: [String] = []
+    let elapsed = try ContinuousClock().measure { findings = try loaded.store.verify().findings }
+    try loaded.store.close()
+    let duration = "\((elapsed.inSeconds * 1000).grouped) ms"
+    guard !findings.isEmpty else { return ("store verified in \(duration)", findings) }
+    let list = findings.map { "  - " + $0 }.joined(separator: "\n")
+    return ("THE STORE IS DAMAGED (found in \(duration)):\n\(list)", findings)
+  }
+
+  private func integerReads(threadCount: Int) throws -> [any Work] {
+    let snapshot = try loaded.store.snapshot()
+    return (0..<threadCount).map { thread in
+      IntegerReads(
+        snapshot: snapshot, numbers: rows.shuffledNumbers,
+        position: thread * rows.count / threadCount)
+    }
+  }
+
+  private func commits(
+    _ durability: StoreOptions.Durability, threadCount: Int
+  ) -> [any Work] {
+    (0..<threadCount).map { Commits(loaded.store, durability, rows, seed: 100 + UInt64($0)) }
+  }
+
+  private mutating func time(_ workload: Workload, _ unit: String, _ work: [any Work]) throws {
+    let outcome = try harness(workload).run([work])
+    hash = fold(hash, outcome.hash)
+    add(workload, unit, outcome.groups[0])
+  }
+
+  private mutating func readWhileWriting(
+    _ workload: Workload, readerCount: Int, idle: Workload
+  ) throws {
+    let reads = ReadsWhileWriting(store: loaded.store, rows: rows, readerCount: readerCount)
+    let outcome = try reads.run(in: harness(workload))
+    hash = fold(hash, outcome.hash)
+    add(workload, "reads/s", outcome.groups[0], idle: table.value(of: idle))
+    let suffix = readerCount == 1 ? "" : "-\(readerCount)"
+    add(Workload.writerCommits.rawValue + suffix, "commits/s", outcome.groups[1])
+  }
+
+  private func harness(_ workload: Workload) -> Harness {
+    Harness(name: workload.rawValue, seconds: options.seconds, progress: progress)
+  }
+
+  private mutating func add(
+    _ workload: Workload, _ unit: String, _ slices: Slices, idle: Double? = nil
+  ) {
+    add(workload.rawValue, unit, slices, idle: idle)
+  }
+
+  private mutating func add(
+    _ name: String, _ unit: String, _ slices: Slices, idle: Double? = nil
+  ) {
+    table.append(
+      Measurement(
+        workload: name, engine: "heartwood", unit: unit, slices: slices,
+        shareOfIdle: idle.map { slices.median / $0 }))
+  }
+}

@@ -1,0 +1,40 @@
+/// What can be measured, in the order in which it is.
+///
+/// Each later workload finds the store as the earlier ones left it; those that change rows come
+/// last.
+enum Workload: String, CaseIterable {
+  case loadSorted = "load-sorted"
+  case loadRandom = "load-random"
+  case checkpoint
+  case readInt = "read-int"
+  case readIntTwice = "read-int-2"
+  case readString = "read-string"
+  case scan
+  case beginGetEnd = "begin-get-end"
+  case readWhileWriting = "read-while-writing"
+  case readWhileWritingTwice = "read-while-writing-2"
+  case writerCommits = "writer-commits"
+  case commitNormal = "commit-normal"
+  case commitFull = "commit-full"
+  case commitFullEight = "commit-full-8"
+
+  /// What it does, for the help text.
+  var summary: String {
+    switch self {
+    case .loadSorted: "bulk load in key order, one transaction (.normal)"
+    case .loadRandom: "puts in random order, 10,000 rows a transaction (.normal)"
+    case .checkpoint: "copying the loaded pages from the log to the page file"
+    case .readInt: "random point reads by integer key through a snapshot"
+    case .readIntTwice: "the same, two threads"
+    case .readString: "random point reads by 16-byte string key"
+    case .scan: "full scans, every byte of every row read"
+    case .beginGetEnd: "a read of its own around each point read"
+    case .readWhileWriting: "read-int while a thread commits and checkpoints run"
+    case .readWhileWritingTwice: "the same, two reading threads"
+    case .writerCommits: "what the committing thread reaches meanwhile (measured with both)"
+    case .commitNormal: "one-row commits, .normal"
+    case .commitFull: "one-row commits, .full"
+    case .commitFullEight: "one-row commits, .full, eight threads"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// One strict dialect for every target.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "heartwood",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "HeartwoodEngine", targets: ["HeartwoodEngine"]),
+    .executable(name: "heartwood-bench", targets: ["heartwood-bench"]),
+  ],
+  dependencies: [],
+  targets: [
+    .target(name: "HeartwoodEngine", swiftSettings: settings),
+    .executableTarget(
+      name: "heartwood-bench", dependencies: ["HeartwoodEngine"], path: "Benchmarks",
+      swiftSettings: settings),
+    .target(
+      name: "HeartwoodTestSupport", dependencies: ["HeartwoodEngine"], path: "Tests/Support",
+      swiftSettings: settings),
+    .testTarget(
+      name: "HeartwoodEngineTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(name: "TidyTests", swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

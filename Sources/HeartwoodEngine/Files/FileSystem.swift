@@ -1,0 +1,122 @@
+/// What the engine needs from an operating system: names, files, identity, time and chance.
+///
+/// Everything that leaves the process goes through this protocol and ``File``, and nothing above
+/// this folder knows another way. So a test can be the disk: count the calls, make one fail, or
+/// decide what a power cut leaves behind.
+///
+/// Thread-safe. Paths are absolute or relative to the process's working directory.
+package protocol FileSystem: AnyObject, Sendable {
+  /// Opens the file at `path`; `nil` if there is none and `access` does not create it.
+  ///
+  /// A name made here is durable only after ``syncDirectory(_:)``.
+  func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
+
+  /// Makes the directory if it does not exist; its parent must exist.
+  func createDirectory(_ path: String) throws(StorageError)
+
+  /// The names in a directory, in no particular order; `nil` if there is no such directory.
+  func list(_ path: String) throws(StorageError) -> [String]?
+
+  /// Removes a file; no error if it is gone already.
+  func remove(_ path: String) throws(StorageError)
+
+  /// Gives a file another name, replacing what had it, in one step.
+  func rename(_ source: String, to target: String) throws(StorageError)
+
+  /// Makes the names in a directory durable: creations, renames and removals until now.
+  func syncDirectory(_ path: String) throws(StorageError)
+
+  /// A number that differs between two boots of a machine; `nil` if the platform has none.
+  var bootIdentity: UInt64? { get }
+
+  /// Milliseconds since 1970, by a clock that may jump.
+  var wallClockMilliseconds: UInt64 { get }
+
+  /// A number nobody can predict.
+  func random() -> UInt64
+}
+
+/// How a file is opened.
+package enum FileAccess: Sendable {
+  case read
+  case write
+  /// Reading and writing; the file is made if it is missing.
+  case create
+}
+
+/// An open file.
+///
+/// Thread-safe: transfers carry their own offset. The descriptor closes with the last reference.
+package protocol File: AnyObject, Sendable {
+  /// The path it was opened with, for messages.
+  var path: String { get }
+
+  /// Reads up to `target.count` bytes; returns how many there were before the end of the file.
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
+
+  /// Writes all parts one after the other, completely, or throws.
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError)
+
+  /// The length in bytes.
+  func byteCount() throws(StorageError) -> UInt64
+
+  /// Cuts or extends the file; an extension reads as zeros.
+  func setByteCount(_ count: UInt64) throws(StorageError)
+
+  /// Makes what was written before this call durable, and the length, with the strongest means the
+  /// platform has.
+  func sync() throws(StorageError)
+
+  /// Maps `byteCount` bytes read-only for as long as the result lives, or `nil` if this file system
+  /// cannot. The range may reach past the end of the file; touching bytes there is fatal.
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
+
+  /// Maps the first `byteCount` bytes for reading and writing, shared with every process that does
+  /// the same. The file must be that long already.
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping
+
+  /// Tries to set, convert or release a lock on a range of bytes; false if somebody else's is in
+  /// the way. The owner is this open file, and the lock goes when the process does.
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
+
+  /// Some lock of another owner in `range`, as the part of it that lies in the range; not
+  /// necessarily the lowest.
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
+
+  /// Which file this is, whatever its name.
+  func identity() throws(StorageError) -> FileIdentity
+}
+
+/// What a lock call asks for.
+package enum LockKind: Sendable {
+  case shared
+  case exclusive
+  case none
+}
+
+/// The device and the number of a file on it.
+package struct FileIdentity: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// Memory that shows a file; unmapped with its last reference.
+///
+/// - Note: `@unchecked` because the memory is raw: read-only mappings are written by nobody in this
+///   process, shared ones are used through atomic words only.
+package final class Mapping: @unchecked Sendable {
+  package let bytes: MutableBytes
+  private let unmap: @Sendable (MutableBytes) -> Void
+
+  package init(_ bytes: MutableBytes, unmap: @escaping @Sendable (MutableBytes) -> Void) {
+    self.bytes = bytes
+    self.unmap = unmap
+  }
+
+  deinit { unmap(bytes) }
+}

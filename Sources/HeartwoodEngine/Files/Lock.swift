@@ -1,0 +1,107 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A mutual exclusion lock with one condition to wait for.
+///
+/// It is `pthread`'s behind a pointer, because the thread sanitizer understands that one, and
+/// because it can wait for a limited time.
+///
+/// - Note: `@unchecked` because the memory behind the pointers is the C library's to synchronise.
+package final class Lock: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  package init() {
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  @inline(__always)
+  package func acquire() { pthread_mutex_lock(mutex) }
+
+  @inline(__always)
+  package func release() { pthread_mutex_unlock(mutex) }
+
+  /// Runs `body` while holding the lock.
+  @inline(__always)
+  package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return try body()
+  }
+
+  /// Gives up the lock until ``wakeAll()`` or until `milliseconds` have passed, then takes it again;
+  /// `nil` waits without limit. May return early.
+  package func wait(milliseconds: UInt64? = nil) {
+    guard let milliseconds else {
+      pthread_cond_wait(condition, mutex)
+      return
+    }
+    var deadline = timespec()
+    clock_gettime(CLOCK_REALTIME, &deadline)
+    let nanoseconds = UInt64(deadline.tv_nsec) + (milliseconds % 1000) * 1_000_000
+    deadline.tv_sec += Int(milliseconds / 1000) + Int(nanoseconds / 1_000_000_000)
+    deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
+    pthread_cond_timedwait(condition, mutex, &deadline)
+  }
+
+  /// Wakes every thread in ``wait(milliseconds:)``.
+  package func wakeAll() { pthread_cond_broadcast(condition) }
+}
+
+/// A thread of the operating system.
+package enum SystemThread {
+  /// A number that tells this thread from all others alive.
+  package static var current: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+
+  /// Milliseconds by a clock that never jumps.
+  package static var monotonicMilliseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Runs `body` on a thread of its own; `false` if the system has no more threads.
+  package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    final class Box {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = Unmanaged.passRetained(Box(body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let result = pthread_create(&thread, nil, { pointer in
+        Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
+        return nil
+      }, box.toOpaque())
+      if result == 0, let thread { pthread_detach(thread) }
+    #else
+      var thread = pthread_t()
+      let result = pthread_create(&thread, nil, { pointer in
+        if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+        return nil
+      }, box.toOpaque())
+      if result == 0 { pthread_detach(thread) }
+    #endif
+    if result != 0 { box.release() }
+    return result == 0
+  }
+}

@@ -1,0 +1,363 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file system whose files live in this process and end with it.
+///
+/// Nothing in it is durable, so every sync succeeds at once. The root exists; other directories
+/// must be made first, as on a disk. A removed file stays usable through what has it open.
+///
+/// - Note: `@unchecked` because `files` and `directories` are used under `lock` only.
+package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
+  package let bootIdentity: UInt64? = UInt64.random(in: .min ... .max)
+  private let device = UInt64.random(in: .min ... .max)
+  private let lock = Lock()
+  private var files: [MemoryPath: MemoryContent] = [:]
+  private var directories: Set<MemoryPath> = [MemoryPath("")]
+  private var lastNumber: UInt64 = 0
+
+  package init() {}
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    try lock.withLock { () throws(StorageError) in
+      let place = MemoryPath(path)
+      guard !directories.contains(place) else {
+        throw StorageError(.notAStore, "This is no regular file.", file: path)
+      }
+      let content: MemoryContent
+      if let existing = files[place] {
+        content = existing
+      } else if access == .create {
+        try requireDirectory(place.parent, for: path)
+        lastNumber += 1
+        content = MemoryContent(FileIdentity(device: device, inode: lastNumber))
+        files[place] = content
+      } else if files[place.parent] != nil {
+        throw MemoryPath.isNoDirectory(path)
+      } else {
+        return nil
+      }
+      return MemoryFile(content, path: path, isWritable: access != .read)
+    }
+  }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      let place = MemoryPath(path)
+      guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
+      guard !directories.contains(place) else { return }
+      try requireDirectory(place.parent, for: path)
+      directories.insert(place)
+    }
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    try lock.withLock { () throws(StorageError) in
+      let place = MemoryPath(path)
+      guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
+      guard directories.contains(place) else { return nil }
+      let entries = Array(files.keys) + directories.filter { !$0.isRoot }
+      return entries.filter { $0.parent == place }.map(\.name)
+    }
+  }
+
+  package func remove(_ path: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      let place = MemoryPath(path)
+      guard !directories.contains(place) else { throw MemoryPath.isNoFile("remove", path) }
+      files[place] = nil
+    }
+  }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      let (old, new) = (MemoryPath(source), MemoryPath(target))
+      guard let content = files[old] else { throw MemoryPath.isNoFile("rename", source) }
+      guard !directories.contains(new) else { throw MemoryPath.isNoFile("replace", target) }
+      try requireDirectory(new.parent, for: target)
+      files[old] = nil
+      files[new] = content
+    }
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      try requireDirectory(MemoryPath(path), for: path)
+    }
+  }
+
+  package var wallClockMilliseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+  }
+
+  package func random() -> UInt64 { UInt64.random(in: .min ... .max) }
+
+  private func requireDirectory(_ place: MemoryPath, for path: String) throws(StorageError) {
+    guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
+    guard directories.contains(place) else { throw MemoryPath.missingDirectory(path) }
+  }
+}
+
+/// A path without its accidents: `a//b/.` and `/a/b` are the same place.
+package struct MemoryPath: Hashable, Sendable {
+  package let text: String
+
+  package init(_ path: String) {
+    var names: [Substring] = []
+    for name in path.split(separator: "/") where name != "." {
+      if name == ".." { _ = names.popLast() } else { names.append(name) }
+    }
+    text = names.joined(separator: "/")
+  }
+
+  package var isRoot: Bool { text.isEmpty }
+
+  /// The last name; empty for the root.
+  package var name: String { text.split(separator: "/").last.map(String.init) ?? "" }
+
+  /// The directory it lies in; the root's is the root.
+  package var parent: MemoryPath { MemoryPath(String(text.dropLast(name.count))) }
+
+  package static func isNoDirectory(_ path: String) -> StorageError {
+    StorageError(.notAStore, "A store is a folder; this is a file.", file: path)
+  }
+
+  package static func missingDirectory(_ path: String) -> StorageError {
+    StorageError(.io, "The folder is missing.", file: path)
+  }
+
+  package static func isNoFile(_ action: String, _ path: String) -> StorageError {
+    StorageError(.io, "Cannot \(action): there is no file with this name.", file: path)
+  }
+}
+
+/// The locks on the byte ranges of one file; the caller guards it.
+///
+/// Owners never wait: a lock that is in the way is the answer.
+package struct RangeLocks {
+  private struct Held {
+    let owner: ObjectIdentifier
+    let range: Range<UInt64>
+    let isExclusive: Bool
+  }
+
+  private var held: [Held] = []
+
+  package init() {}
+
+  /// Sets, converts or releases `owner`'s lock on `range`; if false, nothing has changed.
+  package mutating func set(
+    _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
+  ) -> Bool {
+    guard !range.isEmpty else { return true }
+    let isExclusive = kind == .exclusive
+    let isBlocked = held.contains {
+      $0.owner != owner && $0.range.overlaps(range) && ($0.isExclusive || isExclusive)
+    }
+    guard kind == .none || !isBlocked else { return false }
+    var kept: [Held] = []
+    for lock in held {
+      guard lock.owner == owner, lock.range.overlaps(range) else {
+        kept.append(lock)
+        continue
+      }
+      // What sticks out on either side stays locked as it was.
+      let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
+      let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
+      for part in [before, after] where !part.isEmpty {
+        kept.append(Held(owner: owner, range: part, isExclusive: lock.isExclusive))
+      }
+    }
+    if kind != .none { kept.append(Held(owner: owner, range: range, isExclusive: isExclusive)) }
+    held = kept
+    return true
+  }
+
+  /// Releases everything `owner` has.
+  package mutating func releaseAll(of owner: ObjectIdentifier) {
+    held.removeAll { $0.owner == owner }
+  }
+
+  /// The part in `range` of some lock that is not `owner`'s.
+  package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
+    UInt64
+  >? {
+    held.first { $0.owner != owner && $0.range.overlaps(range) }?.range.clamped(to: range)
+  }
+}
+
+/// The bytes and locks of one file in memory, whatever its name.
+///
+/// - Note: `@unchecked` because everything that changes is used under `lock` only.
+private final class MemoryContent: @unchecked Sendable {
+  /// A file grows by chunks, so that growing never copies; `nil` stands for zeros.
+  private static let chunkByteCount = 256 << 10
+
+  let identity: FileIdentity
+  private let lock = Lock()
+  private var chunks: [ByteBlock?] = []
+  private var byteCount = 0
+  private var locks = RangeLocks()
+  private var sharedMemory: ByteBlock?
+
+  init(_ identity: FileIdentity) { self.identity = identity }
+
+  /// Calls `body` with the chunk, the place in it and the length of each piece of a range.
+  private func forEachPiece(
+    _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
+  ) {
+    var position = offset
+    let end = offset + byteCount
+    while position < end {
+      let start = position % Self.chunkByteCount
+      let length = min(end - position, Self.chunkByteCount - start)
+      body(position / Self.chunkByteCount, start, length)
+      position += length
+    }
+  }
+
+  func read(into target: MutableBytes, at offset: UInt64) -> Int {
+    lock.withLock { readLocked(into: target, at: offset) }
+  }
+
+  private func readLocked(into target: MutableBytes, at offset: UInt64) -> Int {
+    guard offset < UInt64(byteCount) else { return 0 }
+    let count = min(target.count, byteCount - Int(offset))
+    var done = 0
+    forEachPiece(Int(offset), count) { chunk, start, length in
+      if let block = chunks[chunk] {
+        target.copy(block.bytes.bytes.slice(start, length), to: done)
+      } else {
+        target.clear(done, length)
+      }
+      done += length
+    }
+    return count
+  }
+
+  func write(_ parts: [Bytes], at offset: Int) {
+    lock.withLock {
+      let total = parts.reduce(0) { $0 + $1.count }
+      if total > 0, offset + total > byteCount { resize(offset + total) }
+      var position = offset
+      for part in parts {
+        var done = 0
+        forEachPiece(position, part.count) { chunk, start, length in
+          block(chunk).bytes.copy(part.slice(done, length), to: start)
+          done += length
+        }
+        position += part.count
+      }
+    }
+  }
+
+  private func block(_ chunk: Int) -> ByteBlock {
+    if let block = chunks[chunk] { return block }
+    let block = ByteBlock(count: Self.chunkByteCount)
+    chunks[chunk] = block
+    return block
+  }
+
+  func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
+
+  /// Keeps the bytes past the end zero, as a later extension must read as zeros.
+  private func resize(_ count: Int) {
+    let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
+    if chunkCount < chunks.count {
+      chunks.removeLast(chunks.count - chunkCount)
+    } else {
+      chunks.append(contentsOf: repeatElement(nil, count: chunkCount - chunks.count))
+    }
+    let tail = count % Self.chunkByteCount
+    if count < byteCount, tail > 0, let last = chunks[chunkCount - 1] {
+      last.bytes.clear(tail, Self.chunkByteCount - tail)
+    }
+    byteCount = count
+  }
+
+  func length() -> UInt64 { lock.withLock { UInt64(byteCount) } }
+
+  /// The memory all mappings of this file share; it starts as the file's bytes and then goes its
+  /// own way, because whoever shares memory does not read or write that file.
+  func shared(_ count: Int) -> ByteBlock? {
+    lock.withLock {
+      if sharedMemory == nil, count <= byteCount {
+        let block = ByteBlock(count: byteCount)
+        _ = readLocked(into: block.bytes, at: 0)
+        sharedMemory = block
+      }
+      return sharedMemory.flatMap { count <= $0.bytes.count ? $0 : nil }
+    }
+  }
+
+  func withLocks<R>(_ body: (inout RangeLocks) -> R) -> R { lock.withLock { body(&locks) } }
+}
+
+/// One opening of a file in memory, and the owner of the locks taken through it.
+private final class MemoryFile: File {
+  let path: String
+  private let content: MemoryContent
+  private let isWritable: Bool
+
+  init(_ content: MemoryContent, path: String, isWritable: Bool) {
+    self.content = content
+    self.path = path
+    self.isWritable = isWritable
+  }
+
+  deinit {
+    let owner = ObjectIdentifier(self)
+    content.withLocks { $0.releaseAll(of: owner) }
+  }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    content.read(into: target, at: offset)
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try requireWritable()
+    content.write(parts, at: Int(offset))
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 { content.length() }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    try requireWritable()
+    content.setByteCount(Int(count))
+  }
+
+  func sync() throws(StorageError) {}
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try requireWritable()
+    guard let memory = content.shared(byteCount) else {
+      throw StorageError(.io, "Cannot map: the file is shorter than that.", file: path)
+    }
+    // The mapping keeps the memory alive, also after the last file that shows it is gone.
+    return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    if kind == .exclusive { try requireWritable() }
+    return content.withLocks { $0.set(kind, range, owner: ObjectIdentifier(self)) }
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    content.withLocks { $0.lockedByOthers(than: ObjectIdentifier(self), in: range) }
+  }
+
+  func identity() throws(StorageError) -> FileIdentity { content.identity }
+
+  private func requireWritable() throws(StorageError) {
+    guard !isWritable else { return }
+    throw StorageError(.io, "Cannot write: the file was opened for reading only.", file: path)
+  }
+}

@@ -1,0 +1,195 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file of the operating system.
+///
+/// Thread-safe: the descriptor never changes, and every transfer names its own offset.
+final class PosixFile: File {
+  let path: String
+  private let descriptor: Int32
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit {
+    // A mapping keeps the open file alive beyond the descriptor, and its locks with it.
+    var request = SystemCalls.unlockRequest
+    _ = SystemCalls.retrying { fcntl(descriptor, SystemCalls.setLock, &request) }
+    // The result of close is of no use here: whatever mattered was synced before, and calling it
+    // again could close somebody else's file.
+    close(descriptor)
+  }
+
+  private func value<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
+    -> T
+  {
+    switch result {
+    case .success(let value): return value
+    case .failure(let error): throw error.storageError(action, path)
+    }
+  }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    var done = 0
+    while done < target.count {
+      let count = try value(
+        "read",
+        SystemCalls.retrying {
+          // Darwin refuses transfers of 2 GiB and more, so larger ones go in parts.
+          pread(
+            descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
+            off_t(offset) + off_t(done))
+        })
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    var vectors = parts.map {
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.base), iov_len: $0.count)
+    }
+    var first = 0
+    var position = off_t(offset)
+    while first < vectors.count {
+      let count = Self.vectorCount(vectors[first...])
+      var written = try value(
+        "write",
+        vectors.withUnsafeBufferPointer { buffer in
+          SystemCalls.retrying {
+            pwritev(
+              descriptor, buffer.baseAddress.unsafelyUnwrapped + first, Int32(count), position)
+          }
+        })
+      let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
+      guard written > 0 || !remaining else {
+        throw StorageError(.io, "Cannot write: the system accepted no byte.", file: path)
+      }
+      position += off_t(written)
+      while first < vectors.count, written >= vectors[first].iov_len {
+        written -= vectors[first].iov_len
+        first += 1
+      }
+      if first < vectors.count {
+        vectors[first].iov_base = vectors[first].iov_base.map { $0 + written }
+        vectors[first].iov_len -= written
+      }
+    }
+  }
+
+  private static let maxTransferByteCount = 1 << 30
+
+  /// How many vectors from the first on fit one call: 1024 is the smallest limit on their number
+  /// among the supported platforms, and the limit on bytes is Darwin's.
+  private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
+    var byteCount = 0
+    let fitting = vectors.prefix(1024).prefix { vector in
+      byteCount += vector.iov_len
+      return byteCount <= maxTransferByteCount
+    }
+    return max(fitting.count, 1)
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 {
+    UInt64(try status().st_size)
+  }
+
+  private func status() throws(StorageError) -> stat {
+    var status = stat()
+    _ = try value("look at", SystemCalls.retrying { fstat(descriptor, &status) })
+    return status
+  }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    _ = try value(
+      "change the length", SystemCalls.retrying { ftruncate(descriptor, off_t(count)) })
+  }
+
+  func sync() throws(StorageError) {
+    _ = try value("sync", SystemCalls.sync(descriptor))
+  }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    do throws(StorageError) {
+      return try mapping(offset, byteCount, PROT_READ)
+    } catch {
+      // The error of a file system that has no mappings.
+      if error.errno == ENODEV { return nil }
+      throw error
+    }
+  }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try mapping(0, byteCount, PROT_READ | PROT_WRITE)
+  }
+
+  private func mapping(_ offset: UInt64, _ byteCount: Int, _ protection: Int32)
+    throws(StorageError) -> Mapping
+  {
+    let address = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, off_t(offset))
+    guard let address, address != MAP_FAILED else {
+      throw SystemError(code: errno).storageError("map", path)
+    }
+    return Mapping(MutableBytes(address, count: byteCount)) { munmap($0.base, $0.count) }
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    let type =
+      switch kind {
+      case .shared: Int16(F_RDLCK)
+      case .exclusive: Int16(F_WRLCK)
+      case .none: Int16(F_UNLCK)
+      }
+    // The system would take a length of zero for "to the largest offset".
+    guard !range.isEmpty else { return true }
+    var request = SystemCalls.lockRequest(type, range)
+    switch SystemCalls.retrying({ fcntl(descriptor, SystemCalls.setLock, &request) }) {
+    case .success:
+      return true
+    case .failure(let error) where error.code == EAGAIN || error.code == EACCES:
+      return false
+    case .failure(let error):
+      throw lockError(error)
+    }
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    guard !range.isEmpty else { return nil }
+    var request = SystemCalls.lockRequest(Int16(F_WRLCK), range)
+    if case .failure(let error) = SystemCalls.retrying({
+      fcntl(descriptor, SystemCalls.getLock, &request)
+    }) {
+      throw lockError(error)
+    }
+    guard request.l_type != Int16(F_UNLCK) else { return nil }
+    let start = UInt64(request.l_start)
+    // A length of zero means "to the largest offset".
+    let end = request.l_len == 0 ? UInt64(Int64.max) : start + UInt64(request.l_len)
+    return max(start, range.lowerBound)..<min(end, range.upperBound)
+  }
+
+  private func lockError(_ error: SystemError) -> StorageError {
+    guard [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.code) else {
+      return error.storageError("lock", path)
+    }
+    return StorageError(
+      .unsupportedFileSystem,
+      "This file system has no open-file-description locks. Keep the store on a local disk.",
+      file: path, errno: error.code)
+  }
+
+  func identity() throws(StorageError) -> FileIdentity {
+    let status = try status()
+    return FileIdentity(
+      device: UInt64(truncatingIfNeeded: status.st_dev),
+      inode: UInt64(truncatingIfNeeded: status.st_ino))
+  }
+}

@@ -1,0 +1,147 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The operating system's files.
+package final class PosixFileSystem: FileSystem {
+  package let bootIdentity: UInt64?
+
+  package init() {
+    // A write beyond the process's file size limit must be an error, not the end of the process.
+    signal(SIGXFSZ, SIG_IGN)
+    bootIdentity = Self.readBootIdentity()
+  }
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    let flags =
+      switch access {
+      // Without O_NONBLOCK, opening a pipe that somebody put there would wait for ever.
+      case .read: O_RDONLY | O_NONBLOCK
+      case .write: O_RDWR | O_NONBLOCK
+      case .create: O_RDWR | O_CREAT | O_NONBLOCK
+      }
+    switch SystemCalls.openDescriptor(path, flags) {
+    case .success(let descriptor):
+      var status = stat()
+      if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
+        close(descriptor)
+        throw error.storageError("look at", path)
+      }
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        close(descriptor)
+        throw Self.isNoFile(path)
+      }
+      return PosixFile(descriptor: descriptor, path: path)
+    // A file that should have been created and was not lacks its folder.
+    case .failure(let error) where error.code == ENOENT && access != .create:
+      return nil
+    case .failure(let error) where error.code == EISDIR:
+      throw Self.isNoFile(path)
+    case .failure(let error) where error.code == ENOTDIR:
+      throw Self.isNoDirectory(path)
+    case .failure(let error):
+      throw error.storageError("open", path)
+    }
+  }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    guard case .failure(let error) = SystemCalls.retrying({ mkdir(path, 0o755) }) else { return }
+    guard error.code == EEXIST else { throw error.storageError("create the folder", path) }
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+      throw Self.isNoDirectory(path)
+    }
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    guard let directory = opendir(path) else {
+      let error = SystemError(code: errno)
+      if error.code == ENOENT { return nil }
+      if error.code == ENOTDIR { throw Self.isNoDirectory(path) }
+      throw error.storageError("list the folder", path)
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(directory) else { break }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    if errno != 0 { throw SystemError(code: errno).storageError("list the folder", path) }
+    return names
+  }
+
+  package func remove(_ path: String) throws(StorageError) {
+    if case .failure(let error) = SystemCalls.retrying({ unlink(path) }), error.code != ENOENT {
+      throw error.storageError("remove", path)
+    }
+  }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    #if canImport(Glibc)
+      let result = SystemCalls.retrying { Glibc.rename(source, target) }
+    #elseif canImport(Musl)
+      let result = SystemCalls.retrying { Musl.rename(source, target) }
+    #else
+      let result = SystemCalls.retrying { Darwin.rename(source, target) }
+    #endif
+    if case .failure(let error) = result { throw error.storageError("rename", source) }
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    switch SystemCalls.openDescriptor(path, O_RDONLY | O_DIRECTORY) {
+    case .failure(let error):
+      throw error.storageError("open the folder", path)
+    case .success(let descriptor):
+      defer { close(descriptor) }
+      if case .failure(let error) = SystemCalls.syncNames(descriptor) {
+        throw error.storageError("sync the folder", path)
+      }
+    }
+  }
+
+  package var wallClockMilliseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+  }
+
+  package func random() -> UInt64 { UInt64.random(in: .min ... .max) }
+
+  /// Linux names each boot in `/proc`; Darwin tells the moment of the boot.
+  private static func readBootIdentity() -> UInt64? {
+    #if canImport(Darwin)
+      var boot = timeval()
+      var size = MemoryLayout<timeval>.size
+      guard sysctlbyname("kern.boottime", &boot, &size, nil, 0) == 0 else { return nil }
+      return UInt64(bitPattern: Int64(boot.tv_sec)) &* 1_000_000 &+ UInt64(boot.tv_usec)
+    #else
+      let path = "/proc/sys/kernel/random/boot_id"
+      guard case .success(let descriptor) = SystemCalls.openDescriptor(path, O_RDONLY) else {
+        return nil
+      }
+      defer { close(descriptor) }
+      let block = ByteBlock(count: 64)
+      guard
+        case .success(let count) = SystemCalls.retrying({ read(descriptor, block.bytes.base, 64) }),
+        count >= 36
+      else { return nil }
+      return XXH64.hash(block.bytes.bytes.slice(0, 36), seed: 0)
+    #endif
+  }
+
+  private static func isNoFile(_ path: String) -> StorageError {
+    StorageError(.notAStore, "This is no regular file.", file: path)
+  }
+
+  private static func isNoDirectory(_ path: String) -> StorageError {
+    StorageError(.notAStore, "A store is a folder; this is a file.", file: path)
+  }
+}

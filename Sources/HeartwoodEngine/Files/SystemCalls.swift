@@ -1,0 +1,105 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// One shim per call of the C library: the result or the error number, nothing else.
+///
+/// The error number is read in the same expression as the call, before any Swift runtime call can
+/// change it, and interrupted calls are repeated here and nowhere else.
+enum SystemCalls {
+  /// Repeats `call` while a signal interrupts it.
+  @inline(__always)
+  static func retrying<Count: FixedWidthInteger & SignedInteger>(
+    _ call: () -> Count
+  ) -> Result<Count, SystemError> {
+    while true {
+      let result = call()
+      if result != -1 { return .success(result) }
+      let code = errno
+      if code != EINTR { return .failure(SystemError(code: code)) }
+    }
+  }
+
+  // Open-file-description locks: the numbers of <fcntl.h>, which the Swift overlays of Linux leave
+  // out (Linux since 3.15; Darwin since macOS 10.11, in the public headers since the macOS 14 SDK).
+  #if os(Linux) || os(Android)
+    static let getLock: Int32 = 36
+    static let setLock: Int32 = 37
+  #else
+    static let getLock: Int32 = 92
+    static let setLock: Int32 = 90
+  #endif
+
+  static func openDescriptor(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
+    let first = retrying { open(path, flags | O_CLOEXEC, 0o644) }
+    // Descriptors 0 to 2 are where other code prints to: a store must never live there.
+    guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
+    let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
+    close(descriptor)
+    return moved
+  }
+
+  /// Makes bytes and length durable; on Darwin only `F_FULLFSYNC` empties the drive's cache.
+  static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
+    #if canImport(Darwin)
+      let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
+      // Some file systems have no full sync; theirs is the best there is.
+      if case .failure(let error) = full, error.code == ENOTSUP || error.code == EINVAL {
+        return retrying { fsync(descriptor) }
+      }
+      return full
+    #else
+      return retrying { fdatasync(descriptor) }
+    #endif
+  }
+
+  /// Makes the names in an open directory durable.
+  static func syncNames(_ descriptor: Int32) -> Result<Int32, SystemError> {
+    #if canImport(Darwin)
+      sync(descriptor)
+    #else
+      // Names are no data: what `fdatasync` owes a directory is not written down anywhere.
+      retrying { fsync(descriptor) }
+    #endif
+  }
+
+  static func lockRequest(_ kind: Int16, _ range: Range<UInt64>) -> flock {
+    var request = flock()
+    request.l_type = kind
+    request.l_whence = Int16(SEEK_SET)
+    request.l_start = off_t(range.lowerBound)
+    request.l_len = off_t(range.upperBound - range.lowerBound)
+    request.l_pid = 0
+    return request
+  }
+
+  /// Releases all locks: a length of zero means "to the largest offset".
+  static var unlockRequest: flock { lockRequest(Int16(F_UNLCK), 0..<0) }
+}
+
+/// An error number of the operating system.
+struct SystemError: Error {
+  let code: Int32
+
+  /// The storage error for a failed `action` on `path`.
+  func storageError(_ action: String, _ path: String) -> StorageError {
+    let reason = String(cString: strerror(code))
+    switch code {
+    case ENOSPC, EDQUOT, EFBIG:
+      return StorageError(
+        .full, "Cannot \(action): \(reason). Make room and try again.", file: path, errno: code)
+    case EROFS, EACCES, EPERM:
+      return StorageError(
+        .io,
+        "Cannot \(action): \(reason). Check the permissions of the store's folder, or open"
+          + " it read-only.",
+        file: path, errno: code)
+    default:
+      return StorageError(.io, "Cannot \(action): \(reason).", file: path, errno: code)
+    }
+  }
+}

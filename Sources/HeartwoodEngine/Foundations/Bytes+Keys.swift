@@ -1,0 +1,115 @@
+extension Bytes {
+  /// The eight bytes at `offset`, for loops that have checked the whole of their range before.
+  @inline(__always)
+  package func loadUnchecked64(_ offset: Int) -> UInt64 {
+    UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// The offset of the first zero byte at or after `offset`; `count` if there is none.
+  package func firstZero(from offset: Int) -> Int {
+    var index = offset
+    while index &+ 8 <= count {
+      let marks = load64(index).zeroByteMarks
+      if marks != 0 { return index &+ marks.trailingZeroBitCount / 8 }
+      index &+= 8
+    }
+    while index < count, load8(index) != 0 { index &+= 1 }
+    return index
+  }
+}
+
+extension MutableBytes {
+  /// Runs `body` with memory of the stack, whose bytes start as anything.
+  ///
+  /// The length should be a constant, at most 1024: longer memory may come from the heap.
+  @inline(__always)
+  package static func withStackBytes<R, E: Error>(
+    count: Int, _ body: (MutableBytes) throws(E) -> R
+  ) throws(E) -> R {
+    try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
+      // A buffer of no bytes may have no address; nothing will be written to the stand-in.
+      let base =
+        buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
+      return try body(MutableBytes(base, count: buffer.count))
+    }
+  }
+
+  /// Copies `source` to `offset` unless it holds a zero byte, and returns whether it does not.
+  ///
+  /// If it does, the bytes at `offset` may be anything. One check covers the whole copy, and the
+  /// last bytes go as one word that overlaps the word before: a short string costs a handful of
+  /// instructions, which a call of the C library's copy and a search for zeros would not. Leaving
+  /// at the first zero also keeps the compiler from a vector loop, whose set-up costs more than
+  /// most keys are long.
+  @inline(__always)
+  package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
+    let target = slice(offset, source.count).base
+    let count = source.count
+    guard count >= 8 else { return Self.copyShort(source, to: target) }
+    var index = 0
+    while index &+ 8 < count {
+      let word = source.base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      guard word.zeroByteMarks == 0 else { return false }
+      target.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+      index &+= 8
+    }
+    let word = source.base.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+    target.storeBytes(of: word, toByteOffset: count &- 8, as: UInt64.self)
+    return word.zeroByteMarks == 0
+  }
+
+  /// The part of `copyUnlessZero` for fewer than eight bytes.
+  @inline(__always)
+  private static func copyShort(_ source: Bytes, to target: UnsafeMutableRawPointer) -> Bool {
+    let count = source.count
+    guard count < 4 else {
+      let low = source.base.loadUnaligned(as: UInt32.self)
+      let high = source.base.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+      target.storeBytes(of: low, as: UInt32.self)
+      target.storeBytes(of: high, toByteOffset: count &- 4, as: UInt32.self)
+      return (UInt64(low) | UInt64(high) &<< 32).zeroByteMarks == 0
+    }
+    var index = 0
+    while index < count {
+      let byte = source.base.load(fromByteOffset: index, as: UInt8.self)
+      guard byte != 0 else { return false }
+      target.storeBytes(of: byte, toByteOffset: index, as: UInt8.self)
+      index &+= 1
+    }
+    return true
+  }
+}
+
+extension UInt64 {
+  /// Zero if no byte of this number is zero; otherwise its lowest set bit is the top bit of the
+  /// lowest byte that is.
+  @inline(__always)
+  fileprivate var zeroByteMarks: UInt64 {
+    (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080
+  }
+}
+
+extension Array where Element == UInt8 {
+  /// Appends the eight bytes of `value`, most significant first.
+  @inline(__always)
+  mutating func append(bigEndian value: UInt64) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+  }
+}
+
+extension String {
+  /// Runs `body` with the UTF-8 of this string, without a copy where it is stored as such.
+  @inline(__always)
+  package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+    let result: Result<R, E>? = utf8.withContiguousStorageIfAvailable { buffer in
+      do throws(E) {
+        return .success(try body(Bytes(UnsafeRawBufferPointer(buffer))))
+      } catch {
+        return .failure(error)
+      }
+    }
+    // Only a string bridged from another language stores something else.
+    guard let result else { return try [UInt8](utf8).withBytes(body) }
+    return try result.get()
+  }
+}

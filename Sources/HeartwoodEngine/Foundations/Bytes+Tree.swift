@@ -1,0 +1,23 @@
+extension Bytes {
+  /// No bytes at all.
+  @inline(__always)
+  package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+  /// The bytes from `offset` on as a number that sorts like them, zeros standing in for what lies
+  /// past the end.
+  ///
+  /// The caller promises eight readable zero bytes behind the last one: that makes this one load.
+  @inline(__always)
+  package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
+    precondition(offset >= 0 && offset <= count, "out of bounds")
+    return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+}
+
+extension MutableBytes {
+  /// Stores `value` so that it sorts like its bytes.
+  @inline(__always)
+  package func storeBigEndian64(_ value: UInt64, _ offset: Int) {
+    store64(value.byteSwapped, offset)
+  }
+}

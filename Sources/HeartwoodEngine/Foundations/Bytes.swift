@@ -1,0 +1,245 @@
+/// A borrowed, read-only run of bytes; every access is checked against its end.
+///
+/// The engine's pages are read through this type. It does not own its memory: whoever makes one
+/// promises that the bytes stay where they are for as long as it is used. Checks stay on in release
+/// builds, so that a wrong offset stops the program before it becomes a wild read; bytes that come
+/// from a file are verified before offsets taken from them get here.
+package struct Bytes {
+  package let base: UnsafeRawPointer
+  package let count: Int
+
+  @inline(__always)
+  package init(_ base: UnsafeRawPointer, count: Int) {
+    self.base = base
+    self.count = count
+  }
+
+  @inline(__always)
+  package init(_ buffer: UnsafeRawBufferPointer) {
+    // An empty buffer may have no address; nothing will be read from the stand-in.
+    base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
+    count = buffer.count
+  }
+
+  @inline(__always)
+  private func check(_ offset: Int, _ byteCount: Int) {
+    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+  }
+
+  @inline(__always)
+  package func load8(_ offset: Int) -> UInt8 {
+    check(offset, 1)
+    return base.load(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  @inline(__always)
+  package func load16(_ offset: Int) -> UInt16 {
+    check(offset, 2)
+    return UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+  }
+
+  @inline(__always)
+  package func load32(_ offset: Int) -> UInt32 {
+    check(offset, 4)
+    return UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+
+  @inline(__always)
+  package func load64(_ offset: Int) -> UInt64 {
+    check(offset, 8)
+    return UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// The eight bytes at `offset` as a number that sorts like them.
+  @inline(__always)
+  package func loadBigEndian64(_ offset: Int) -> UInt64 {
+    check(offset, 8)
+    return UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// `byteCount` bytes from `offset` on.
+  @inline(__always)
+  package func slice(_ offset: Int, _ byteCount: Int) -> Bytes {
+    check(offset, byteCount)
+    return Bytes(base + offset, count: byteCount)
+  }
+
+  /// A copy as an array.
+  package func copied() -> [UInt8] {
+    [UInt8](UnsafeRawBufferPointer(start: base, count: count))
+  }
+
+  /// The same bytes as an unsafe buffer, for file transfers and the public seam.
+  @inline(__always)
+  package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// How many bytes at the start of both are equal.
+  package func commonPrefix(with other: Bytes) -> Int {
+    let limit = min(count, other.count)
+    var index = 0
+    while index &+ 8 <= limit {
+      let difference =
+        base.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+        ^ other.base.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+      if difference != 0 { return index &+ difference.trailingZeroBitCount / 8 }
+      index &+= 8
+    }
+    while index < limit, load8(index) == other.load8(index) { index &+= 1 }
+    return index
+  }
+
+  /// Orders byte strings: negative, zero or positive as `self` sorts before, equals, or follows.
+  package func compare(_ other: Bytes) -> Int {
+    let common = commonPrefix(with: other)
+    if common < count, common < other.count {
+      return Int(load8(common)) - Int(other.load8(common))
+    }
+    return count - other.count
+  }
+
+  /// Whether both hold the same bytes.
+  @inline(__always)
+  package func equals(_ other: Bytes) -> Bool {
+    count == other.count && commonPrefix(with: other) == count
+  }
+
+  /// The first index in a packed array of `length` 64-bit numbers whose element is not less than
+  /// `value`; `length` if there is none.
+  ///
+  /// Branch-free: each step halves the range with a conditional move, so that an unpredictable key
+  /// costs no mispredicted branch.
+  @inline(__always)
+  package func lowerBound64(_ offset: Int, length: Int, _ value: UInt64) -> Int {
+    check(offset, length &* 8)
+    let array = base + offset
+    var low = 0
+    var size = length
+    while size > 1 {
+      let half = size &>> 1
+      let probe = UInt64(
+        littleEndian: array.loadUnaligned(
+          fromByteOffset: (low &+ half &- 1) &* 8, as: UInt64.self))
+      low = probe < value ? low &+ half : low
+      size &-= half
+    }
+    if size == 1 {
+      let last = UInt64(
+        littleEndian: array.loadUnaligned(fromByteOffset: low &* 8, as: UInt64.self))
+      if last < value { low &+= 1 }
+    }
+    return low
+  }
+}
+
+/// A borrowed run of bytes that may be changed; every access is checked against its end.
+///
+/// Whoever holds one is the only one to use those bytes.
+package struct MutableBytes {
+  package let base: UnsafeMutableRawPointer
+  package let count: Int
+
+  @inline(__always)
+  package init(_ base: UnsafeMutableRawPointer, count: Int) {
+    self.base = base
+    self.count = count
+  }
+
+  /// The same bytes, read-only.
+  @inline(__always)
+  package var bytes: Bytes { Bytes(UnsafeRawPointer(base), count: count) }
+
+  @inline(__always)
+  private func check(_ offset: Int, _ byteCount: Int) {
+    precondition(offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count, "out of bounds")
+  }
+
+  @inline(__always)
+  package func store8(_ value: UInt8, _ offset: Int) {
+    check(offset, 1)
+    base.storeBytes(of: value, toByteOffset: offset, as: UInt8.self)
+  }
+
+  @inline(__always)
+  package func store16(_ value: UInt16, _ offset: Int) {
+    check(offset, 2)
+    base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt16.self)
+  }
+
+  @inline(__always)
+  package func store32(_ value: UInt32, _ offset: Int) {
+    check(offset, 4)
+    base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
+  }
+
+  @inline(__always)
+  package func store64(_ value: UInt64, _ offset: Int) {
+    check(offset, 8)
+    base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
+  }
+
+  /// Copies `source` to `offset`; the two must not overlap.
+  @inline(__always)
+  package func copy(_ source: Bytes, to offset: Int) {
+    check(offset, source.count)
+    (base + offset).copyMemory(from: source.base, byteCount: source.count)
+  }
+
+  /// Moves `byteCount` bytes within this run; the places may overlap.
+  @inline(__always)
+  package func move(from source: Int, to target: Int, byteCount: Int) {
+    check(source, byteCount)
+    check(target, byteCount)
+    (base + target).copyMemory(from: base + source, byteCount: byteCount)
+  }
+
+  /// Sets `byteCount` bytes from `offset` on to zero.
+  @inline(__always)
+  package func clear(_ offset: Int, _ byteCount: Int) {
+    check(offset, byteCount)
+    (base + offset).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+  }
+
+  /// `byteCount` bytes from `offset` on.
+  @inline(__always)
+  package func slice(_ offset: Int, _ byteCount: Int) -> MutableBytes {
+    check(offset, byteCount)
+    return MutableBytes(base + offset, count: byteCount)
+  }
+}
+
+/// Page-aligned memory that is freed with its owner; the bytes start as zeros.
+///
+/// - Note: `@unchecked` because the memory is raw; each use says who may touch it when.
+package final class ByteBlock: @unchecked Sendable {
+  package let bytes: MutableBytes
+
+  package init(count: Int, alignment: Int = 4096) {
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: alignment)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 1))
+    bytes = MutableBytes(memory, count: count)
+  }
+
+  deinit { bytes.base.deallocate() }
+}
+
+extension Array where Element == UInt8 {
+  /// Runs `body` with the bytes of this array.
+  @inline(__always)
+  package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+    let result: Result<R, E> = withUnsafeBytes { buffer in
+      do throws(E) { return .success(try body(Bytes(buffer))) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
+extension RawSpan {
+  /// Runs `body` with the bytes of this span.
+  @inline(__always)
+  package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+    let result: Result<R, E> = withUnsafeBytes { buffer in
+      do throws(E) { return .success(try body(Bytes(buffer))) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

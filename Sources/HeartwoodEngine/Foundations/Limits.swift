@@ -1,0 +1,29 @@
+/// Every bound of the format and the engine, each with its reason.
+///
+/// A row of `Docs/Limits.md` for each; a test compares the two.
+package enum Limits {
+  /// Smallest page: one block of the common file systems, so that a page never shares a block.
+  package static let minPageByteCount = 4096
+  /// Largest page: offsets within a page fit 16 bits.
+  package static let maxPageByteCount = 65_536
+  /// Longest encoded key: four entries with such keys fit the smallest page, which keeps every
+  /// branch at a fan-out that makes a tree shallow and every split possible.
+  package static let maxKeyByteCount = 960
+  /// Longest value: its overflow index stays two levels deep, and a copy stays addressable on
+  /// 32-bit platforms.
+  package static let maxValueByteCount = 1 << 30
+  /// Longest value `withValue` copies together when it does not lie in one page; larger ones are
+  /// read by range, so that one call never allocates without bound.
+  package static let maxCopiedValueByteCount = 64 << 20
+  /// Highest level of a node: with a fan-out of at least four this covers every page number twice
+  /// over; bytes from a file that claim more are damaged.
+  package static let maxTreeLevel = 32
+  /// Longest keyspace name in UTF-8 bytes: a name is a key of the catalog.
+  package static let maxKeyspaceNameByteCount = 255
+  /// Most pages in the page file: page numbers are 32 bits and the last value stands for "none".
+  package static let maxPageCount = UInt64(UInt32.max)
+  /// Lineages a header slot remembers; tokens older than the oldest expire.
+  package static let maxLineageCount = 64
+  /// Bounds the decision record can list; with more, a pass reclaims less.
+  package static let maxDecisionBoundCount = 200
+}

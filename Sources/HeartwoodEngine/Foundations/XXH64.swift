@@ -1,0 +1,201 @@
+/// The 64-bit xxHash, as its published specification defines it.
+///
+/// It guards pages, log groups and values against damage. It is no defence against somebody who
+/// wants two inputs to collide.
+package struct XXH64 {
+  /// What the four lanes have taken so far, in stripes of 32 bytes.
+  private var lanes: Lanes
+  /// The start of a stripe that is not complete yet, as little-endian words; zeros after it.
+  private var pending = SIMD4<UInt64>(repeating: 0)
+  private var pendingByteCount = 0
+  private var byteCount: UInt64 = 0
+
+  /// Starts a hash of no bytes.
+  package init(seed: UInt64 = 0) {
+    lanes = Lanes(seed: seed)
+  }
+
+  /// Appends `bytes` to what is hashed; how the input is cut into calls does not matter.
+  package mutating func update(_ bytes: Bytes) {
+    byteCount &+= UInt64(bytes.count)
+    var start = 0
+    if pendingByteCount > 0 {
+      start = min(Lanes.stripeByteCount - pendingByteCount, bytes.count)
+      hold(bytes.slice(0, start))
+      guard pendingByteCount == Lanes.stripeByteCount else { return }
+      lanes.mix(pending[0], pending[1], pending[2], pending[3])
+      pending = SIMD4(repeating: 0)
+      pendingByteCount = 0
+    }
+    let rest = bytes.slice(start, bytes.count - start)
+    let taken = lanes.mixStripes(of: rest)
+    hold(rest.slice(taken, rest.count - taken))
+  }
+
+  /// Keeps bytes, less than what completes a stripe or exactly that, for later.
+  private mutating func hold(_ bytes: Bytes) {
+    for offset in 0..<bytes.count {
+      let shift = UInt64(pendingByteCount & 7) * 8
+      pending[pendingByteCount / 8] |= UInt64(bytes.load8(offset)) << shift
+      pendingByteCount += 1
+    }
+  }
+
+  /// The hash of everything up to here; more may be appended afterwards.
+  package func finish() -> UInt64 {
+    var ending = Ending(lanes: lanes, byteCount: byteCount)
+    let wordCount = pendingByteCount / 8
+    for index in 0..<wordCount { ending.mix(word: pending[index]) }
+    guard wordCount < 4 else { return ending.avalanche() }
+    var rest = pending[wordCount]
+    var restByteCount = pendingByteCount & 7
+    if restByteCount >= 4 {
+      ending.mix(half: UInt32(truncatingIfNeeded: rest))
+      rest >>= 32
+      restByteCount -= 4
+    }
+    for _ in 0..<restByteCount {
+      ending.mix(byte: UInt8(truncatingIfNeeded: rest))
+      rest >>= 8
+    }
+    return ending.avalanche()
+  }
+
+  /// The hash of `bytes`.
+  package static func hash(_ bytes: Bytes, seed: UInt64 = 0) -> UInt64 {
+    var lanes = Lanes(seed: seed)
+    var offset = lanes.mixStripes(of: bytes)
+    var ending = Ending(lanes: lanes, byteCount: UInt64(bytes.count))
+    while bytes.count &- offset >= 8 {
+      ending.mix(word: bytes.load64(offset))
+      offset &+= 8
+    }
+    if bytes.count &- offset >= 4 {
+      ending.mix(half: bytes.load32(offset))
+      offset &+= 4
+    }
+    while offset < bytes.count {
+      ending.mix(byte: bytes.load8(offset))
+      offset &+= 1
+    }
+    return ending.avalanche()
+  }
+}
+
+extension XXH64 {
+  /// The primes of the specification.
+  private enum Prime {
+    static let first: UInt64 = 0x9E37_79B1_85EB_CA87
+    static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+    static let third: UInt64 = 0x1656_67B1_9E37_79F9
+    static let fourth: UInt64 = 0x85EB_CA77_C2B2_AE63
+    static let fifth: UInt64 = 0x27D4_EB2F_1656_67C5
+  }
+
+  /// The four accumulators, which take every complete stripe.
+  private struct Lanes {
+    static let stripeByteCount = 32
+
+    private let seed: UInt64
+    private var first: UInt64
+    private var second: UInt64
+    private var third: UInt64
+    private var fourth: UInt64
+
+    @inline(__always)
+    init(seed: UInt64) {
+      self.seed = seed
+      first = seed &+ Prime.first &+ Prime.second
+      second = seed &+ Prime.second
+      third = seed
+      fourth = seed &- Prime.first
+    }
+
+    /// Takes one stripe.
+    @inline(__always)
+    mutating func mix(_ one: UInt64, _ two: UInt64, _ three: UInt64, _ four: UInt64) {
+      first = XXH64.round(first, one)
+      second = XXH64.round(second, two)
+      third = XXH64.round(third, three)
+      fourth = XXH64.round(fourth, four)
+    }
+
+    /// Takes every complete stripe of `bytes` and returns how many bytes these were.
+    @inline(__always)
+    mutating func mixStripes(of bytes: Bytes) -> Int {
+      let end = bytes.count & ~(Self.stripeByteCount - 1)
+      // One check for all the loads below: every offset is less than `end`.
+      let stripes = bytes.slice(0, end)
+      var offset = 0
+      while offset < end {
+        mix(
+          stripes.loadUnchecked64(offset), stripes.loadUnchecked64(offset &+ 8),
+          stripes.loadUnchecked64(offset &+ 16), stripes.loadUnchecked64(offset &+ 24))
+        offset &+= Self.stripeByteCount
+      }
+      return end
+    }
+
+    /// The lanes as one number; an input shorter than a stripe has not touched them.
+    @inline(__always)
+    func converged(byteCount: UInt64) -> UInt64 {
+      guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }
+      var result = first.rotated(by: 1) &+ second.rotated(by: 7)
+      result = result &+ third.rotated(by: 12) &+ fourth.rotated(by: 18)
+      for lane in [first, second, third, fourth] {
+        result = (result ^ XXH64.round(0, lane)) &* Prime.first &+ Prime.fourth
+      }
+      return result
+    }
+  }
+
+  /// The one accumulator that takes the bytes after the last stripe.
+  private struct Ending {
+    private var value: UInt64
+
+    @inline(__always)
+    init(lanes: Lanes, byteCount: UInt64) {
+      value = lanes.converged(byteCount: byteCount) &+ byteCount
+    }
+
+    @inline(__always)
+    mutating func mix(word: UInt64) {
+      value ^= XXH64.round(0, word)
+      value = value.rotated(by: 27) &* Prime.first &+ Prime.fourth
+    }
+
+    @inline(__always)
+    mutating func mix(half: UInt32) {
+      value ^= UInt64(half) &* Prime.first
+      value = value.rotated(by: 23) &* Prime.second &+ Prime.third
+    }
+
+    @inline(__always)
+    mutating func mix(byte: UInt8) {
+      value ^= UInt64(byte) &* Prime.fifth
+      value = value.rotated(by: 11) &* Prime.first
+    }
+
+    /// Spreads every bit of the input over the whole result.
+    @inline(__always)
+    func avalanche() -> UInt64 {
+      var result = value
+      result = (result ^ (result &>> 33)) &* Prime.second
+      result = (result ^ (result &>> 29)) &* Prime.third
+      return result ^ (result &>> 32)
+    }
+  }
+
+  @inline(__always)
+  private static func round(_ accumulator: UInt64, _ lane: UInt64) -> UInt64 {
+    (accumulator &+ lane &* Prime.second).rotated(by: 31) &* Prime.first
+  }
+}
+
+extension UInt64 {
+  /// This number with its bits turned left by `count`, which is 1 to 63.
+  @inline(__always)
+  fileprivate func rotated(by count: UInt64) -> UInt64 {
+    (self &<< count) | (self &>> (64 &- count))
+  }
+}

@@ -1,0 +1,87 @@
+/// Everything that is fixed about one generation: which pages it has, and where each of them is.
+///
+/// Immutable and shared by all its readers. It owns the index, the segment mappings and the windows
+/// that its ``PageView`` points into. A pruned copy of a state reads the same bytes from fewer
+/// segments.
+package final class GenerationState: @unchecked Sendable {
+  // @unchecked because `source` is written in init only.
+  package let point: CommitPoint
+  package let index: PageIndex
+  package let segments: SegmentTable
+  /// No page below this number is free: where a writer starts to look.
+  package let lowestFree: PageNumber
+  private let loader: PageLoader
+  private let windows: UnsafeMutablePointer<PageRegion>
+  private let source: UnsafeMutablePointer<PageSource>
+
+  package init(
+    point: CommitPoint, index: PageIndex, segments: SegmentTable, files: StoreFiles,
+    lowestFree: PageNumber = 0, alwaysVerifies: Bool = false
+  ) throws(StorageError) {
+    self.point = point
+    self.index = index
+    self.segments = segments
+    self.lowestFree = lowestFree
+    let regions = try files.pageFile.regions(covering: point.pageCount)
+    windows = .allocate(capacity: max(regions.count, 1))
+    for (position, region) in regions.enumerated() {
+      (windows + position).initialize(to: region)
+    }
+    loader = PageLoader(
+      files: files, segments: segments, windows: regions, alwaysVerifies: alwaysVerifies)
+    source = .allocate(capacity: 1)
+    source.initialize(
+      to: PageSource(
+        root: index.root, depth: index.depth, firstSegment: segments.first,
+        segmentCount: UInt64(segments.segments.count),
+        segmentShift: UInt64(files.geometry.segmentShift),
+        slotMask: UInt64(files.geometry.framesPerSegment - 1),
+        segments: UnsafePointer(segments.regions), windowCount: regions.count,
+        windowShift: files.pageFile.windowShift, windows: UnsafePointer(windows),
+        pageShift: files.geometry.pageShift, pageCount: point.pageCount,
+        isMapped: files.log.isMapped && !alwaysVerifies, working: nil,
+        loader: Unmanaged.passUnretained(loader), changeCount: 0))
+  }
+
+  deinit {
+    source.deallocate()
+    windows.deallocate()
+  }
+
+  package var generation: FrameNumber { point.frame }
+
+  /// Reads pages as of this state; valid while the state lives.
+  package var view: PageView { PageView(source: source) }
+
+  /// A source for the transaction that builds on this state.
+  func source(working: UnsafeMutablePointer<WorkingTable>) -> PageSource {
+    let old = source.pointee
+    return PageSource(
+      root: old.root, depth: old.depth, firstSegment: old.firstSegment,
+      segmentCount: old.segmentCount, segmentShift: old.segmentShift, slotMask: old.slotMask,
+      segments: old.segments, windowCount: old.windowCount, windowShift: old.windowShift,
+      windows: old.windows, pageShift: old.pageShift, pageCount: old.pageCount,
+      isMapped: old.isMapped, working: working, loader: old.loader, changeCount: 0)
+  }
+
+  /// The same state without index entries up to `backfilled`: those pages are in the page file.
+  package func pruned(
+    backfilled: FrameNumber, files: StoreFiles
+  ) throws(StorageError) -> GenerationState {
+    let kept = PageIndex()
+    index.forEach { page, frame in
+      if frame > backfilled { kept.set(page, to: frame) }
+    }
+    let first = files.geometry.segment(of: files.geometry.next(after: backfilled))
+    return try GenerationState(
+      point: point, index: kept, segments: segments.dropping(below: first), files: files,
+      lowestFree: lowestFree)
+  }
+
+  /// The same state, read with every page verified anew.
+  package func verifying(files: StoreFiles) throws(StorageError) -> GenerationState {
+    try GenerationState(
+      point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,
+      alwaysVerifies: true)
+  }
+}

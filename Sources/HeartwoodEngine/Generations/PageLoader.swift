@@ -1,0 +1,94 @@
+/// Brings pages into this process: finds, reads and verifies what the fast path does not have.
+///
+/// Thread-safe. Owned by the states that read through it.
+package final class PageLoader: Sendable {
+  let files: StoreFiles
+  let segments: SegmentTable
+  /// The mapped page file, for pages an index has no entry for.
+  let windows: [PageRegion]
+  /// Verifies every page anew, whatever the bits say; for `verify()`.
+  let alwaysVerifies: Bool
+
+  init(
+    files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool
+  ) {
+    self.files = files
+    self.segments = segments
+    self.windows = windows
+    self.alwaysVerifies = alwaysVerifies
+  }
+
+  var cache: PageCache { files.cache }
+
+  /// The page, from log frame `frame` or, for 0, from the page file.
+  func page(
+    _ number: PageNumber, frame: FrameNumber
+  ) throws(StorageError) -> PageReference {
+    if frame == 0 { return try fromPageFile(number) }
+    let geometry = files.geometry
+    guard let segment = segments[geometry.segment(of: frame)] else {
+      throw .corrupt(
+        "The log segment that holds frame \(frame) is missing.",
+        file: geometry.segmentName(geometry.segment(of: frame)), page: number)
+    }
+    let name = geometry.segmentName(segment.number)
+    if let region = segment.region {
+      return try mapped(number, region, geometry.slot(of: frame), name, frame)
+    }
+    return try cached(number, place: frame << 1 | 1, name, frame) { target throws(StorageError) in
+      try segment.file.read(into: target, at: geometry.offset(of: frame))
+    }
+  }
+
+  private func fromPageFile(_ number: PageNumber) throws(StorageError) -> PageReference {
+    let window = Int(number) >> files.pageFile.windowShift
+    if window < windows.count {
+      let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
+      return try mapped(number, windows[window], position, "pages", nil)
+    }
+    return try cached(number, place: UInt64(number) << 1, "pages", nil) { target throws(StorageError) in
+      try files.pageFile.read(number, into: target)
+    }
+  }
+
+  private func mapped(
+    _ number: PageNumber, _ region: PageRegion, _ position: Int, _ name: String,
+    _ frame: FrameNumber?
+  ) throws(StorageError) -> PageReference {
+    let bytes = Bytes(
+      region.pages + (position << files.geometry.pageShift), count: files.geometry.pageByteCount)
+    try verify(bytes, number, name, frame)
+    if !alwaysVerifies { region.setVerified(position) }
+    return PageReference(bytes: bytes, entry: nil)
+  }
+
+  private func cached(
+    _ number: PageNumber, place: PageCache.Place, _ name: String, _ frame: FrameNumber?,
+    _ read: (MutableBytes) throws(StorageError) -> Int
+  ) throws(StorageError) -> PageReference {
+    if alwaysVerifies { cache.forget(place) }
+    let entry = try cache.pin(place) { target throws(StorageError) in
+      guard try read(target) == target.count else {
+        throw .corrupt("The file ends before the page does.", file: name, page: number)
+      }
+      try verify(target.bytes, number, name, frame)
+    }
+    return PageReference(bytes: entry.block.bytes.bytes, entry: Unmanaged.passRetained(entry))
+  }
+
+  private func verify(
+    _ bytes: Bytes, _ number: PageNumber, _ name: String, _ frame: FrameNumber?
+  ) throws(StorageError) {
+    files.counters.update { $0.pagesVerified += 1 }
+    try PageChecks.verify(
+      bytes, page: number, seed: files.identity.seed, file: name, structure: files.structure)
+    let found = bytes.load64(PageLayout.frame.offset)
+    if let frame, found != frame {
+      throw .corrupt("Frame \(found) lies where frame \(frame) should be.", file: name, page: number)
+    }
+    if frame == nil, found > files.words.backfilled {
+      throw .corrupt(
+        "The page is from frame \(found), which was never moved here.", file: name, page: number)
+    }
+  }
+}

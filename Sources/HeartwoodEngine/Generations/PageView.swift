@@ -1,0 +1,117 @@
+/// One page in memory, valid until it is released to the view it came from.
+package struct PageReference {
+  package let bytes: Bytes
+  /// The cache entry to unpin; `nil` when the page lies in a mapping or with the writer.
+  let entry: Unmanaged<PageCache.Entry>?
+
+  @inline(__always)
+  init(bytes: Bytes, entry: Unmanaged<PageCache.Entry>?) {
+    self.bytes = bytes
+    self.entry = entry
+  }
+}
+
+/// What a lookup needs, side by side: where each page of one state is.
+///
+/// Owned by a ``GenerationState`` or a ``WorkingPages`` and read through raw pointers, so that a
+/// point read retains nothing. All that it points to lives as long as its owner.
+package struct PageSource {
+  let root: PageIndex.Node?
+  let depth: Int
+  let firstSegment: UInt64
+  let segmentCount: UInt64
+  let segmentShift: UInt64
+  let slotMask: UInt64
+  let segments: UnsafePointer<PageRegion>
+  let windowCount: Int
+  let windowShift: Int
+  let windows: UnsafePointer<PageRegion>
+  let pageShift: Int
+  /// Pages at or above it do not exist in this state.
+  var pageCount: PageNumber
+  let isMapped: Bool
+  /// The writer's own pages; `nil` for readers.
+  let working: UnsafeMutablePointer<WorkingTable>?
+  let loader: Unmanaged<PageLoader>
+  /// Grows with each change the writer makes.
+  var changeCount: Int
+}
+
+/// The pages of a store as of one state, the writer's own changes included if it is the writer's.
+///
+/// One pointer wide; it keeps nothing alive. For a given state a page number always leads to the
+/// same bytes.
+package struct PageView {
+  let source: UnsafeMutablePointer<PageSource>
+
+  package var pageSize: Int {
+    @inline(__always) get { 1 &<< source.pointee.pageShift }
+  }
+
+  package var changeCount: Int {
+    @inline(__always) get { source.pointee.changeCount }
+  }
+
+  package var pageCount: PageNumber {
+    @inline(__always) get { source.pointee.pageCount }
+  }
+
+  /// The page with this number, verified.
+  ///
+  /// - Throws: `corrupt` if the number is out of range or the bytes are not what was written;
+  ///   `io` if they cannot be read.
+  /// - Complexity: No system call and no lock in `.mapped` reading once the page was verified.
+  @inline(__always)
+  package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
+    let source = source
+    if let working = source.pointee.working, let own = working.pointee.block(of: number) {
+      return PageReference(
+        bytes: Bytes(own, count: 1 &<< source.pointee.pageShift), entry: nil)
+    }
+    if source.pointee.isMapped, number < source.pointee.pageCount {
+      let frame = PageIndex.frame(
+        of: number, root: source.pointee.root, depth: source.pointee.depth)
+      let region: UnsafePointer<PageRegion>
+      let position: Int
+      if frame != 0 {
+        let segment = (frame &>> source.pointee.segmentShift) &- source.pointee.firstSegment
+        guard segment < source.pointee.segmentCount else { return try slowPage(number) }
+        region = source.pointee.segments + Int(truncatingIfNeeded: segment)
+        position = Int(truncatingIfNeeded: frame & source.pointee.slotMask)
+      } else {
+        let window = Int(number) &>> source.pointee.windowShift
+        guard window < source.pointee.windowCount else { return try slowPage(number) }
+        region = source.pointee.windows + window
+        position = Int(number) & ((1 &<< source.pointee.windowShift) &- 1)
+      }
+      if region.pointee.isVerified(position) {
+        return PageReference(
+          bytes: Bytes(
+            region.pointee.pages + (position &<< source.pointee.pageShift),
+            count: 1 &<< source.pointee.pageShift),
+          entry: nil)
+      }
+    }
+    return try slowPage(number)
+  }
+
+  @inline(never)
+  private func slowPage(_ number: PageNumber) throws(StorageError) -> PageReference {
+    guard number < source.pointee.pageCount else {
+      throw .corrupt("A page beyond the end of the page file is referred to.", page: number)
+    }
+    let frame = PageIndex.frame(of: number, root: source.pointee.root, depth: source.pointee.depth)
+    return try source.pointee.loader.takeUnretainedValue().page(number, frame: frame)
+  }
+
+  @inline(__always)
+  package func release(_ reference: PageReference) {
+    if let entry = reference.entry { unpin(entry) }
+  }
+
+  @inline(never)
+  private func unpin(_ entry: Unmanaged<PageCache.Entry>) {
+    let owner = entry.takeRetainedValue()
+    source.pointee.loader.takeUnretainedValue().cache.unpin(owner)
+  }
+}

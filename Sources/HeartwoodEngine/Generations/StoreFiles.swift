@@ -1,0 +1,50 @@
+/// The files, words and locks of one open store, and the sizes it was made with.
+///
+/// Thread-safe; everything in it is fixed when the store has opened, apart from what those parts
+/// guard themselves.
+package final class StoreFiles: Sendable {
+  package let fileSystem: any FileSystem
+  package let directory: String
+  package let geometry: Geometry
+  package let identity: StoreIdentity
+  package let pageFile: PageFile
+  package let log: LogFiles
+  package let words: SharedWords
+  package let locks: StoreLocks
+  package let cache: PageCache
+  package let structure: StructureCheck
+  package let counters = ActivityCounters()
+  /// One pass at a time.
+  package let maintenance: ExclusiveByte
+  /// One sync of the log at a time.
+  package let syncing: ExclusiveByte
+
+  package init(
+    pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
+    cacheByteCount: Int, structure: @escaping StructureCheck
+  ) {
+    fileSystem = log.fileSystem
+    directory = log.directory
+    geometry = log.geometry
+    identity = log.identity
+    self.pageFile = pageFile
+    self.log = log
+    self.words = words
+    self.locks = locks
+    self.structure = structure
+    cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
+    maintenance = ExclusiveByte(LockByte.maintenance, of: locks)
+    syncing = ExclusiveByte(LockByte.sync, of: locks)
+  }
+
+  /// Makes a segment's name durable before a frame of it is written.
+  ///
+  /// Decided by comparing with the shared word, not by "I created it": the creator may have died
+  /// between creating and syncing. The word holds segment + 1, so that 0 means none.
+  package func makeNameDurable(_ segment: UInt64) throws(StorageError) {
+    guard words.load(CountersLayout.named) < segment + 1 else { return }
+    try log.syncDirectory()
+    counters.update { $0.directorySyncs += 1 }
+    words.raise(CountersLayout.named, to: segment + 1)
+  }
+}

@@ -1,0 +1,91 @@
+/// The bytes of the `locks` file and what holding each of them means.
+package enum LockByte {
+  package static let presenceReadWrite: UInt64 = 0
+  package static let presenceReadOnly: UInt64 = 1
+  package static let maintenance: UInt64 = 2
+  package static let writer: UInt64 = 3
+  package static let sync: UInt64 = 4
+  package static let keep: UInt64 = 5
+  package static let doorbell: UInt64 = 6
+  /// Byte `live` + g is read-locked by every process in which generation g is live.
+  package static let live: UInt64 = 1 << 40
+}
+
+/// The locks a process holds on one store: its presence and its live generations.
+///
+/// Open-file-description locks: the kernel drops them when the process dies, and closing another
+/// descriptor of the file does not. Nobody ever write-locks a live byte, so pinning never waits.
+package final class StoreLocks: Sendable {
+  private let file: any File
+
+  package init(file: any File) { self.file = file }
+
+  package func tryLock(_ kind: LockKind, byte: UInt64) throws(StorageError) -> Bool {
+    try file.lock(kind, byte..<(byte + 1))
+  }
+
+  package func unlock(byte: UInt64) throws(StorageError) {
+    _ = try file.lock(.none, byte..<(byte + 1))
+  }
+
+  package func lockLive(_ generation: FrameNumber) throws(StorageError) {
+    guard try tryLock(.shared, byte: LockByte.live + generation) else {
+      throw StorageError(
+        .io, "Something holds an exclusive lock on a generation; no Heartwood store does that.",
+        file: file.path)
+    }
+  }
+
+  package func unlockLive(_ generation: FrameNumber) throws(StorageError) {
+    try unlock(byte: LockByte.live + generation)
+  }
+
+  /// The generations in `range` that other owners have locked, ascending.
+  ///
+  /// One question answers with some conflicting lock, not the lowest, so the rest of the range
+  /// stays open until a question about it finds nothing: at most 2k + 1 questions for k locks.
+  package func liveElsewhere(
+    in range: Range<FrameNumber>
+  ) throws(StorageError) -> [FrameNumber] {
+    var open = [range]
+    var found: [FrameNumber] = []
+    while let part = open.popLast() {
+      guard !part.isEmpty else { continue }
+      let bytes = (LockByte.live + part.lowerBound)..<(LockByte.live + part.upperBound)
+      guard let hit = try file.lockedByOthers(in: bytes) else { continue }
+      let first = hit.lowerBound - LockByte.live
+      let end = hit.upperBound - LockByte.live
+      found += first..<end
+      open.append(part.lowerBound..<first)
+      open.append(end..<part.upperBound)
+    }
+    return found.sorted()
+  }
+}
+
+/// A lock byte that excludes other processes, and threads of this one.
+///
+/// Two threads are the same owner of a byte, so the thread lock is taken first and released last.
+package final class ExclusiveByte: Sendable {
+  private let byte: UInt64
+  private let locks: StoreLocks
+  private let lock = Lock()
+
+  package init(_ byte: UInt64, of locks: StoreLocks) {
+    self.byte = byte
+    self.locks = locks
+  }
+
+  /// Runs `body` alone, after waiting for those before.
+  package func withLock<R>(
+    _ body: () throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    lock.acquire()
+    defer { lock.release() }
+    while try !locks.tryLock(.exclusive, byte: byte) { lock.wait(milliseconds: 1) }
+    let result: Result<R, StorageError>
+    do throws(StorageError) { result = .success(try body()) } catch { result = .failure(error) }
+    try locks.unlock(byte: byte)
+    return try result.get()
+  }
+}

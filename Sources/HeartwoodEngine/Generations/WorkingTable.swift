@@ -1,0 +1,72 @@
+/// The writer's pages by number: an open-addressing table, because every step of every descent of
+/// a transaction looks into it.
+package struct WorkingTable {
+  private var numbers: UnsafeMutablePointer<PageNumber>
+  private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+  private var mask: Int
+  private(set) var count = 0
+  /// Stands for an unused place; no page has this number.
+  private static let none = PageNumber.max
+
+  init() {
+    mask = 63
+    numbers = .allocate(capacity: 64)
+    blocks = .allocate(capacity: 64)
+    numbers.initialize(repeating: Self.none, count: 64)
+    blocks.initialize(repeating: nil, count: 64)
+  }
+
+  func deallocate() {
+    numbers.deallocate()
+    blocks.deallocate()
+  }
+
+  @inline(__always)
+  private func place(of number: PageNumber) -> Int {
+    var place = Int(truncatingIfNeeded: (UInt64(number) &* 0x9E37_79B9_7F4A_7C15) &>> 32) & mask
+    while numbers[place] != number, numbers[place] != Self.none { place = (place &+ 1) & mask }
+    return place
+  }
+
+  /// The writer's bytes of a page; `nil` if it has none, or has freed the page.
+  @inline(__always)
+  func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
+    blocks[place(of: number)]
+  }
+
+  /// Enters a page's bytes, or with `nil` the fact that the page is freed.
+  mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
+    if (count + 1) * 2 > mask { grow() }
+    let place = place(of: number)
+    if numbers[place] == Self.none {
+      numbers[place] = number
+      count += 1
+    }
+    blocks[place] = block
+  }
+
+  /// Calls `body` for every page that has bytes, in no particular order.
+  func forEach(_ body: (PageNumber, UnsafeMutableRawPointer) -> Void) {
+    for place in 0...mask where numbers[place] != Self.none {
+      if let block = blocks[place] { body(numbers[place], block) }
+    }
+  }
+
+  private mutating func grow() {
+    let oldNumbers = numbers
+    let oldBlocks = blocks
+    let oldMask = mask
+    mask = mask * 2 + 1
+    numbers = .allocate(capacity: mask + 1)
+    blocks = .allocate(capacity: mask + 1)
+    numbers.initialize(repeating: Self.none, count: mask + 1)
+    blocks.initialize(repeating: nil, count: mask + 1)
+    for old in 0...oldMask where oldNumbers[old] != Self.none {
+      let place = place(of: oldNumbers[old])
+      numbers[place] = oldNumbers[old]
+      blocks[place] = oldBlocks[old]
+    }
+    oldNumbers.deallocate()
+    oldBlocks.deallocate()
+  }
+}

@@ -1,0 +1,94 @@
+/// The bytes of a catalog row: what the store knows about one keyspace.
+package enum CatalogLayout {
+  package static let tree = Field("tree", at: 0, 4)
+  package static let root = Field("root", at: 4, 4)
+  package static let count = Field("count", at: 8, 8)
+  package static let reserved = Field("reserved", at: 16, 8)
+  package static let fields = [tree, root, count, reserved]
+  package static let byteCount = 24
+}
+
+/// The tree of trees: keyspace names to roots and counts.
+///
+/// Its root is page 1 of every store that has ever been written to. The key `nil` holds the next
+/// tree number as four bytes, so that numbers are never used twice.
+package enum Catalog {
+  package static let root = TreeRoot(tree: 0, page: 1)
+
+  /// What a row says.
+  package struct Row: Hashable {
+    package var root: TreeRoot
+    package var count: UInt64
+  }
+
+  /// The row of a keyspace, or `nil` if there is none of this name.
+  ///
+  /// - Complexity: One page read for each level of the catalog, commonly one.
+  package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
+    guard view.pageCount > 0 else { return nil }
+    return try KeyBuffer.withSearchBytes(name) { key throws(StorageError) in
+      guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+        return Row?.none
+      }
+      defer { view.release(found.reference) }
+      return try decode(found.value)
+    }
+  }
+
+  /// Every keyspace with its row, by name.
+  package static func rows(in view: PageView) throws(StorageError) -> [(name: String, row: Row)] {
+    guard view.pageCount > 0 else { return [] }
+    var rows: [(String, Row)] = []
+    let cursor = TreeCursor(view: view, root: root)
+    var isValid = try cursor.first()
+    while isValid {
+      if let name = try name(of: cursor.key), let value = try cursor.value() {
+        rows.append((name, try decode(value.value)))
+      }
+      isValid = try cursor.next()
+    }
+    return rows
+  }
+
+  /// The number the next new tree gets.
+  package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
+    guard view.pageCount > 0 else { return 1 }
+    return try KeyBuffer.withSearchBytes(nextTreeKey) { key throws(StorageError) -> TreeID in
+      guard let found = try TreeReader(view: view, root: root).find(SearchKey(key))
+      else { return 1 }
+      defer { view.release(found.reference) }
+      guard found.value.count == 4 else { throw damaged }
+      return found.value.load32(0)
+    }
+  }
+
+  package static let nextTreeKey = Key(Optional<Int>.none)
+
+  package static func encode(_ row: Row) -> [UInt8] {
+    let block = ByteBlock(count: CatalogLayout.byteCount)
+    block.bytes.store32(row.root.tree, CatalogLayout.tree.offset)
+    block.bytes.store32(row.root.page, CatalogLayout.root.offset)
+    block.bytes.store64(row.count, CatalogLayout.count.offset)
+    return block.bytes.bytes.copied()
+  }
+
+  private static func decode(_ bytes: Bytes) throws(StorageError) -> Row {
+    guard bytes.count == CatalogLayout.byteCount else { throw damaged }
+    return Row(
+      root: TreeRoot(
+        tree: bytes.load32(CatalogLayout.tree.offset),
+        page: bytes.load32(CatalogLayout.root.offset)),
+      count: bytes.load64(CatalogLayout.count.offset))
+  }
+
+  /// The keyspace a key of the catalog stands for; `nil` for the next tree number.
+  private static func name(of key: Bytes) throws(StorageError) -> String? {
+    if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
+    var decoder = KeyDecoder(key)
+    let name = try decoder.decodeString()
+    try decoder.finish()
+    return name
+  }
+
+  private static let damaged = StorageError.corrupt("A row of the catalog is damaged.")
+}

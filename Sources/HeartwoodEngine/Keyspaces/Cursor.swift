@@ -1,0 +1,90 @@
+/// A position in a keyspace that moves in both directions.
+///
+/// Not Sendable: one thread at a time. A cursor of a transaction sees its changes: after one it
+/// finds its place again by key. It must not be used after the transaction's closure.
+public final class Cursor {
+  enum Owner {
+    case snapshot(Snapshot)
+    case transaction(WriteSession)
+  }
+
+  private let reads: KeyspaceReads
+  private let owner: Owner
+  private let cursor: TreeCursor
+  private var isPlaced = false
+
+  init(_ reads: KeyspaceReads, owner: Owner) {
+    self.reads = reads
+    self.owner = owner
+    var savesKey = false
+    if case .transaction = owner { savesKey = true }
+    cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
+  }
+
+  private func check() {
+    if case .transaction(let session) = owner { session.requireOpen() }
+  }
+
+  /// Moves to the first key that is not less than `key`; false if there is none.
+  @discardableResult
+  public func seek(_ key: Key) throws -> Bool {
+    check()
+    isPlaced = true
+    return try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+      try cursor.seek(SearchKey(key))
+    }
+  }
+
+  /// Moves to the first entry; false if the keyspace is empty.
+  @discardableResult
+  public func first() throws -> Bool {
+    check()
+    isPlaced = true
+    return try cursor.first()
+  }
+
+  /// Moves to the last entry; false if the keyspace is empty.
+  @discardableResult
+  public func last() throws -> Bool {
+    check()
+    isPlaced = true
+    return try cursor.last()
+  }
+
+  /// Moves to the next entry; to the first one if the cursor is new. False at the end.
+  @discardableResult
+  public func next() throws -> Bool {
+    if !isPlaced { return try first() }
+    check()
+    return try cursor.next()
+  }
+
+  /// Moves to the entry before; to the last one if the cursor is new. False at the start.
+  @discardableResult
+  public func previous() throws -> Bool {
+    if !isPlaced { return try last() }
+    check()
+    return try cursor.previous()
+  }
+
+  /// Whether the cursor stands on an entry.
+  public var isValid: Bool { isPlaced && cursor.isValid }
+
+  /// The encoded key it stands on, or `nil`.
+  public var key: [UInt8]? {
+    check()
+    return isValid ? cursor.key.copied() : nil
+  }
+
+  /// A copy of the value it stands on, or `nil`.
+  ///
+  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`.
+  public var value: [UInt8]? {
+    get throws {
+      check()
+      guard isValid, let found = try cursor.value() else { return nil }
+      guard found.isOverflow else { return found.value.copied() }
+      return try reads.whole(found.value)
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/// A key of several parts, encoded: keys sort part by part.
+///
+/// ```swift
+/// let key: Key = "config"               // the same as the string
+/// let event = Key("nc", 73_275_410)     // sorts after ("nc", 5) and before ("nd")
+/// ```
+///
+/// Parts of different kinds sort in the order nil, booleans, integers, floating-point numbers,
+/// dates, UUIDs, strings, byte strings. A key that is the start of another one sorts before it. A
+/// key of one part is byte for byte what that value is on its own.
+public struct Key: Hashable, Sendable {
+  /// The encoded parts; they sort like the keys.
+  public let bytes: [UInt8]
+
+  /// Encodes `parts` as a key.
+  ///
+  /// The length is not checked here: a store refuses a key that is longer than its limit.
+  public init<each Part: KeyConvertible>(_ parts: repeat each Part) {
+    var encoder = KeyEncoder()
+    repeat (each parts).encode(into: &encoder)
+    bytes = encoder.bytes
+  }
+
+  /// Takes a key that is encoded already.
+  ///
+  /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly what encoding some parts
+  /// gives.
+  public init(encoded bytes: [UInt8]) throws(StorageError) {
+    _ = try bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
+    self.bytes = bytes
+  }
+
+  /// Takes the bytes of a key that a store holds, which may not be the encoding of any parts.
+  package init(unverified bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Reads the parts of the encoded key in `bytes`.
+  ///
+  /// Throws if the parts are of other kinds, or if there are fewer or more of them.
+  public static func decode<each Part: KeyConvertible>(
+    _ bytes: RawSpan, as types: repeat (each Part).Type
+  ) throws(StorageError) -> (repeat each Part) {
+    try bytes.withBytes { bytes throws(StorageError) in
+      var decoder = KeyDecoder(bytes)
+      let parts = (repeat try (each Part).decode(from: &decoder))
+      try decoder.finish()
+      return parts
+    }
+  }
+}
+
+extension Key: Comparable {
+  /// Whether `first` sorts before `second`: the order of the bytes.
+  public static func < (first: Key, second: Key) -> Bool {
+    first.bytes.withBytes { left in
+      second.bytes.withBytes { right in left.compare(right) < 0 }
+    }
+  }
+}
+
+extension Key: ExpressibleByStringLiteral {
+  /// The key of one string.
+  public init(stringLiteral value: String) {
+    self.init(value)
+  }
+}
+
+extension Key: ExpressibleByIntegerLiteral {
+  /// The key of one integer.
+  public init(integerLiteral value: Int) {
+    self.init(value)
+  }
+}
+
+extension Key: CustomStringConvertible {
+  /// The parts in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they are not
+  /// the encoding of any parts.
+  public var description: String {
+    let parts = try? bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
+    guard let parts else { return bytes.hexadecimal }
+    return "(\(parts.map(\.description).joined(separator: ", ")))"
+  }
+}
+
+extension Key {
+  /// One part of a key whose types are not known, for checks and messages.
+  private enum Part: CustomStringConvertible {
+    case absent
+    case boolean(Bool)
+    case integer(Int64)
+    case largeInteger(UInt64)
+    case float(Double)
+    case date(Double)
+    case uuid(high: UInt64, low: UInt64)
+    case string(String)
+    case bytes([UInt8])
+
+    /// Every part of an encoded key.
+    static func all(in bytes: Bytes) throws(StorageError) -> [Part] {
+      var decoder = KeyDecoder(bytes)
+      var parts: [Part] = []
+      while let kind = try decoder.nextKind() {
+        parts.append(try Part(of: kind, from: &decoder))
+      }
+      return parts
+    }
+
+    private init(of kind: KeyTag, from decoder: inout KeyDecoder) throws(StorageError) {
+      switch kind {
+      case .absent:
+        _ = decoder.decodeNil()
+        self = .absent
+      case .no, .yes: self = .boolean(try decoder.decodeBool())
+      case .integer: self = .integer(try decoder.decodeInteger())
+      case .largeInteger: self = .largeInteger(try decoder.decodeInteger())
+      case .float: self = .float(try decoder.decodeDouble())
+      case .date: self = .date(try decoder.decodeDate())
+      case .uuid:
+        let uuid = try decoder.decodeUUID()
+        self = .uuid(high: uuid.high, low: uuid.low)
+      case .string: self = .string(try decoder.decodeString())
+      case .bytes: self = .bytes(try decoder.decodeBytes())
+      }
+    }
+
+    var description: String {
+      switch self {
+      case .absent: "nil"
+      case .boolean(let value): "\(value)"
+      case .integer(let value): "\(value)"
+      case .largeInteger(let value): "\(value)"
+      case .float(let value): "\(value)"
+      case .date(let seconds): "date \(seconds)"
+      case .uuid(let high, let low): Self.groups(high, low)
+      case .string(let value): value.debugDescription
+      case .bytes(let value): value.hexadecimal
+      }
+    }
+
+    /// A UUID as it is usually written: groups of 8, 4, 4, 4 and 12 digits.
+    private static func groups(_ high: UInt64, _ low: UInt64) -> String {
+      let digits = Array(high.digits + low.digits)
+      return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+        .map { String(digits[$0]) }
+        .joined(separator: "-")
+    }
+  }
+}
+
+extension UInt64 {
+  /// Sixteen hexadecimal digits.
+  fileprivate var digits: String {
+    let digits = String(self, radix: 16, uppercase: true)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+extension [UInt8] {
+  /// The bytes as text: `0x`, then two digits for each.
+  fileprivate var hexadecimal: String {
+    reduce(into: "0x") { text, byte in
+      text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+  }
+}

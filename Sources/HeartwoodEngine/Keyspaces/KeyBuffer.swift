@@ -1,0 +1,119 @@
+/// Encodes a key of one value, or copies an encoded one, to the stack for one search.
+///
+/// This is the way from a call of the store to the tree that runs for every get and put, so it does
+/// without the heap. Eight zero bytes follow the key in memory, outside of `Bytes.count`: the
+/// search loads words that reach past the key's end.
+package enum KeyBuffer {
+  /// How many zero bytes follow a key.
+  package static let paddingByteCount = 8
+  private static let byteCount = Limits.maxKeyByteCount + paddingByteCount
+
+  /// Runs `body` with the key of an integer.
+  @inline(__always)
+  package static func withSearchBytes<R>(
+    _ key: Int64, _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try MutableBytes.withStackBytes(count: 24) { target throws(StorageError) in
+      target.store8(KeyTag.integer.rawValue, 0)
+      target.store64(key.keyBits.byteSwapped, 1)
+      target.store64(0, 9)
+      return try body(target.bytes.slice(0, 9))
+    }
+  }
+
+  /// Runs `body` with the key of a string.
+  @inline(__always)
+  package static func withSearchBytes<R>(
+    _ key: String, _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
+      let end = key.withBytes { encode(.string, $0, to: target) }
+      return try body(finish(target, at: end))
+    }
+  }
+
+  /// Runs `body` with the key of a byte string.
+  @inline(__always)
+  package static func withSearchBytes<R>(
+    _ key: [UInt8], _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
+      let end = key.withBytes { encode(.bytes, $0, to: target) }
+      return try body(finish(target, at: end))
+    }
+  }
+
+  /// Runs `body` with the key of a byte string.
+  @inline(__always)
+  package static func withSearchBytes<R>(
+    _ key: RawSpan, _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
+      let end = key.withBytes { encode(.bytes, $0, to: target) }
+      return try body(finish(target, at: end))
+    }
+  }
+
+  /// Runs `body` with a key that is encoded already.
+  @inline(__always)
+  package static func withSearchBytes<R>(
+    _ key: Key, _ body: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
+      let end = key.bytes.withBytes { encoded in
+        if encoded.count <= Limits.maxKeyByteCount { target.copy(encoded, to: 0) }
+        return encoded.count
+      }
+      return try body(finish(target, at: end))
+    }
+  }
+
+  /// Writes the key of a string or a byte string and returns its length; a key beyond the limit is
+  /// not written.
+  ///
+  /// It reports lengths and leaves errors to `finish`: an error that passes through the closures
+  /// that lend out strings and arrays costs more than the whole copy.
+  @inline(__always)
+  private static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
+    target.store8(tag.rawValue, 0)
+    guard content.count < Limits.maxKeyByteCount, target.copyUnlessZero(content, to: 1) else {
+      return escape(content, to: target)
+    }
+    return 1 &+ content.count
+  }
+
+  /// The part of `encode` for content with zero bytes, or too much of it.
+  @inline(never)
+  private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
+    var byteCount = 1 + content.count
+    for offset in 0..<content.count where content.load8(offset) == 0 { byteCount += 1 }
+    guard byteCount <= Limits.maxKeyByteCount else { return byteCount }
+    var end = 1
+    for offset in 0..<content.count {
+      let byte = content.load8(offset)
+      target.store8(byte, end)
+      end += 1
+      guard byte == 0 else { continue }
+      target.store8(0xFF, end)
+      end += 1
+    }
+    return end
+  }
+
+  /// The key that ends at `end`, with its padding; throws if it is too long.
+  @inline(__always)
+  private static func finish(
+    _ target: MutableBytes, at end: Int
+  ) throws(StorageError) -> Bytes {
+    guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
+    target.store64(0, end)
+    return target.bytes.slice(0, end)
+  }
+
+  @inline(never)
+  private static func tooLarge(_ byteCount: Int) -> StorageError {
+    StorageError(
+      .tooLarge,
+      "The key takes \(byteCount) bytes encoded; the limit is \(Limits.maxKeyByteCount).")
+  }
+}

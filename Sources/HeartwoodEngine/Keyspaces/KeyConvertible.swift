@@ -1,0 +1,255 @@
+/// A value that can be a part of a key.
+///
+/// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these are. A
+/// type of your own encodes itself as one or more of them:
+///
+/// ```swift
+/// struct Version: KeyConvertible {
+///   var major: Int
+///   var minor: Int
+///
+///   func encode(into encoder: inout KeyEncoder) {
+///     encoder.append(major)
+///     encoder.append(minor)
+///   }
+///
+///   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Version {
+///     Version(major: try decoder.decodeInteger(), minor: try decoder.decodeInteger())
+///   }
+/// }
+/// ```
+public protocol KeyConvertible: Sendable {
+  /// Appends this value to a key.
+  ///
+  /// Values that are equal must append the same, and other values something else. The order of the
+  /// keys is the order of what is appended.
+  func encode(into encoder: inout KeyEncoder)
+
+  /// Reads what ``encode(into:)`` appended.
+  ///
+  /// Throws if the next part is something else; it must not trap, whatever the key holds.
+  static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
+}
+
+extension Int: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(Int64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Int {
+    try decoder.decodeInteger()
+  }
+}
+
+extension Int8: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(Int64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Int8 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension Int16: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(Int64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Int16 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension Int32: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(Int64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Int32 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension Int64: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Int64 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension UInt: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(UInt64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> UInt {
+    try decoder.decodeInteger()
+  }
+}
+
+extension UInt8: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(UInt64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> UInt8 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension UInt16: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(UInt64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> UInt16 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension UInt32: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(UInt64(self))
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> UInt32 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension UInt64: KeyConvertible {
+  /// Appends this integer.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads an integer; throws if it does not fit this width.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> UInt64 {
+    try decoder.decodeInteger()
+  }
+}
+
+extension Double: KeyConvertible {
+  /// Appends this number.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads a floating-point number.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Double {
+    try decoder.decodeDouble()
+  }
+}
+
+extension Bool: KeyConvertible {
+  /// Appends this boolean.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads a boolean.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> Bool {
+    try decoder.decodeBool()
+  }
+}
+
+extension String: KeyConvertible {
+  /// Appends this string.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads a string.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> String {
+    try decoder.decodeString()
+  }
+}
+
+extension Array: KeyConvertible where Element == UInt8 {
+  /// Appends this byte string.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(self)
+  }
+
+  /// Reads a byte string.
+  public static func decode(
+    from decoder: inout KeyDecoder
+  ) throws(StorageError) -> [UInt8] {
+    try decoder.decodeBytes()
+  }
+}
+
+extension Float: KeyConvertible {
+  /// Appends this number as a `Double`, which holds every `Float`.
+  public func encode(into encoder: inout KeyEncoder) {
+    encoder.append(Double(self))
+  }
+
+  /// Reads a floating-point number; throws if a `Float` cannot hold it exactly.
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Float {
+    try decoder.decodeFloat()
+  }
+}
+
+extension Optional: KeyConvertible where Wrapped: KeyConvertible {
+  /// Appends the value itself, or nil, which sorts before every value.
+  ///
+  /// An optional of an optional has one nil only: both levels encode it the same.
+  public func encode(into encoder: inout KeyEncoder) {
+    if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
+  }
+
+  /// Reads nil or a value.
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Wrapped? {
+    if decoder.decodeNil() { return nil }
+    return try Wrapped.decode(from: &decoder)
+  }
+}

@@ -1,0 +1,207 @@
+/// Reads the parts of a key, one after the other.
+///
+/// Decoding never traps, whatever the bytes are: a part of another kind, or a number that does not
+/// fit, throws ``StorageError/Kind/invalidArgument``, and bytes that no ``KeyEncoder`` writes throw
+/// ``StorageError/Kind/corrupt``. The message counts the parts and names what was found and what
+/// was asked for. After an error the position is unspecified.
+///
+/// It borrows the key, so it cannot be copied: no part of a program can keep one for longer than
+/// the call that handed it out.
+public struct KeyDecoder: ~Copyable {
+  private let bytes: Bytes
+  private var offset = 0
+  /// How many parts have been begun.
+  private var partCount = 0
+
+  package init(_ bytes: Bytes) {
+    self.bytes = bytes
+  }
+
+  /// Whether every part has been read.
+  public var isAtEnd: Bool { offset == bytes.count }
+
+  /// Reads the next part if it is nil, and returns whether it was.
+  public mutating func decodeNil() -> Bool {
+    guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
+    offset += 1
+    partCount += 1
+    return true
+  }
+
+  /// Reads a boolean.
+  public mutating func decodeBool() throws(StorageError) -> Bool {
+    switch try begin(asking: .yes) {
+    case .no: return false
+    case .yes: return true
+    case let found: throw mismatch(found, asking: .yes)
+    }
+  }
+
+  /// Reads an integer of any width; throws if `Value` cannot hold it.
+  public mutating func decodeInteger<Value: FixedWidthInteger>(
+    as type: Value.Type = Value.self
+  ) throws(StorageError) -> Value {
+    switch try begin(asking: .integer) {
+    case .integer:
+      let integer = Int64(keyBits: try word())
+      guard let value = Value(exactly: integer) else { throw misfit(integer, type) }
+      return value
+    case .largeInteger:
+      let integer = try word()
+      guard integer > UInt64(Int64.max) else { throw malformed("is an integer in a wrong form") }
+      guard let value = Value(exactly: integer) else { throw misfit(integer, type) }
+      return value
+    case let found:
+      throw mismatch(found, asking: .integer)
+    }
+  }
+
+  /// Reads a floating-point number.
+  public mutating func decodeDouble() throws(StorageError) -> Double {
+    let found = try begin(asking: .float)
+    guard found == .float else { throw mismatch(found, asking: .float) }
+    return try float()
+  }
+
+  /// Reads a floating-point number; throws if a `Float` cannot hold it exactly.
+  public mutating func decodeFloat() throws(StorageError) -> Float {
+    let double = try decodeDouble()
+    if double.isNaN { return .nan }
+    guard let value = Float(exactly: double) else { throw misfit(double, Float.self) }
+    return value
+  }
+
+  /// Reads a point in time, in seconds since the start of 1970 (UTC).
+  public mutating func decodeDate() throws(StorageError) -> Double {
+    let found = try begin(asking: .date)
+    guard found == .date else { throw mismatch(found, asking: .date) }
+    return try float()
+  }
+
+  /// Reads a UUID: its first and its last eight bytes, most significant byte first.
+  public mutating func decodeUUID() throws(StorageError) -> (high: UInt64, low: UInt64) {
+    let found = try begin(asking: .uuid)
+    guard found == .uuid else { throw mismatch(found, asking: .uuid) }
+    return (try word(), try word())
+  }
+
+  /// Reads a string.
+  public mutating func decodeString() throws(StorageError) -> String {
+    let found = try begin(asking: .string)
+    guard found == .string else { throw mismatch(found, asking: .string) }
+    let (content, isEscaped) = try content()
+    let string =
+      isEscaped
+      ? String(validating: Self.unescaped(content), as: UTF8.self)
+      : String(validating: content.buffer, as: UTF8.self)
+    guard let string else { throw malformed("is a string that is not UTF-8") }
+    return string
+  }
+
+  /// Reads a byte string.
+  public mutating func decodeBytes() throws(StorageError) -> [UInt8] {
+    let found = try begin(asking: .bytes)
+    guard found == .bytes else { throw mismatch(found, asking: .bytes) }
+    let (content, isEscaped) = try content()
+    return isEscaped ? Self.unescaped(content) : content.copied()
+  }
+
+  /// The kind of the next part, which is not read yet; `nil` at the end of the key.
+  package func nextKind() throws(StorageError) -> KeyTag? {
+    guard !isAtEnd else { return nil }
+    guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
+      throw .corrupt("\(place(partCount + 1)) has the unknown kind \(bytes.load8(offset)).")
+    }
+    return tag
+  }
+
+  /// Throws unless every part has been read.
+  package func finish() throws(StorageError) {
+    guard let found = try nextKind() else { return }
+    throw StorageError(
+      .invalidArgument,
+      "\(place(partCount + 1)) is \(found.kindName), but no more parts were asked for.")
+  }
+}
+
+extension KeyDecoder {
+  /// Reads the kind of the next part.
+  private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
+    guard let tag = try nextKind() else {
+      throw StorageError(
+        .invalidArgument, "\(place(partCount + 1)) is missing; \(asked.kindName) was asked for.")
+    }
+    offset += 1
+    partCount += 1
+    return tag
+  }
+
+  /// Reads eight bytes of a part.
+  private mutating func word() throws(StorageError) -> UInt64 {
+    guard bytes.count - offset >= 8 else { throw malformed("is cut short") }
+    defer { offset += 8 }
+    return bytes.loadBigEndian64(offset)
+  }
+
+  private mutating func float() throws(StorageError) -> Double {
+    guard let value = Double(keyBits: try word()) else {
+      throw malformed("is a number in a wrong form")
+    }
+    return value
+  }
+
+  /// Reads a string or bytes up to their end, and says whether zero bytes in them are escaped.
+  private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
+    let start = offset
+    var isEscaped = false
+    var zero = bytes.firstZero(from: start)
+    while zero + 1 < bytes.count, bytes.load8(zero + 1) == 0xFF {
+      isEscaped = true
+      zero = bytes.firstZero(from: zero + 2)
+    }
+    // An end without another part after it would give a key a second encoding.
+    guard zero + 1 != bytes.count else { throw malformed("has an end mark, but no part follows") }
+    offset = min(zero + 1, bytes.count)
+    return (bytes.slice(start, zero - start), isEscaped)
+  }
+
+  /// A copy of escaped bytes with every `00 FF` as the zero byte it stands for.
+  private static func unescaped(_ content: Bytes) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(content.count)
+    var start = 0
+    while start < content.count {
+      let zero = content.firstZero(from: start)
+      result.append(contentsOf: content.slice(start, zero - start).buffer)
+      if zero < content.count { result.append(0) }
+      start = zero + 2
+    }
+    return result
+  }
+
+  /// "The key's second part".
+  private func place(_ number: Int) -> String {
+    let ordinals = [
+      "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    ]
+    guard ordinals.indices.contains(number - 1) else { return "Part \(number) of the key" }
+    return "The key's \(ordinals[number - 1]) part"
+  }
+
+  /// The part is another kind than the one asked for.
+  private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
+    StorageError(
+      .invalidArgument, "\(place(partCount)) is \(found.kindName), not \(asked.kindName).")
+  }
+
+  /// The part is a number that the type asked for cannot hold.
+  private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
+    StorageError(
+      .invalidArgument, "\(place(partCount)) is the number \(number), which is no \(asked).")
+  }
+
+  /// No encoder writes the part like this.
+  private func malformed(_ complaint: String) -> StorageError {
+    .corrupt("\(place(partCount)) \(complaint).")
+  }
+}

@@ -1,0 +1,151 @@
+/// Writes the parts of a key, one after the other, as bytes that sort like the values.
+///
+/// Every part starts with the byte of its kind, so that kinds never mix and a key can be decoded.
+/// Parts of a fixed length follow each other directly. In strings and bytes a zero byte is written
+/// as `00 FF`, and a part of these kinds is ended by `00` when another part follows; the end of the
+/// key ends the last part. A key of one string thus costs one byte, and this is why the order is
+/// right and nothing collides:
+///
+/// - Two strings that differ at a byte differ there in the encoding too; if one of the bytes is
+///   zero, its `00` is less than the other byte.
+/// - If one string is a prefix of the other, it has ended where the longer one goes on: at the end
+///   of the key, which sorts before everything, or with `00` and the byte of a kind. The longer one
+///   goes on with a byte above `00`, or with `00 FF`, and no kind is `FF`. So the shorter string
+///   sorts first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
+/// - `00 FF` always is a zero byte and any other `00` always an end, so no two lists of parts share
+///   an encoding.
+public struct KeyEncoder: Sendable {
+  /// The parts up to here.
+  package private(set) var bytes: [UInt8] = []
+  /// Whether the last part is a string or bytes and needs an end if another one follows.
+  private var isOpen = false
+
+  package init() {
+    bytes.reserveCapacity(32)
+  }
+
+  /// Appends nil, which sorts before every value.
+  public mutating func appendNil() {
+    begin(.absent)
+  }
+
+  /// Appends a boolean; `false` sorts first.
+  public mutating func append(_ value: Bool) {
+    begin(value ? .yes : .no)
+  }
+
+  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  public mutating func append(_ value: Int) {
+    append(Int64(value))
+  }
+
+  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  public mutating func append(_ value: Int64) {
+    begin(.integer)
+    bytes.append(bigEndian: value.keyBits)
+  }
+
+  /// Appends an integer; integers of all widths are one kind, ordered by value.
+  public mutating func append(_ value: UInt64) {
+    if let small = Int64(exactly: value) { return append(small) }
+    begin(.largeInteger)
+    bytes.append(bigEndian: value)
+  }
+
+  /// Appends a floating-point number.
+  ///
+  /// -0 is the same key as 0, and every NaN is one key that sorts after infinity. Floating-point
+  /// numbers and integers are different kinds: 1.0 sorts after every integer.
+  public mutating func append(_ value: Double) {
+    begin(.float)
+    bytes.append(bigEndian: value.keyBits)
+  }
+
+  /// Appends a point in time, given in seconds since the start of 1970 (UTC).
+  public mutating func append(date secondsSince1970: Double) {
+    begin(.date)
+    bytes.append(bigEndian: secondsSince1970.keyBits)
+  }
+
+  /// Appends a UUID, given as its first and its last eight bytes, most significant byte first.
+  public mutating func append(uuid: (high: UInt64, low: UInt64)) {
+    begin(.uuid)
+    bytes.append(bigEndian: uuid.high)
+    bytes.append(bigEndian: uuid.low)
+  }
+
+  /// Appends a string, which sorts by its UTF-8 bytes, that is by its Unicode scalars.
+  ///
+  /// Two spellings that `==` calls equal, such as a composed and a decomposed letter, are different
+  /// keys: normalize strings first where that matters.
+  public mutating func append(_ value: String) {
+    begin(.string)
+    value.withBytes { appendEscaped($0) }
+    isOpen = true
+  }
+
+  /// Appends a byte string, which sorts byte by byte.
+  public mutating func append(_ value: [UInt8]) {
+    begin(.bytes)
+    value.withBytes { appendEscaped($0) }
+    isOpen = true
+  }
+
+  /// Appends a byte string, which sorts byte by byte.
+  public mutating func append(_ value: RawSpan) {
+    begin(.bytes)
+    value.withBytes { appendEscaped($0) }
+    isOpen = true
+  }
+
+  private mutating func begin(_ tag: KeyTag) {
+    if isOpen { bytes.append(0) }
+    isOpen = false
+    bytes.append(tag.rawValue)
+  }
+
+  private mutating func appendEscaped(_ content: Bytes) {
+    var start = 0
+    while true {
+      let zero = content.firstZero(from: start)
+      bytes.append(contentsOf: content.slice(start, zero - start).buffer)
+      guard zero < content.count else { return }
+      bytes.append(0)
+      bytes.append(0xFF)
+      start = zero + 1
+    }
+  }
+}
+
+extension Int64 {
+  /// The eight bytes of this number in a key: flipping the sign bit puts negative numbers first.
+  @inline(__always)
+  var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
+
+  /// The number with these eight bytes in a key.
+  @inline(__always)
+  init(keyBits: UInt64) {
+    self = Int64(bitPattern: keyBits ^ (1 << 63))
+  }
+}
+
+extension Double {
+  /// The eight bytes of this number in a key.
+  ///
+  /// Negative numbers have all their bits flipped, so that larger magnitudes sort first; others have
+  /// the sign bit flipped, so that they sort after the negative ones. Numbers that are equal must be
+  /// one key: -0 is written as 0, and every NaN as the same one.
+  var keyBits: UInt64 {
+    let sign: UInt64 = 1 << 63
+    if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }
+    if self == 0 { return sign }
+    return bitPattern & sign == 0 ? bitPattern ^ sign : ~bitPattern
+  }
+
+  /// The number with these eight bytes in a key; `nil` if no number is written like this.
+  init?(keyBits: UInt64) {
+    let sign: UInt64 = 1 << 63
+    self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)
+    guard self.keyBits == keyBits else { return nil }
+  }
+}

@@ -1,0 +1,40 @@
+/// The first byte of every part of a key: its kind, and the order of the kinds.
+///
+/// The values are constants of the format. All are less than `0xFF`, which the encoding of strings
+/// and bytes relies on, and the gaps leave room for kinds to come.
+package enum KeyTag: UInt8, CaseIterable, Sendable {
+  /// No value; nothing follows.
+  case absent = 0x08
+  /// The boolean `false`; nothing follows.
+  case no = 0x10
+  /// The boolean `true`; nothing follows.
+  case yes = 0x11
+  /// An integer that fits `Int64`: eight bytes, most significant first, the sign bit flipped.
+  case integer = 0x20
+  /// An integer above `Int64.max`: eight bytes, most significant first.
+  case largeInteger = 0x21
+  /// A floating-point number: eight bytes, as `Double.keyBits` has them.
+  case float = 0x28
+  /// Seconds since 1970: eight bytes, as `Double.keyBits` has them.
+  case date = 0x30
+  /// A UUID: its 16 bytes.
+  case uuid = 0x38
+  /// A string: its UTF-8, escaped as ``KeyEncoder`` describes.
+  case string = 0x40
+  /// A byte string: its bytes, escaped as ``KeyEncoder`` describes.
+  case bytes = 0x48
+
+  /// The kind in a sentence, with its article.
+  package var kindName: String {
+    switch self {
+    case .absent: "nil"
+    case .no, .yes: "a boolean"
+    case .integer, .largeInteger: "an integer"
+    case .float: "a floating-point number"
+    case .date: "a date"
+    case .uuid: "a UUID"
+    case .string: "a string"
+    case .bytes: "a byte string"
+    }
+  }
+}

@@ -1,0 +1,174 @@
+/// A value found and pinned for the length of one call: where its bytes are, and what to give back.
+///
+/// Trivial, so that a point read retains nothing. Public only for the inlined read calls.
+@usableFromInline
+struct LocatedValue {
+  @usableFromInline let bytes: UnsafeRawBufferPointer
+  /// The page to release; `nil` when the value lies in a mapping.
+  let reference: PageReference?
+  /// The copy of a value that spans pages.
+  let copy: Unmanaged<ByteBlock>?
+  let view: PageView
+
+  @usableFromInline
+  func release() {
+    if let reference { view.release(reference) }
+    copy?.release()
+  }
+}
+
+/// The reads that snapshots and transactions have in common, on one tree as of one view.
+package struct KeyspaceReads {
+  let view: PageView
+  let root: TreeRoot
+
+  /// Finds the value of an encoded key; the caller releases it.
+  @inline(__always)
+  func locate(_ key: Bytes) throws(StorageError) -> LocatedValue? {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+      return nil
+    }
+    if found.isOverflow { return try overflow(found) }
+    return LocatedValue(
+      bytes: found.value.buffer, reference: found.reference, copy: nil, view: view)
+  }
+
+  /// A value of one overflow page is read in place, a longer one is copied together.
+  @inline(never)
+  private func overflow(_ found: FoundValue) throws(StorageError) -> LocatedValue {
+    defer { view.release(found.reference) }
+    let reference = try OverflowReference(found.value, in: view)
+    if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
+      return LocatedValue(
+        bytes: page.value.buffer, reference: page.reference, copy: nil, view: view)
+    }
+    let block = try copy(reference)
+    return LocatedValue(
+      bytes: block.bytes.bytes.buffer, reference: nil, copy: Unmanaged.passRetained(block),
+      view: view)
+  }
+
+  private func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
+    guard reference.length <= Limits.maxCopiedValueByteCount else {
+      throw StorageError(
+        .tooLarge,
+        "The value has \(reference.length) bytes; values over \(Limits.maxCopiedValueByteCount) "
+          + "are read by range.")
+    }
+    return try Overflow(view: view, tree: root.tree).copy(reference)
+  }
+
+  /// The value a leaf refers to, copied together.
+  func whole(_ cell: Bytes) throws(StorageError) -> [UInt8] {
+    let block = try copy(try OverflowReference(cell, in: view))
+    return block.bytes.bytes.copied()
+  }
+
+  /// A copy of the value of an encoded key.
+  func get(_ key: Bytes) throws(StorageError) -> [UInt8]? {
+    guard let found = try locate(key) else { return nil }
+    defer { found.release() }
+    return [UInt8](found.bytes)
+  }
+
+  /// Calls `body` with `range` of a value, in pieces as they lie in pages; false without the key.
+  ///
+  /// What `body` throws comes back as a failure, so that the path to it stays typed.
+  func read(
+    _ key: Bytes, range: Range<Int>, _ body: (RawSpan) throws -> Void
+  ) throws(StorageError) -> Result<Bool, any Error> {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+      return .success(false)
+    }
+    defer { view.release(found.reference) }
+    var failure: (any Error)?
+    func pass(_ piece: Bytes) throws(StorageError) {
+      do { try body(piece.buffer.bytes) } catch {
+        failure = error
+        throw StorageError(.invalidArgument, "The reader stopped.")
+      }
+    }
+    do throws(StorageError) {
+      if found.isOverflow {
+        let reference = try OverflowReference(found.value, in: view)
+        try Self.check(range, reference.length)
+        try Overflow(view: view, tree: root.tree).read(
+          reference, from: range.lowerBound, count: range.count, pass)
+      } else {
+        try Self.check(range, found.value.count)
+        try pass(found.value.slice(range.lowerBound, range.count))
+      }
+    } catch {
+      if let failure { return .failure(failure) }
+      throw error
+    }
+    return .success(true)
+  }
+
+  private static func check(_ range: Range<Int>, _ count: Int) throws(StorageError) {
+    guard range.lowerBound >= 0, range.upperBound <= count else {
+      throw StorageError(
+        .invalidArgument, "The range \(range) is not within the value's \(count) bytes.")
+    }
+  }
+
+  /// Calls `body` for the entries of a range of keys, in order, until it returns false.
+  func forEach(
+    from lower: Key?, upTo upper: Key?, reversed: Bool, savesKey: Bool,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    let cursor = TreeCursor(view: view, root: root, savesKey: savesKey)
+    var isValid = try Self.start(cursor, lower, upper, reversed: reversed)
+    guard let bound = reversed ? lower : upper else {
+      while isValid, try pass(cursor, body) {
+        isValid = reversed ? try cursor.previous() : try cursor.next()
+      }
+      return
+    }
+    let block = ByteBlock(count: bound.bytes.count)
+    bound.bytes.withBytes { block.bytes.copy($0, to: 0) }
+    while isValid {
+      let order = cursor.key.compare(block.bytes.bytes)
+      guard reversed ? order >= 0 : order < 0, try pass(cursor, body) else { break }
+      isValid = reversed ? try cursor.previous() : try cursor.next()
+    }
+  }
+
+  private static func start(
+    _ cursor: TreeCursor, _ lower: Key?, _ upper: Key?, reversed: Bool
+  ) throws(StorageError) -> Bool {
+    if reversed {
+      guard let upper else { return try cursor.last() }
+      return try KeyBuffer.withSearchBytes(upper) { key throws(StorageError) in
+        try cursor.seekBefore(SearchKey(key))
+      }
+    }
+    guard let lower else { return try cursor.first() }
+    return try KeyBuffer.withSearchBytes(lower) { key throws(StorageError) in
+      try cursor.seek(SearchKey(key))
+    }
+  }
+
+  /// Calls `body` with the entry the cursor is at; what it returns.
+  @inline(__always)
+  private func pass(
+    _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws -> Bool {
+    guard let found = try cursor.value() else { return true }
+    if found.isOverflow { return try passOverflow(cursor.key, found.value, body) }
+    return try body(cursor.key.buffer.bytes, found.value.buffer.bytes)
+  }
+
+  @inline(never)
+  private func passOverflow(
+    _ key: Bytes, _ cell: Bytes, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws -> Bool {
+    let reference = try OverflowReference(cell, in: view)
+    if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
+      defer { view.release(page.reference) }
+      return try body(key.buffer.bytes, page.value.buffer.bytes)
+    }
+    let block = try copy(reference)
+    return try body(key.buffer.bytes, block.bytes.bytes.buffer.bytes)
+  }
+}

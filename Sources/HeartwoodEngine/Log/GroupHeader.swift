@@ -1,0 +1,156 @@
+/// The bytes of a group header: the frame in front of a group of page images.
+///
+///     0      8       16     20     24     28       32       40            48        56
+///     ┌──────┬───────┬──────┬──────┬──────┬────────┬────────┬─────────────┬─────────┬──────┐
+///     │ hash │ frame │magic │bytes │flags │ordinal │lineage │ transaction │previous │ base │
+///     └──────┴───────┴──────┴──────┴──────┴────────┴────────┴─────────────┴─────────┴──────┘
+///     64            72         76         80        84        88     96
+///     ┌─────────────┬──────────┬──────────┬─────────┬─────────┬──────┬──────────────────────┐
+///     │ durableUpTo │pageCount │imageCount│voidCount│reserved │ time │ hashes, voids, pages │
+///     └─────────────┴──────────┴──────────┴─────────┴─────────┴──────┴──────────────────────┘
+///
+/// Behind the fixed fields: one 8-byte hash for each image, then 16 bytes (first frame, last frame)
+/// for each void range, then one 4-byte page number for each image. The hash, seeded with the
+/// store's identity, covers bytes 8 up to `bytes`; it is also the group's digest, and because it
+/// covers `previous`, it stands for every group before it.
+package enum GroupLayout {
+  package static let hash = Field("hash", at: 0, 8)
+  package static let frame = Field("frame", at: 8, 8)
+  package static let magic = Field("magic", at: 16, 4)
+  package static let byteCount = Field("bytes", at: 20, 4)
+  package static let flags = Field("flags", at: 24, 4)
+  package static let ordinal = Field("ordinal", at: 28, 4)
+  package static let lineage = Field("lineage", at: 32, 8)
+  package static let transaction = Field("transaction", at: 40, 8)
+  package static let previous = Field("previous", at: 48, 8)
+  package static let base = Field("base", at: 56, 8)
+  package static let durableUpTo = Field("durableUpTo", at: 64, 8)
+  package static let pageCount = Field("pageCount", at: 72, 4)
+  package static let imageCount = Field("imageCount", at: 76, 4)
+  package static let voidCount = Field("voidCount", at: 80, 4)
+  package static let reserved = Field("reserved", at: 84, 4)
+  package static let time = Field("time", at: 88, 8)
+  package static let fields = [
+    hash, frame, magic, byteCount, flags, ordinal, lineage, transaction, previous, base,
+    durableUpTo, pageCount, imageCount, voidCount, reserved, time,
+  ]
+  package static let entries = 96
+  /// "HWGR" as a little-endian number.
+  package static let magicNumber: UInt32 = 0x5247_5748
+  /// The flag of a transaction's last group: everything with its transaction number is committed.
+  package static let commitMark: UInt32 = 1
+
+  /// Images one header has room for, without void ranges.
+  package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
+}
+
+/// A stretch of frames that a rolled-back savepoint left in a transaction; not part of it.
+package struct VoidRange: Hashable, Sendable {
+  package let first: FrameNumber
+  package let last: FrameNumber
+}
+
+/// The content of a group header.
+package struct GroupHeader: Hashable, Sendable {
+  package struct Image: Hashable, Sendable {
+    package let page: PageNumber
+    package let hash: UInt64
+  }
+
+  /// What the commit mark comes with.
+  package struct Commit: Hashable, Sendable {
+    package let pageCount: PageNumber
+    package let time: UInt64
+  }
+
+  package var frame: FrameNumber
+  package var ordinal: UInt32
+  package var lineage: UInt64
+  package var transaction: UInt64
+  package var previous: UInt64
+  package var base: FrameNumber
+  package var durableUpTo: FrameNumber
+  /// `nil` in every group but a transaction's last.
+  package var commit: Commit?
+  package var images: [Image]
+  package var voids: [VoidRange]
+
+  /// Writes the header into a zeroed frame and returns its digest.
+  package func encode(to target: MutableBytes, seed: UInt64) -> UInt64 {
+    typealias Layout = GroupLayout
+    let end = Layout.entries + images.count * 12 + voids.count * 16
+    target.store64(frame, Layout.frame.offset)
+    target.store32(Layout.magicNumber, Layout.magic.offset)
+    target.store32(UInt32(end), Layout.byteCount.offset)
+    target.store32(commit == nil ? 0 : Layout.commitMark, Layout.flags.offset)
+    target.store32(ordinal, Layout.ordinal.offset)
+    target.store64(lineage, Layout.lineage.offset)
+    target.store64(transaction, Layout.transaction.offset)
+    target.store64(previous, Layout.previous.offset)
+    target.store64(base, Layout.base.offset)
+    target.store64(durableUpTo, Layout.durableUpTo.offset)
+    target.store32(commit?.pageCount ?? 0, Layout.pageCount.offset)
+    target.store32(UInt32(images.count), Layout.imageCount.offset)
+    target.store32(UInt32(voids.count), Layout.voidCount.offset)
+    target.store64(commit?.time ?? 0, Layout.time.offset)
+    var offset = Layout.entries
+    for image in images {
+      target.store64(image.hash, offset)
+      offset += 8
+    }
+    for range in voids {
+      target.store64(range.first, offset)
+      target.store64(range.last, offset + 8)
+      offset += 16
+    }
+    for image in images {
+      target.store32(image.page, offset)
+      offset += 4
+    }
+    let digest = XXH64.hash(target.bytes.slice(8, end - 8), seed: seed)
+    target.store64(digest, Layout.hash.offset)
+    return digest
+  }
+
+  /// The header in these bytes and its digest, or `nil` if they do not verify as the header that
+  /// belongs at `frame`.
+  package static func decode(
+    _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
+  ) -> (header: GroupHeader, digest: UInt64)? {
+    typealias Layout = GroupLayout
+    guard bytes.count >= Layout.entries,
+      bytes.load32(Layout.magic.offset) == Layout.magicNumber,
+      bytes.load64(Layout.frame.offset) == frame
+    else { return nil }
+    let end = Int(bytes.load32(Layout.byteCount.offset))
+    let imageCount = Int(bytes.load32(Layout.imageCount.offset))
+    let voidCount = Int(bytes.load32(Layout.voidCount.offset))
+    let digest = bytes.load64(Layout.hash.offset)
+    guard end <= bytes.count, end == Layout.entries + imageCount * 12 + voidCount * 16,
+      XXH64.hash(bytes.slice(8, end - 8), seed: seed) == digest
+    else { return nil }
+    let voidStart = Layout.entries + imageCount * 8
+    let pageStart = voidStart + voidCount * 16
+    let flags = bytes.load32(Layout.flags.offset)
+    let header = GroupHeader(
+      frame: frame, ordinal: bytes.load32(Layout.ordinal.offset),
+      lineage: bytes.load64(Layout.lineage.offset),
+      transaction: bytes.load64(Layout.transaction.offset),
+      previous: bytes.load64(Layout.previous.offset), base: bytes.load64(Layout.base.offset),
+      durableUpTo: bytes.load64(Layout.durableUpTo.offset),
+      commit: flags & Layout.commitMark == 0
+        ? nil
+        : Commit(
+          pageCount: bytes.load32(Layout.pageCount.offset),
+          time: bytes.load64(Layout.time.offset)),
+      images: (0..<imageCount).map {
+        Image(
+          page: bytes.load32(pageStart + $0 * 4), hash: bytes.load64(Layout.entries + $0 * 8))
+      },
+      voids: (0..<voidCount).map {
+        VoidRange(
+          first: bytes.load64(voidStart + $0 * 16), last: bytes.load64(voidStart + $0 * 16 + 8))
+      })
+    return (header, digest)
+  }
+}

@@ -1,0 +1,63 @@
+/// One file of the log, open, and mapped when the store reads in place.
+///
+/// Lives as long as anybody may read from it: the space of a deleted segment returns to the file
+/// system with the last snapshot that holds it. Thread-safe: nothing changes but the verified bits.
+package final class Segment: Sendable {
+  package let number: UInt64
+  package let file: any File
+  let mapping: Mapping?
+  let bits: VerifiedBits
+
+  package init(
+    number: UInt64, file: any File, geometry: Geometry, isMapped: Bool
+  ) throws(StorageError) {
+    self.number = number
+    self.file = file
+    mapping = isMapped ? try file.map(0, byteCount: geometry.segmentByteCount) : nil
+    bits = VerifiedBits(pageCount: geometry.framesPerSegment)
+  }
+
+  /// The bytes and bits of a mapped segment.
+  var region: PageRegion? {
+    mapping.map { PageRegion(pages: UnsafeRawPointer($0.bytes.base), verified: bits.words) }
+  }
+}
+
+/// The segments that states of one time can refer to, in order and without gaps.
+///
+/// Immutable: a new segment makes a new table. A state retains the table it was made with, and
+/// with it every mapping its readers may hold pointers into.
+package final class SegmentTable: @unchecked Sendable {
+  // @unchecked because `regions` points to memory that is written in init only.
+  package let segments: [Segment]
+  package let regions: UnsafeMutablePointer<PageRegion>
+
+  package init(_ segments: [Segment]) {
+    self.segments = segments
+    regions = .allocate(capacity: max(segments.count, 1))
+    for (position, segment) in segments.enumerated() {
+      if let region = segment.region { (regions + position).initialize(to: region) }
+    }
+  }
+
+  deinit { regions.deallocate() }
+
+  /// The number of the first segment; 0 when there is none.
+  package var first: UInt64 { segments.first?.number ?? 0 }
+
+  package subscript(number: UInt64) -> Segment? {
+    guard number >= first, number - first < UInt64(segments.count) else { return nil }
+    return segments[Int(number - first)]
+  }
+
+  /// This table and one more segment at its end.
+  package func appending(_ segment: Segment) -> SegmentTable {
+    precondition(segments.isEmpty || segment.number == segments[segments.count - 1].number + 1)
+    return SegmentTable(segments + [segment])
+  }
+
+  /// This table without the segments below `number`.
+  package func dropping(below number: UInt64) -> SegmentTable {
+    SegmentTable(segments.filter { $0.number >= number })
+  }
+}

@@ -1,0 +1,123 @@
+/// The sizes a store was created with, and the arithmetic of its frames and pages.
+///
+/// Fixed for the life of a store and repeated in every header slot and segment header.
+package struct Geometry: Hashable, Sendable {
+  /// Bytes in a page and in a log frame; a power of two.
+  package let pageByteCount: Int
+  /// Slots in a log segment, its header and footer included; a power of two.
+  package let framesPerSegment: Int
+  /// Slots at the end of a segment that are kept for its footer and never hold a frame.
+  package let footerFrames: Int
+  /// The binary logarithms of the two sizes.
+  package let pageShift: Int
+  package let segmentShift: Int
+
+  /// Where page 0 lies in the page file: behind the two header slots and their distance.
+  package static let firstPageOffset: UInt64 = 131_072
+
+  /// The geometry of a new store, or `nil` if the sizes are not possible.
+  ///
+  /// The footer gets 16 bytes for each frame (page, slot and hash) and a header of 64.
+  package init?(pageByteCount: Int, segmentByteCount: Int) {
+    let frames = segmentByteCount / max(pageByteCount, 1)
+    self.init(
+      pageByteCount: pageByteCount, framesPerSegment: frames,
+      footerFrames: Self.footerFrames(pageByteCount, frames))
+  }
+
+  /// The geometry found in a header, or `nil` if no store can have it.
+  package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
+    guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
+      pageByteCount & (pageByteCount - 1) == 0,
+      framesPerSegment >= 8, framesPerSegment <= 1 << 24,
+      framesPerSegment & (framesPerSegment - 1) == 0,
+      footerFrames == Self.footerFrames(pageByteCount, framesPerSegment)
+    else { return nil }
+    self.pageByteCount = pageByteCount
+    self.framesPerSegment = framesPerSegment
+    self.footerFrames = footerFrames
+    pageShift = pageByteCount.trailingZeroBitCount
+    segmentShift = framesPerSegment.trailingZeroBitCount
+  }
+
+  private static func footerFrames(_ pageByteCount: Int, _ frames: Int) -> Int {
+    guard pageByteCount > 0 else { return 0 }
+    return (frames * 16 + 64 + pageByteCount - 1) / pageByteCount
+  }
+
+  package var segmentByteCount: Int { framesPerSegment << pageShift }
+
+  /// The segment a frame lies in, counted from 0.
+  @inline(__always)
+  package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
+
+  @inline(__always)
+  package func slot(of frame: FrameNumber) -> Int {
+    Int(truncatingIfNeeded: frame) & (framesPerSegment &- 1)
+  }
+
+  /// Where a frame lies in its segment, in bytes.
+  package func offset(of frame: FrameNumber) -> UInt64 { UInt64(slot(of: frame)) << pageShift }
+
+  /// The first frame of a segment; slot 0 is its header.
+  package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
+
+  /// The last slot of a segment, footer included, as an index.
+  package func lastSlot(of segment: UInt64) -> FrameNumber {
+    ((segment + 1) << segmentShift) - 1
+  }
+
+  /// Whether the slot with this index can hold a frame.
+  package func isFrame(_ index: FrameNumber) -> Bool {
+    let slot = slot(of: index)
+    return slot > 0 && slot < framesPerSegment - footerFrames
+  }
+
+  /// The frame after `frame`: headers and footers of segments are skipped.
+  package func next(after frame: FrameNumber) -> FrameNumber {
+    let following = frame + 1
+    return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
+  }
+
+  // One past a footer slot lies at most the footer's length away from the next segment; slot 0 of a
+  // segment is followed by its first frame.
+  private var overhang: UInt64 { UInt64(footerFrames) }
+
+  /// The frame `count` frames after `frame`.
+  package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {
+    var result = frame
+    var remaining = count
+    while remaining > 0 {
+      let slot = slot(of: result)
+      let inSegment = framesPerSegment - footerFrames - 1 - slot
+      let step = min(inSegment, remaining)
+      result += UInt64(max(step, 0))
+      remaining -= max(step, 0)
+      if remaining > 0 {
+        result = next(after: result)
+        remaining -= 1
+      }
+    }
+    return result
+  }
+
+  /// Where a page lies in the page file, in bytes.
+  package func offset(ofPage page: PageNumber) -> UInt64 {
+    Self.firstPageOffset + UInt64(page) << pageShift
+  }
+
+  /// The name of a segment's file.
+  package func segmentName(_ segment: UInt64) -> String {
+    let digits = String(firstFrame(of: segment), radix: 16)
+    return "wal-" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// The segment a file name stands for, if it is one of this geometry.
+  package func segment(named name: String) -> UInt64? {
+    guard name.hasPrefix("wal-"), name.utf8.count == 20,
+      let frame = UInt64(name.dropFirst(4), radix: 16), frame > 0
+    else { return nil }
+    let segment = segment(of: frame)
+    return firstFrame(of: segment) == frame && segmentName(segment) == name ? segment : nil
+  }
+}

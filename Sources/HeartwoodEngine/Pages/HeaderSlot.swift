@@ -1,0 +1,211 @@
+/// The bytes of a header slot in the page file.
+///
+/// There are two, at offsets 0 and 65,536, written in turn, so that one of them is always whole.
+/// The hash (seed 0) covers the 4,088 bytes before it.
+package enum HeaderSlotLayout {
+  package static let magic = Field("magic", at: 0, 8)
+  package static let version = Field("version", at: 8, 4)
+  package static let features = Field("features", at: 12, 4)
+  package static let pageByteCount = Field("pageByteCount", at: 16, 4)
+  package static let framesPerSegment = Field("framesPerSegment", at: 20, 4)
+  package static let footerFrames = Field("footerFrames", at: 24, 4)
+  package static let lineageCount = Field("lineageCount", at: 28, 4)
+  package static let storeHigh = Field("storeHigh", at: 32, 8)
+  package static let storeLow = Field("storeLow", at: 40, 8)
+  package static let sequence = Field("sequence", at: 48, 8)
+  package static let backfilled = Field("backfilled", at: 56, 8)
+  package static let digest = Field("digest", at: 64, 8)
+  package static let lineage = Field("lineage", at: 72, 8)
+  package static let durableUpTo = Field("durableUpTo", at: 80, 8)
+  package static let time = Field("time", at: 88, 8)
+  package static let pageCount = Field("pageCount", at: 96, 4)
+  package static let reserved = Field("reserved", at: 100, 4)
+  package static let lineages = Field("lineages", at: 104, 64 * 16)
+  package static let hash = Field("hash", at: 4088, 8)
+  package static let fields = [
+    magic, version, features, pageByteCount, framesPerSegment, footerFrames, lineageCount,
+    storeHigh, storeLow, sequence, backfilled, digest, lineage, durableUpTo, time, pageCount,
+    reserved, lineages, hash,
+  ]
+  package static let byteCount = 4096
+  package static let offsets: [UInt64] = [0, 65_536]
+  /// "HEARTWD1" as a little-endian number.
+  package static let magicNumber: UInt64 = 0x3144_5754_5241_4548
+  package static let currentVersion: UInt32 = 1
+}
+
+/// Which store files belong to.
+package struct StoreIdentity: Hashable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Seeds the hashes of pages and frames, so that those of another store never verify.
+  package var seed: UInt64 { low }
+}
+
+/// What one commit left: enough to go on from it.
+package struct CommitPoint: Hashable, Sendable {
+  /// The last frame of the commit: its generation.
+  package var frame: FrameNumber
+  /// The digest of its last group, which the next group repeats.
+  package var digest: UInt64
+  /// The lineage it belongs to.
+  package var lineage: UInt64
+  /// Pages in the page file after it, in use or free.
+  package var pageCount: PageNumber
+  /// Milliseconds since 1970 when it was made.
+  package var time: UInt64
+
+  package init(
+    frame: FrameNumber, digest: UInt64, lineage: UInt64, pageCount: PageNumber, time: UInt64
+  ) {
+    self.frame = frame
+    self.digest = digest
+    self.lineage = lineage
+    self.pageCount = pageCount
+    self.time = time
+  }
+
+  /// The empty store.
+  package static let empty = CommitPoint(frame: 0, digest: 0, lineage: 0, pageCount: 0, time: 0)
+}
+
+/// A lineage that is over, and the generation it ended at.
+package struct EndedLineage: Hashable, Sendable {
+  package let lineage: UInt64
+  package let end: FrameNumber
+
+  package init(lineage: UInt64, end: FrameNumber) {
+    self.lineage = lineage
+    self.end = end
+  }
+}
+
+/// The content of a header slot: which state the page file holds, and what is known to be synced.
+package struct HeaderSlot: Hashable, Sendable {
+  package var geometry: Geometry
+  package var identity: StoreIdentity
+  package var sequence: UInt64
+  /// The commit whose state the page file holds.
+  package var backfilled: CommitPoint
+  /// The witness: a generation that was synced when this slot was written.
+  package var durableUpTo: FrameNumber
+  package var lineages: [EndedLineage]
+
+  package init(
+    geometry: Geometry, identity: StoreIdentity, sequence: UInt64, backfilled: CommitPoint,
+    durableUpTo: FrameNumber, lineages: [EndedLineage]
+  ) {
+    self.geometry = geometry
+    self.identity = identity
+    self.sequence = sequence
+    self.backfilled = backfilled
+    self.durableUpTo = durableUpTo
+    self.lineages = lineages
+  }
+
+  /// Writes the slot's 4,096 bytes.
+  package func encode(to target: MutableBytes) {
+    typealias Layout = HeaderSlotLayout
+    target.clear(0, Layout.byteCount)
+    target.store64(Layout.magicNumber, Layout.magic.offset)
+    target.store32(Layout.currentVersion, Layout.version.offset)
+    target.store32(UInt32(geometry.pageByteCount), Layout.pageByteCount.offset)
+    target.store32(UInt32(geometry.framesPerSegment), Layout.framesPerSegment.offset)
+    target.store32(UInt32(geometry.footerFrames), Layout.footerFrames.offset)
+    target.store64(identity.high, Layout.storeHigh.offset)
+    target.store64(identity.low, Layout.storeLow.offset)
+    target.store64(sequence, Layout.sequence.offset)
+    target.store64(backfilled.frame, Layout.backfilled.offset)
+    target.store64(backfilled.digest, Layout.digest.offset)
+    target.store64(backfilled.lineage, Layout.lineage.offset)
+    target.store64(durableUpTo, Layout.durableUpTo.offset)
+    target.store64(backfilled.time, Layout.time.offset)
+    target.store32(backfilled.pageCount, Layout.pageCount.offset)
+    let kept = lineages.suffix(Limits.maxLineageCount)
+    target.store32(UInt32(kept.count), Layout.lineageCount.offset)
+    for (position, ended) in kept.enumerated() {
+      target.store64(ended.lineage, Layout.lineages.offset + position * 16)
+      target.store64(ended.end, Layout.lineages.offset + position * 16 + 8)
+    }
+    let hash = XXH64.hash(target.bytes.slice(0, Layout.hash.offset), seed: 0)
+    target.store64(hash, Layout.hash.offset)
+  }
+
+  /// Reads a slot; `nil` if the bytes are not a whole slot of any version.
+  ///
+  /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
+  ///   geometry: the bytes are whole, so they are no damage.
+  package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
+    typealias Layout = HeaderSlotLayout
+    guard bytes.count >= Layout.byteCount,
+      bytes.load64(Layout.magic.offset) == Layout.magicNumber,
+      XXH64.hash(bytes.slice(0, Layout.hash.offset), seed: 0) == bytes.load64(Layout.hash.offset)
+    else { return nil }
+    let version = bytes.load32(Layout.version.offset)
+    guard version == Layout.currentVersion else {
+      throw StorageError(
+        .incompatibleFormat,
+        "The store has format version \(version); this program knows version "
+          + "\(Layout.currentVersion). Open it with a newer program.", file: "pages")
+    }
+    let features = bytes.load32(Layout.features.offset)
+    guard features == 0 else {
+      throw StorageError(
+        .incompatibleFormat,
+        "The store uses features (\(String(features, radix: 2)) in binary) this program does not "
+          + "know. Open it with a newer program.", file: "pages")
+    }
+    guard
+      let geometry = Geometry(
+        pageByteCount: Int(bytes.load32(Layout.pageByteCount.offset)),
+        framesPerSegment: Int(bytes.load32(Layout.framesPerSegment.offset)),
+        footerFrames: Int(bytes.load32(Layout.footerFrames.offset)))
+    else {
+      throw StorageError(
+        .incompatibleFormat, "The header names page and segment sizes no store can have.",
+        file: "pages")
+    }
+    let lineageCount = min(
+      Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
+    let lineages = (0..<lineageCount).map { position in
+      EndedLineage(
+        lineage: bytes.load64(Layout.lineages.offset + position * 16),
+        end: bytes.load64(Layout.lineages.offset + position * 16 + 8))
+    }
+    return HeaderSlot(
+      geometry: geometry,
+      identity: StoreIdentity(
+        high: bytes.load64(Layout.storeHigh.offset), low: bytes.load64(Layout.storeLow.offset)),
+      sequence: bytes.load64(Layout.sequence.offset),
+      backfilled: CommitPoint(
+        frame: bytes.load64(Layout.backfilled.offset),
+        digest: bytes.load64(Layout.digest.offset),
+        lineage: bytes.load64(Layout.lineage.offset),
+        pageCount: bytes.load32(Layout.pageCount.offset),
+        time: bytes.load64(Layout.time.offset)),
+      durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
+  }
+
+  /// Both slots of the page file as they are on disk now, never as remembered: a dead process may
+  /// have written one meanwhile.
+  package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
+    let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    var slots: [HeaderSlot?] = []
+    for offset in HeaderSlotLayout.offsets {
+      let count = try file.read(into: block.bytes, at: offset)
+      slots.append(count == HeaderSlotLayout.byteCount ? try decode(block.bytes.bytes) : nil)
+    }
+    return slots
+  }
+
+  /// The valid slot with the higher sequence number.
+  package static func newest(_ slots: [HeaderSlot?]) -> HeaderSlot? {
+    slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
+  }
+}

@@ -1,0 +1,116 @@
+/// The bounded cache of `.buffered` reading: pages that were read, verified and are kept.
+///
+/// Thread-safe: sixteen shards, each with its lock, which is held while a missing page is read, so
+/// that two readers never read it twice. A page with a pin is never given up; when all are pinned
+/// the cache grows for as long as that lasts.
+package final class PageCache: @unchecked Sendable {
+  // @unchecked because every shard's state is guarded by its lock.
+
+  /// Where a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page file.
+  package typealias Place = UInt64
+
+  /// One cached page.
+  package final class Entry {
+    let place: Place
+    let block: ByteBlock
+    fileprivate let shard: Int
+    fileprivate var pins = 1
+    fileprivate var wasUsed = true
+
+    fileprivate init(place: Place, block: ByteBlock, shard: Int) {
+      self.place = place
+      self.block = block
+      self.shard = shard
+    }
+  }
+
+  private final class Shard {
+    let lock = Lock()
+    var entries: [Place: Entry] = [:]
+    var order: [Entry] = []
+    var hand = 0
+    var hits = 0
+    var misses = 0
+  }
+
+  private let shards: [Shard]
+  private let pageByteCount: Int
+  private let entriesPerShard: Int
+
+  package init(byteCount: Int, pageByteCount: Int) {
+    self.pageByteCount = pageByteCount
+    shards = (0..<16).map { _ in Shard() }
+    entriesPerShard = max(4, byteCount / pageByteCount / 16)
+  }
+
+  private func shard(of place: Place) -> Int {
+    Int(truncatingIfNeeded: (place &* 0x9E37_79B9_7F4A_7C15) >> 60)
+  }
+
+  /// The page at `place`, pinned; `load` fills and verifies it when it is not here.
+  package func pin(
+    _ place: Place, load: (MutableBytes) throws(StorageError) -> Void
+  ) throws(StorageError) -> Entry {
+    let number = shard(of: place)
+    let shard = shards[number]
+    return try shard.lock.withLock { () throws(StorageError) in
+      if let entry = shard.entries[place] {
+        shard.hits += 1
+        entry.pins += 1
+        entry.wasUsed = true
+        return entry
+      }
+      shard.misses += 1
+      let entry = Entry(place: place, block: ByteBlock(count: pageByteCount), shard: number)
+      try load(entry.block.bytes)
+      makeRoom(in: shard)
+      shard.entries[place] = entry
+      shard.order.append(entry)
+      return entry
+    }
+  }
+
+  package func unpin(_ entry: Entry) {
+    shards[entry.shard].lock.withLock { entry.pins -= 1 }
+  }
+
+  /// Forgets a page whose place is about to get other bytes.
+  package func forget(_ place: Place) {
+    let shard = shards[shard(of: place)]
+    shard.lock.withLock {
+      if let entry = shard.entries.removeValue(forKey: place) {
+        shard.order.removeAll { $0 === entry }
+      }
+    }
+  }
+
+  /// Gives up pages nobody used since the hand last passed, until there is room for one more.
+  private func makeRoom(in shard: Shard) {
+    var steps = shard.order.count * 2
+    while shard.order.count >= entriesPerShard, steps > 0 {
+      steps -= 1
+      if shard.hand >= shard.order.count { shard.hand = 0 }
+      let entry = shard.order[shard.hand]
+      if entry.pins > 0 {
+        shard.hand += 1
+      } else if entry.wasUsed {
+        entry.wasUsed = false
+        shard.hand += 1
+      } else {
+        shard.entries.removeValue(forKey: entry.place)
+        shard.order[shard.hand] = shard.order[shard.order.count - 1]
+        shard.order.removeLast()
+      }
+    }
+  }
+
+  /// How often a page was asked for, and how often it had to be read.
+  package var counts: (lookups: Int, reads: Int) {
+    shards.reduce(into: (0, 0)) { sum, shard in
+      shard.lock.withLock {
+        sum.0 += shard.hits + shard.misses
+        sum.1 += shard.misses
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// What a page holds.
+package enum PageKind: UInt8, Sendable {
+  /// Keys and values of a tree.
+  case leaf = 1
+  /// Separators and children of a tree.
+  case branch = 2
+  /// One bit for each page of a stretch of the page file: in use or free.
+  case bitmap = 3
+  /// Bytes of a value too large for a leaf.
+  case overflow = 4
+  /// The page numbers of overflow pages, or of other pages like this.
+  case overflowIndex = 5
+}
+
+/// The bytes at the start of every page, the same in the log and in the page file.
+///
+///     0          8          16       20       24    25     26
+///     ┌──────────┬──────────┬────────┬────────┬─────┬──────┬──────────────────────┐
+///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
+///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
+///
+/// The hash covers every other byte of the page and is seeded with the store's identity: a page
+/// read from anywhere proves what it is (page number, kind, tree, level), whose it is, and how old
+/// it is (the log frame it was written to).
+package enum PageLayout {
+  package static let hash = Field("hash", at: 0, 8)
+  package static let frame = Field("frame", at: 8, 8)
+  package static let page = Field("page", at: 16, 4)
+  package static let tree = Field("tree", at: 20, 4)
+  package static let kind = Field("kind", at: 24, 1)
+  package static let level = Field("level", at: 25, 1)
+  package static let fields = [hash, frame, page, tree, kind, level]
+}

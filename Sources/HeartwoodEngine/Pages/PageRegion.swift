@@ -1,0 +1,42 @@
+package import Synchronization
+
+/// A stretch of memory that shows pages, and one bit a page: verified since this process mapped it.
+///
+/// The bits are atomic words read and written without order: a bit lost or seen late costs one more
+/// verification, never a wrong answer.
+package struct PageRegion: @unchecked Sendable {
+  // @unchecked because the pages are read-only and the bits atomic.
+  package let pages: UnsafeRawPointer
+  package let verified: UnsafeMutablePointer<Atomic<UInt64>>
+
+  @inline(__always)
+  package func isVerified(_ position: Int) -> Bool {
+    verified[position &>> 6].load(ordering: .relaxed) & (1 &<< UInt64(position & 63)) != 0
+  }
+
+  package func setVerified(_ position: Int) {
+    verified[position >> 6].bitwiseOr(1 << UInt64(position & 63), ordering: .relaxed)
+  }
+
+  package func clearVerified(_ position: Int) {
+    verified[position >> 6].bitwiseAnd(~(1 << UInt64(position & 63)), ordering: .relaxed)
+  }
+}
+
+/// Bits for the pages of one region; freed with the owner.
+package final class VerifiedBits: @unchecked Sendable {
+  // @unchecked because the words are atomic.
+  package let words: UnsafeMutablePointer<Atomic<UInt64>>
+  private let count: Int
+
+  package init(pageCount: Int) {
+    count = (pageCount + 63) / 64
+    words = .allocate(capacity: count)
+    for word in 0..<count { (words + word).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: count)
+    words.deallocate()
+  }
+}

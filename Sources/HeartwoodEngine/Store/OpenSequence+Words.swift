@@ -1,0 +1,148 @@
+extension OpenSequence {
+  typealias Finished = (files: StoreFiles, state: GenerationState, report: RecoveryReport)
+
+  /// O1.2 to O1.4: shared words, a new lineage where one is due, and the first state.
+  func finish(
+    _ header: HeaderSlot, _ recovery: Recovery, _ table: SegmentTable, _ pages: any File,
+    _ log: LogFiles, _ locks: StoreLocks
+  ) throws(StorageError) -> Finished {
+    let (words, identity) = try words(pages)
+    var point = recovery.point
+    var table = table
+    var report = recovery.report
+    let isSameBoot = identity != 0 && words.load(CountersLayout.ready) == identity
+    if isSameBoot, !words.hasFailed {
+      try resume(words, header, point)
+    } else {
+      if isSameBoot {
+        words.store(0, CountersLayout.ready)
+        try rewrite(from: words.durable, to: point, table, header.geometry)
+      }
+      if !options.readOnly {
+        (point, table) = try startLineage(after: point, table, log)
+        report.startedLineage = true
+        report.generation = Generation(frame: point.frame)
+      }
+      try initialise(words, header, point, table, locks)
+      words.store(identity, CountersLayout.ready)
+    }
+    let files = StoreFiles(
+      pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
+      log: log, words: words, locks: locks, cacheByteCount: options.cacheByteCount,
+      structure: { NodeChecks.check($0) })
+    let state = try GenerationState(
+      point: point, index: recovery.index, segments: table, files: files)
+    return (files, state, report)
+  }
+
+  /// The words, and what marks them as usable: this boot, this `counters`, this `pages`.
+  ///
+  /// A read-only opener uses words of its own: nobody else is in.
+  private func words(
+    _ pages: any File
+  ) throws(StorageError) -> (words: SharedWords, identity: UInt64) {
+    guard !options.readOnly else { return (SharedWords.ofThisProcess(), 0) }
+    guard let file = try fileSystem.open(path + "/counters", .create) else {
+      throw StorageError(.io, "The counters file vanished while it was made.", file: path)
+    }
+    if try file.byteCount() < UInt64(CountersLayout.byteCount) {
+      // Written, not just extended: storing into a mapped hole on a full disk kills the process.
+      let zeros = ByteBlock(count: CountersLayout.byteCount)
+      try file.write([zeros.bytes.bytes], at: 0)
+    }
+    let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+    guard let boot = fileSystem.bootIdentity else { return (words, 0) }
+    let block = ByteBlock(count: 32)
+    let counters = try file.identity()
+    block.bytes.store64(boot, 0)
+    block.bytes.store64(counters.device, 8)
+    block.bytes.store64(counters.inode, 16)
+    block.bytes.store64(try pages.identity().inode, 24)
+    return (words, XXH64.hash(block.bytes.bytes, seed: 0) | 1)
+  }
+
+  /// Goes on with the words of this boot: everything visible then is in the files, and a complete
+  /// commit behind it is adopted, whatever became of its writer.
+  private func resume(
+    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint
+  ) throws(StorageError) {
+    guard words.appended <= point.frame, words.backfilled <= header.backfilled.frame else {
+      throw .corrupt(
+        "The files are older than what was read from them since the machine started; they have "
+          + "been exchanged while no process had the store open.", file: path)
+    }
+    words.store(point.frame, CountersLayout.appended)
+    words.raise(CountersLayout.committed, to: point.frame)
+    words.raise(CountersLayout.durable, to: point.frame)
+    // A pass may have died between its header slot and the word, or while deciding.
+    words.raise(CountersLayout.backfilled, to: header.backfilled.frame)
+    if words.epoch % 2 == 1 { words.store(words.epoch + 1, CountersLayout.epoch) }
+  }
+
+  /// The words of a new boot. Nothing below the newest commit is alive unless somebody holds it:
+  /// a token of a generation that was given up must not bring it back.
+  private func initialise(
+    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable,
+    _ locks: StoreLocks
+  ) throws(StorageError) {
+    words.store(0, CountersLayout.ready)
+    words.store(point.frame, CountersLayout.appended)
+    words.store(point.frame, CountersLayout.committed)
+    words.store(point.frame, CountersLayout.durable)
+    words.store(header.backfilled.frame, CountersLayout.backfilled)
+    words.store(point.frame, CountersLayout.floor)
+    words.store(0, CountersLayout.failed)
+    words.fence()
+    let low = header.backfilled.frame
+    words.publish(
+      DecisionRecord(
+        low: low, top: point.frame,
+        bounds: try locks.liveElsewhere(in: low..<max(low, point.frame))))
+    words.store(0, CountersLayout.epoch)
+    words.store((table.segments.last?.number).map { $0 + 1 } ?? 0, CountersLayout.named)
+  }
+
+  /// After a failed sync the system may hold pages it believes written: the frames in question are
+  /// written again, same bytes, and synced, before anything relies on them.
+  private func rewrite(
+    from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
+  ) throws(StorageError) {
+    guard !options.readOnly, durable < point.frame else { return }
+    let block = ByteBlock(count: geometry.pageByteCount)
+    var frame = geometry.next(after: durable)
+    while frame <= point.frame {
+      if let segment = table[geometry.segment(of: frame)] {
+        let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
+        try segment.file.write(
+          [block.bytes.bytes.slice(0, count)], at: geometry.offset(of: frame))
+      }
+      frame = geometry.next(after: frame)
+    }
+    for segment in table.segments { try segment.file.sync() }
+  }
+
+  /// R1.7 and R1.8: a lineage of its own for everything that follows, in the segment after the last
+  /// existing one, so that no frame number is ever used twice.
+  private func startLineage(
+    after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles
+  ) throws(StorageError) -> (CommitPoint, SegmentTable) {
+    let geometry = log.geometry
+    let last = try log.existing().last
+    let number: UInt64
+    if let last {
+      number = max(last, geometry.segment(of: point.frame)) + 1
+    } else {
+      number = point.frame == 0 ? 0 : geometry.segment(of: point.frame) + 1
+    }
+    let lineage = fileSystem.random()
+    let segment = try log.create(number, lineage: lineage)
+    try log.syncDirectory()
+    var writer = LogWriter(
+      files: log, table: table.appending(segment), after: point, lineage: lineage,
+      base: geometry.firstFrame(of: number), durableUpTo: point.frame, makeNameDurable: { _ in })
+    let seal = try writer.commit(
+      [], pageCount: point.pageCount, time: fileSystem.wallClockMilliseconds)
+    try segment.file.sync()
+    return (seal.point, writer.table)
+  }
+}

@@ -1,0 +1,167 @@
+/// Opening a store: create or recover, in the steps O1 and C1 of `Docs/Concurrency.md`.
+struct OpenSequence {
+  let fileSystem: any FileSystem
+  let path: String
+  let options: StoreOptions
+
+  /// What opening arrived at.
+  struct Opened {
+    let files: StoreFiles
+    let state: GenerationState
+    let lineages: [EndedLineage]
+    let recovery: RecoveryReport
+  }
+
+  private static let knownNames: Set<String> = [
+    "pages", "pages.new", "map", "kept", "counters", "locks", "holders",
+  ]
+
+  func run() throws(StorageError) -> Opened {
+    let clock = SystemThread.monotonicMilliseconds
+    let names = try prepareDirectory()
+    let locks = try takePresence()
+    if !names.contains("pages") { try create(names) }
+    if !options.readOnly, names.contains("pages.new") {
+      try fileSystem.remove(path + "/pages.new")
+    }
+    guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
+    else {
+      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+    }
+    let slots = try HeaderSlot.readBoth(pages)
+    guard let header = HeaderSlot.newest(slots) else { throw try unreadable(pages) }
+    try checkLength(pages, header)
+    let log = LogFiles(
+      fileSystem: fileSystem, directory: path, geometry: header.geometry,
+      identity: header.identity, isMapped: try canMap(pages, header),
+      isWritable: !options.readOnly)
+    let next = header.geometry.next(after: header.backfilled.frame)
+    let table = try log.openAll(from: header.geometry.segment(of: next))
+    let recovery = try Recovery(header: header, slots: slots, table: table)
+    try recovery.syncAll(log)
+    var opened = try finish(header, recovery, table, pages, log, locks)
+    opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    return Opened(
+      files: opened.files, state: opened.state, lineages: recovery.lineages,
+      recovery: opened.report)
+  }
+
+  // MARK: Finding the store
+
+  /// The names in the folder, which is made if this opener may.
+  private func prepareDirectory() throws(StorageError) -> Set<String> {
+    if let names = try fileSystem.list(path) {
+      let foreign = names.filter { !Self.knownNames.contains($0) && !$0.hasPrefix("wal-") }
+      guard names.contains("pages") || foreign.isEmpty else {
+        throw StorageError(
+          .notAStore,
+          "The folder holds other things (\(foreign.sorted()[0])) and no store. Name a folder of "
+            + "its own.", file: path)
+      }
+      return Set(names)
+    }
+    guard !options.readOnly else {
+      throw StorageError(.notAStore, "There is no store at this path.", file: path)
+    }
+    try fileSystem.createDirectory(path)
+    try fileSystem.syncDirectory(Self.parent(of: path))
+    return []
+  }
+
+  private static func parent(of path: String) -> String {
+    var trimmed = Substring(path)
+    while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+    guard let slash = trimmed.lastIndex(of: "/") else { return "." }
+    return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+  }
+
+  /// O1.1: one process at a time has a store open.
+  private func takePresence() throws(StorageError) -> StoreLocks {
+    let access: FileAccess = options.readOnly ? .read : .create
+    guard let file = try fileSystem.open(path + "/locks", access) else {
+      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+    }
+    let locks = StoreLocks(file: file)
+    let kind: LockKind = options.readOnly ? .shared : .exclusive
+    guard try locks.tryLock(kind, byte: LockByte.presenceReadWrite) else {
+      throw StorageError(
+        .busy,
+        "The store is open already, in this process or another. Close it there first.",
+        file: path)
+    }
+    return locks
+  }
+
+  /// C1: a page file with one header slot, which gets its name when it is whole.
+  private func create(_ names: Set<String>) throws(StorageError) {
+    guard !options.readOnly else {
+      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+    }
+    guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
+      throw .corrupt("The log is here but the page file is missing.", file: path + "/pages")
+    }
+    guard
+      let geometry = Geometry(
+        pageByteCount: options.pageSize, segmentByteCount: options.segmentByteCount)
+    else {
+      throw StorageError(
+        .invalidArgument,
+        "A page has 4096 to 65536 bytes and a segment at least eight pages, both powers of two.")
+    }
+    let header = HeaderSlot(
+      geometry: geometry,
+      identity: StoreIdentity(high: fileSystem.random(), low: fileSystem.random()), sequence: 1,
+      backfilled: .empty, durableUpTo: 0, lineages: [])
+    let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    header.encode(to: block.bytes)
+    try fileSystem.remove(path + "/pages.new")
+    guard let file = try fileSystem.open(path + "/pages.new", .create) else {
+      throw StorageError(.io, "The page file vanished while it was made.", file: path)
+    }
+    try file.setByteCount(Geometry.firstPageOffset)
+    try file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[0])
+    try file.sync()
+    try fileSystem.rename(path + "/pages.new", to: path + "/pages")
+    try fileSystem.syncDirectory(path)
+    try fileSystem.syncDirectory(Self.parent(of: path))
+  }
+
+  /// Tells a damaged store from something that never was one.
+  private func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
+    let block = ByteBlock(count: 8)
+    for offset in HeaderSlotLayout.offsets {
+      let count = try pages.read(into: block.bytes, at: offset)
+      if count == 8, block.bytes.bytes.load64(0) == HeaderSlotLayout.magicNumber {
+        return .corrupt(
+          "Neither header slot of the page file is whole. Restore a backup.", file: pages.path)
+      }
+    }
+    return StorageError(
+      .notAStore, "The page file does not begin like one of a Heartwood store.", file: pages.path)
+  }
+
+  /// A mapping is fatal to touch past the end of its file, so a cut file is refused here.
+  private func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
+    let needed = header.geometry.offset(ofPage: header.backfilled.pageCount)
+    let found = try pages.byteCount()
+    guard found >= needed else {
+      throw .corrupt(
+        "The page file has \(found) bytes, but its header speaks of \(needed). Restore a backup.",
+        file: pages.path)
+    }
+  }
+
+  /// Whether files are mapped: as asked, if the file system can, and if none is shorter than what
+  /// would be mapped (a writer extends them, a reader must not).
+  private func canMap(_ pages: any File, _ header: HeaderSlot) throws(StorageError) -> Bool {
+    guard options.access == .mapped, try pages.map(0, byteCount: 4096) != nil else { return false }
+    guard options.readOnly else { return true }
+    for name in try fileSystem.list(path) ?? []
+    where header.geometry.segment(named: name) != nil {
+      guard let file = try fileSystem.open(path + "/" + name, .read),
+        try file.byteCount() >= UInt64(header.geometry.segmentByteCount)
+      else { return false }
+    }
+    return true
+  }
+}

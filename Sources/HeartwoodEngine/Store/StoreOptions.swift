@@ -1,0 +1,61 @@
+/// How a store is made, opened and kept.
+public struct StoreOptions: Sendable {
+  /// What a commit promises when `write` returns.
+  public enum Durability: Sendable {
+    /// It survives a power cut.
+    case full
+    /// It survives the death of this process. A power cut may take back the newest commits, each
+    /// one whole, from the end.
+    case normal
+  }
+
+  /// How pages are read.
+  public enum Access: Sendable {
+    /// Files are mapped and pages are used where they lie: the fastest way.
+    case mapped
+    /// Pages are read into a bounded cache and verified there: nothing outside this process can
+    /// disturb a reader, media errors included.
+    case buffered
+  }
+
+  /// Bytes in a page: a power of two from 4096 to 65536, fixed when the store is made.
+  ///
+  /// An existing store keeps the size it was made with. `Docs/Performance.md` has the measurements
+  /// behind the default.
+  public var pageSize = 4096
+  /// What commits promise unless they say otherwise.
+  public var durability = Durability.full
+  /// How pages are read. In-memory stores are always buffered.
+  public var access = Access.mapped
+  /// Opens for reading only: nothing is written, and writing throws.
+  public var readOnly = false
+  /// A name for this opener, shown to people who ask who uses the store.
+  public var name: String?
+  /// How long `write` waits for other writers before it throws `busy`.
+  public var busyTimeout = Duration.seconds(5)
+  /// Bytes of pages `.buffered` reading keeps in memory.
+  public var cacheByteCount = 64 << 20
+  /// Bytes of log after which a checkpoint runs by itself; 0 for never.
+  public var checkpointLogByteCount = 16 << 20
+  /// Bytes in a log segment, fixed when the store is made; at least eight pages, a power of two.
+  public var segmentByteCount = 4 << 20
+
+  /// Who runs checkpoints and lets go of idle pins.
+  package enum Upkeep: Sendable {
+    /// A thread of the store's own.
+    case background
+    /// The caller of `write`, after its commit: for stores that must behave the same every time.
+    case inline
+  }
+  package var upkeep = Upkeep.background
+
+  /// The defaults.
+  public init() {}
+
+  var busyMilliseconds: UInt64 {
+    let parts = busyTimeout.components
+    let whole = UInt64(clamping: max(parts.seconds, 0)).multipliedReportingOverflow(by: 1000)
+    return whole.overflow
+      ? .max / 2 : whole.partialValue + UInt64(max(parts.attoseconds, 0) / 1_000_000_000_000_000)
+  }
+}

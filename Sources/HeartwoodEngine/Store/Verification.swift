@@ -1,0 +1,164 @@
+/// What checking a whole store found.
+public struct VerificationReport: Hashable, Sendable {
+  /// What is wrong, a sentence each; empty for a sound store.
+  public var findings: [String] = []
+  /// The generation that was checked.
+  public var generation = Generation(frame: 0)
+  /// Pages of that generation, in use or free.
+  public var pageCount = 0
+  /// Pages that are free.
+  public var freePageCount = 0
+  /// Keyspaces.
+  public var keyspaceCount = 0
+  /// Entries of all keyspaces.
+  public var entryCount = 0
+  /// Whole commits in the log behind the page file's state.
+  public var logCommitCount = 0
+}
+
+/// Checks one generation from the roots down, and the log it may be read from.
+///
+/// Every page below the page count is reachable exactly once or free, never both; hashes, order,
+/// bounds, depth and counts are right. Damage becomes findings, never an error.
+struct Verification {
+  private let files: StoreFiles
+  private let state: GenerationState
+  private var report = VerificationReport()
+  private var visited: [Bool]
+
+  init(files: StoreFiles, state: GenerationState) throws(StorageError) {
+    self.files = files
+    self.state = try state.verifying(files: files)
+    visited = Array(repeating: false, count: Int(state.point.pageCount))
+    report.generation = Generation(frame: state.generation)
+    report.pageCount = visited.count
+  }
+
+  consuming func run() -> VerificationReport {
+    var checking = self
+    checking.checkTrees()
+    checking.checkBitmaps()
+    checking.checkLog()
+    return checking.report
+  }
+
+  private mutating func note(_ error: StorageError) { report.findings.append(error.description) }
+
+  // MARK: Trees
+
+  private mutating func checkTrees() {
+    guard state.point.pageCount > 0 else { return }
+    _ = check(Catalog.root)
+    do throws(StorageError) {
+      let rows = try Catalog.rows(in: state.view)
+      let next = try Catalog.nextTree(in: state.view)
+      report.keyspaceCount = rows.count
+      for (name, row) in rows {
+        if row.root.tree >= next {
+          report.findings.append(
+            "Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
+        }
+        let count = check(row.root)
+        report.entryCount += count
+        if UInt64(count) != row.count {
+          report.findings.append(
+            "Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
+        }
+      }
+    } catch {
+      note(error)
+    }
+  }
+
+  /// Checks one tree; returns the number of entries found.
+  private mutating func check(_ root: TreeRoot) -> Int {
+    var seen = visited
+    var beyond: [PageNumber] = []
+    let checks = TreeChecks(view: state.view, root: root) { page in
+      guard Int(page) < seen.count else {
+        beyond.append(page)
+        return false
+      }
+      defer { seen[Int(page)] = true }
+      return !seen[Int(page)]
+    }
+    visited = seen
+    report.findings += checks.findings
+    report.findings += beyond.map { "Page \($0) is referred to but does not exist." }
+    return checks.entryCount
+  }
+
+  // MARK: Free space
+
+  private mutating func checkBitmaps() {
+    let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
+    var first = 0
+    while first < visited.count {
+      do throws(StorageError) {
+        try checkBitmap(first, perBitmap)
+      } catch {
+        note(error)
+      }
+      first += perBitmap
+    }
+  }
+
+  private mutating func checkBitmap(_ first: Int, _ count: Int) throws(StorageError) {
+    let reference = try state.view.page(PageNumber(first))
+    defer { state.view.release(reference) }
+    guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
+      report.findings.append("Page \(first) should be a bitmap and is not.")
+      return
+    }
+    if visited[first] { report.findings.append("Bitmap page \(first) is part of a tree.") }
+    visited[first] = true
+    for bit in 0..<count {
+      let page = first + bit
+      let isUsed = FreeSpace.bit(bit, in: reference.bytes)
+      if page >= visited.count {
+        if isUsed {
+          report.findings.append("Page \(page) is marked as used but does not exist.")
+        }
+      } else if isUsed && !visited[page] {
+        report.findings.append("Page \(page) is marked as used, but nothing refers to it.")
+      } else if !isUsed && visited[page] {
+        report.findings.append("Page \(page) is in use, but marked as free.")
+      } else if !isUsed {
+        report.freePageCount += 1
+      }
+    }
+  }
+
+  // MARK: The log
+
+  /// Every commit behind the page file's state verifies, images included, up to this generation.
+  private mutating func checkLog() {
+    do throws(StorageError) {
+      let slots = try HeaderSlot.readBoth(files.pageFile.file)
+      guard let header = HeaderSlot.newest(slots) else {
+        report.findings.append("Neither header slot of the page file is whole.")
+        return
+      }
+      guard header.backfilled.frame <= state.generation else { return }
+      let first = files.geometry.segment(
+        of: files.geometry.next(after: header.backfilled.frame))
+      var scanner = LogScanner(
+        table: try files.log.openAll(from: first), geometry: files.geometry,
+        seed: files.identity.seed, from: header.backfilled)
+      while scanner.point.frame < state.generation, let commit = try scanner.next() {
+        report.logCommitCount += 1
+        if try !scanner.verifyImages(of: commit) {
+          report.findings.append(
+            "A page image of the commit that ends at frame \(commit.point.frame) is damaged.")
+        }
+      }
+      // A checkpoint may have moved the page file on while this ran; then the walk means nothing.
+      if scanner.point.frame != state.generation, files.words.backfilled == header.backfilled.frame {
+        report.findings.append(
+          "The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+      }
+    } catch {
+      note(error)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/// The full structural check of one page of a tree.
+///
+/// Runs once for each page that enters the process. After it no accessor of ``NodeView`` reads out
+/// of bounds and every search ends. What pages say about each other is checked at each descent.
+package enum NodeChecks {
+  /// What is wrong with the page; `nil` if nothing is.
+  package static func check(_ page: Bytes) -> String? {
+    let level = Int(page.load8(PageLayout.level.offset))
+    switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
+    case .leaf:
+      return level == 0 ? checkNode(page, isLeaf: true) : "A leaf claims a level above 0."
+    case .branch:
+      guard level >= 1, level <= Limits.maxTreeLevel else {
+        return "A branch claims a level no branch can have."
+      }
+      return checkNode(page, isLeaf: false)
+    case .overflow:
+      return checkOverflow(page, level)
+    case .overflowIndex:
+      return checkOverflowIndex(page, level)
+    case .bitmap, nil:
+      return "The page is of no kind that a tree can hold."
+    }
+  }
+
+  private static func checkOverflow(_ page: Bytes, _ level: Int) -> String? {
+    guard level == 0 else { return "An overflow page claims a level above 0." }
+    let count = Int(page.load32(OverflowLayout.payloadCount.offset))
+    guard count > 0, count <= OverflowLayout.payloadCapacity(pageSize: page.count) else {
+      return "An overflow page claims more bytes than it has, or none."
+    }
+    return nil
+  }
+
+  private static func checkOverflowIndex(_ page: Bytes, _ level: Int) -> String? {
+    guard level >= 1, level <= OverflowLayout.maxDepth else {
+      return "An overflow index claims a depth no index can have."
+    }
+    let count = Int(page.load32(OverflowLayout.indexCount.offset))
+    guard count > 0, count <= OverflowLayout.indexCapacity(pageSize: page.count) else {
+      return "An overflow index claims more pages than it can hold, or none."
+    }
+    return nil
+  }
+
+  private static func checkNode(_ page: Bytes, isLeaf: Bool) -> String? {
+    let node = NodeView(page)
+    let heapStart = node.heapStart
+    let width = isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
+    guard node.prefixCount <= Limits.maxKeyByteCount else { return "The prefix is too long." }
+    guard heapStart <= page.count, node.heads + node.count * width <= heapStart else {
+      return "The entries of the node do not fit between its prefix and its cells."
+    }
+    guard node.heapUsed <= page.count - heapStart else {
+      return "The node claims more cell bytes than it has."
+    }
+    return isLeaf ? checkLeaf(node, heapStart) : checkBranch(node, heapStart)
+  }
+
+  private static func checkLeaf(_ node: NodeView, _ heapStart: Int) -> String? {
+    let page = node.page
+    let header = NodeLayout.leafCellHeaderByteCount
+    let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
+    var used = 0
+    var previous: UInt64 = 0
+    for index in 0..<node.count {
+      let cell = node.leafSlot(index)
+      guard cell >= heapStart, cell + header <= page.count else {
+        return "A slot points outside the cells."
+      }
+      let suffix = Int(page.load16(cell))
+      let value = page.load16(cell + 2)
+      let valueCount = Int(value & ~NodeLayout.overflowFlag)
+      let cellByteCount = header + max(0, suffix - 8) + valueCount
+      guard suffix <= maxSuffix else { return "A key is too long." }
+      guard cell + cellByteCount <= page.count else { return "A cell reaches over the page's end." }
+      if value & NodeLayout.overflowFlag != 0 {
+        guard valueCount == OverflowLayout.referenceByteCount else {
+          return "An overflow reference has a wrong length."
+        }
+      } else {
+        guard
+          NodeLayout.fitsInline(
+            keyCount: node.prefixCount + suffix, valueCount: valueCount, pageSize: page.count)
+        else { return "A value that belongs in overflow pages lies in a leaf." }
+      }
+      let head = node.head(index)
+      guard isPadded(head, suffix) else { return "A head holds bytes its key does not have." }
+      if index > 0, head <= previous, head < previous || !isTieAscending(node, index) {
+        return "The keys of the leaf are not in ascending order."
+      }
+      previous = head
+      used += cellByteCount
+    }
+    return used == node.heapUsed ? nil : "The cells do not add up to what the leaf claims."
+  }
+
+  private static func checkBranch(_ node: NodeView, _ heapStart: Int) -> String? {
+    let page = node.page
+    let header = NodeLayout.branchCellHeaderByteCount
+    let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
+    guard node.count >= 1 else { return "A branch has no child." }
+    guard node.head(0) == 0, node.branchSlot(0) == 0 else {
+      return "The first entry of a branch has a key."
+    }
+    var used = 0
+    var previous: UInt64 = 0
+    for index in 1..<max(node.count, 1) {
+      let slot = node.branchSlot(index)
+      var suffix = slot
+      if slot > NodeLayout.maxCelllessSuffix {
+        guard slot >= heapStart, slot + header <= page.count else {
+          return "A slot points outside the cells."
+        }
+        suffix = Int(page.load16(slot))
+        guard suffix > NodeLayout.maxCelllessSuffix else {
+          return "A branch cell holds a key that needs none."
+        }
+        let cellByteCount = header + suffix - 8
+        guard slot + cellByteCount <= page.count else {
+          return "A cell reaches over the page's end."
+        }
+        used += cellByteCount
+      }
+      guard suffix <= maxSuffix else { return "A key is too long." }
+      let head = node.head(index)
+      guard isPadded(head, suffix) else { return "A head holds bytes its key does not have." }
+      if index > 1, head <= previous, head < previous || !isTieAscending(node, index) {
+        return "The separators of the branch are not in ascending order."
+      }
+      previous = head
+    }
+    return used == node.heapUsed ? nil : "The cells do not add up to what the branch claims."
+  }
+
+  /// Whether the head of a suffix of `count` bytes is zero behind them.
+  @inline(__always)
+  private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
+    count >= 8 || head << UInt64(count * 8) == 0
+  }
+
+  /// Whether entry `index` follows the one before it, with which it shares the head.
+  private static func isTieAscending(_ node: NodeView, _ index: Int) -> Bool {
+    let order = node.rest(index - 1).compare(node.rest(index))
+    if order != 0 { return order < 0 }
+    return node.suffixCount(index - 1) < node.suffixCount(index)
+  }
+}

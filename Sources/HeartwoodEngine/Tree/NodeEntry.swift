@@ -1,0 +1,32 @@
+/// One entry on its way into a node: a key with a value for a leaf, with a child for a branch.
+package struct NodeEntry {
+  package let key: SearchKey
+  package let value: Bytes
+  package let isOverflow: Bool
+  package let child: PageNumber
+
+  /// An entry of a leaf; `value` is the reference if `isOverflow`.
+  package init(key: SearchKey, value: Bytes, isOverflow: Bool) {
+    self.key = key
+    self.value = value
+    self.isOverflow = isOverflow
+    child = 0
+  }
+
+  /// An entry of a branch.
+  package init(key: SearchKey, child: PageNumber) {
+    self.key = key
+    self.child = child
+    value = Bytes.empty
+    isOverflow = false
+  }
+
+  /// Bytes of its cell in a node with a prefix of `prefixCount` bytes; 0 if it needs none.
+  package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
+    let suffixCount = key.count - prefixCount
+    let rest = max(0, suffixCount - 8)
+    if isLeaf { return NodeLayout.leafCellHeaderByteCount + rest + value.count }
+    return suffixCount > NodeLayout.maxCelllessSuffix
+      ? NodeLayout.branchCellHeaderByteCount + rest : 0
+  }
+}

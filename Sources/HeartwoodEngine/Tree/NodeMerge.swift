@@ -1,0 +1,61 @@
+/// How the entries of two neighbours are placed anew: all in one node, or evenly in both.
+struct NodeMerge {
+  let entries: NodeRebuild
+
+  /// Whether the two nodes and the separator between them are in order, as a rebuild requires.
+  func isOrdered() -> Bool {
+    let boundary = entries.left.count
+    let workspace = entries.workspace
+    let first = entries.isLeaf ? 0 : 1
+    let start = max(boundary, first + 1)
+    for position in start..<max(start, min(boundary + 2, entries.count)) {
+      let earlier = entries.key(position - 1, in: workspace.firstKey)
+      let later = entries.key(position, in: workspace.secondKey)
+      guard earlier.compare(later) < 0 else { return false }
+    }
+    return true
+  }
+
+  /// The prefix of one node with all entries; `nil` if they do not fit one.
+  func mergedPrefixCount(pageSize: Int) -> Int? {
+    entries.fittingPrefixCount(
+      0..<entries.count, or: knownPrefixCount(0..<entries.count), pageSize: pageSize)
+  }
+
+  /// The division that evens out the nodes; `nil` if there is none but the present one.
+  func evenSplit(pageSize: Int) -> (position: Int, leftPrefixCount: Int, rightPrefixCount: Int)? {
+    let count = entries.count
+    let margin = entries.isLeaf || count < 4 ? 1 : 2
+    guard count >= 2 else { return nil }
+    let bounds = margin...(count - margin)
+    let common = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
+    let middle = entries.middle(prefixCount: common, within: bounds)
+    if let split = split(at: middle, pageSize: pageSize) { return split }
+    // A branch must not be left with a single child, even where nothing more can be moved.
+    guard !entries.isLeaf else { return nil }
+    if entries.left.count < 2 { return split(at: bounds.lowerBound, pageSize: pageSize) }
+    if count - entries.left.count < 2 { return split(at: bounds.upperBound, pageSize: pageSize) }
+    return nil
+  }
+
+  private func split(
+    at position: Int, pageSize: Int
+  ) -> (position: Int, leftPrefixCount: Int, rightPrefixCount: Int)? {
+    let leftRange = 0..<position
+    let rightRange = position..<entries.count
+    guard position != entries.left.count,
+      let left = entries.fittingPrefixCount(
+        leftRange, or: knownPrefixCount(leftRange), pageSize: pageSize),
+      let right = entries.fittingPrefixCount(
+        rightRange, or: knownPrefixCount(rightRange), pageSize: pageSize)
+    else { return nil }
+    return (position, left, right)
+  }
+
+  /// The prefix all keys of a range have because they come from the same node.
+  private func knownPrefixCount(_ range: Range<Int>) -> Int? {
+    if range.upperBound <= entries.left.count { return entries.left.prefixCount }
+    if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }
+    return nil
+  }
+}

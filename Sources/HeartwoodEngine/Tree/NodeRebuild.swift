@@ -1,0 +1,219 @@
+/// The entries of one node, or of two neighbours, with one of them added or replaced, as a rebuild
+/// sees them: in order, whatever node each comes from.
+///
+/// Writes any stretch of them into a page with a prefix of its own. The pages it reads from must
+/// not be the one it writes to.
+package struct NodeRebuild {
+  let left: NodeView
+  let right: NodeView?
+  let edit: NodeEntry?
+  let editPosition: Int
+  let editInserts: Bool
+  let isLeaf: Bool
+  let workspace: TreeWorkspace
+
+  /// The entries of `node` with `entry` inserted before, or in place of, the one at `position`.
+  init(
+    _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
+    _ workspace: TreeWorkspace
+  ) {
+    left = node
+    right = nil
+    edit = entry
+    editPosition = position
+    editInserts = inserting
+    isLeaf = node.isLeaf
+    self.workspace = workspace
+  }
+
+  /// The entries of two neighbours; for branches with the separator between them, which takes the
+  /// place of the right one's first entry.
+  init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
+    self.left = left
+    self.right = right
+    isLeaf = left.isLeaf
+    edit = isLeaf ? nil : NodeEntry(key: separator, child: right.child(0))
+    editPosition = isLeaf ? -1 : left.count
+    editInserts = false
+    self.workspace = workspace
+  }
+
+  var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
+
+  /// The node and index an entry comes from; only for entries that are not the edited one.
+  @inline(__always)
+  private func source(_ position: Int) -> (node: NodeView, index: Int) {
+    let index = editInserts && position > editPosition ? position - 1 : position
+    guard let right, index >= left.count else { return (left, index) }
+    return (right, index - left.count)
+  }
+
+  // MARK: Measures
+
+  /// Bytes the entry takes in a node with such a prefix.
+  private func byteCount(_ position: Int, prefixCount: Int) -> Int {
+    if let edit, position == editPosition {
+      return (isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount)
+        + edit.cellByteCount(prefixCount: prefixCount, isLeaf: isLeaf)
+    }
+    let (node, index) = source(position)
+    let suffixCount = node.suffixCount(index)
+    let rest = max(0, node.prefixCount + suffixCount - prefixCount - 8)
+    if isLeaf {
+      let value = node.cellByteCount(index) - max(0, suffixCount - 8)
+      return NodeLayout.leafEntryByteCount + rest + value
+    }
+    return NodeLayout.branchEntryByteCount
+      + (rest > 0 ? NodeLayout.branchCellHeaderByteCount + rest : 0)
+  }
+
+  /// Bytes a node with the entries of `range` uses of its capacity.
+  func usedByteCount(_ range: Range<Int>, prefixCount: Int) -> Int {
+    var total =
+      NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
+    for position in range {
+      total +=
+        !isLeaf && position == range.lowerBound
+        ? NodeLayout.branchEntryByteCount : byteCount(position, prefixCount: prefixCount)
+    }
+    return total
+  }
+
+  /// The prefix by the rule: what first and last key share, but at least eight bytes less than the
+  /// first key, so that keys still to come are likely to have it too.
+  func prefixCount(_ range: Range<Int>) -> Int {
+    let first = isLeaf ? range.lowerBound : range.lowerBound + 1
+    guard first < range.upperBound else { return 0 }
+    let firstKey = key(first, in: workspace.firstKey)
+    let lastKey = key(range.upperBound - 1, in: workspace.secondKey)
+    return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
+  }
+
+  /// A prefix with which the entries of `range` fit a page: the rule's, else `other` if every key
+  /// of the range is known to have that; `nil` if neither does.
+  func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageSize: Int) -> Int? {
+    let capacity = NodeLayout.capacity(pageSize: pageSize)
+    let rule = prefixCount(range)
+    if usedByteCount(range, prefixCount: rule) <= capacity { return rule }
+    guard let other, usedByteCount(range, prefixCount: other) <= capacity else { return nil }
+    return other
+  }
+
+  /// The position that divides the entries into two nodes of about the same size: the first one
+  /// with at least half of all bytes before it, within `bounds`.
+  func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
+    let total = usedByteCount(0..<count, prefixCount: prefixCount)
+    var before = 0
+    for position in 0..<count {
+      if before * 2 >= total, bounds.contains(position) { return position }
+      if position >= bounds.upperBound { return position }
+      before += byteCount(position, prefixCount: prefixCount)
+    }
+    return bounds.upperBound
+  }
+
+  // MARK: Keys
+
+  /// The whole key of an entry, written to `target`.
+  func key(_ position: Int, in target: MutableBytes) -> Bytes {
+    if let edit, position == editPosition {
+      target.copy(edit.key.bytes, to: 0)
+      target.store64(0, edit.key.count)
+      return target.bytes.slice(0, edit.key.count)
+    }
+    let (node, index) = source(position)
+    return node.copyKey(index, to: target)
+  }
+
+  /// The key that separates the entries before `position` from the rest, in the workspace.
+  ///
+  /// For leaves the shortest one that does; for branches the key at `position`, which moves up.
+  func separator(before position: Int) -> SearchKey {
+    let next = key(position, in: workspace.secondKey)
+    var byteCount = next.count
+    if isLeaf {
+      let last = key(position - 1, in: workspace.firstKey)
+      byteCount = min(next.count, last.commonPrefix(with: next) + 1)
+    }
+    let target = workspace.separator
+    target.copy(next.slice(0, byteCount), to: 0)
+    target.store64(0, byteCount)
+    return SearchKey(target.bytes.slice(0, byteCount))
+  }
+
+  // MARK: Writing
+
+  /// Makes `page` a node of the entries of `range`; they fit, and all have the prefix.
+  func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
+    let editor = NodeEditor(page)
+    editor.clear()
+    let first = isLeaf ? range.lowerBound : range.lowerBound + 1
+    let heads = NodeLayout.headsOffset(prefixLength: prefixCount)
+    page.clear(NodeLayout.prefixOffset, heads - NodeLayout.prefixOffset)
+    if first < range.upperBound {
+      let key = key(first, in: workspace.firstKey)
+      page.copy(key.slice(0, prefixCount), to: NodeLayout.prefixOffset)
+    }
+    page.store16(UInt16(range.count), NodeLayout.count.offset)
+    page.store16(UInt16(prefixCount), NodeLayout.prefixLength.offset)
+    var heapStart = page.count
+    for position in range {
+      let index = position - range.lowerBound
+      let suffixCount: Int
+      if !isLeaf && index == 0 {
+        page.store64(0, heads)
+        suffixCount = 0
+      } else {
+        suffixCount = writeEntry(
+          position, index, to: page, prefixCount: prefixCount, heapStart: &heapStart)
+      }
+      if !isLeaf {
+        page.store32(child(position), heads + range.count * 8 + index * 4)
+        let slot = suffixCount > NodeLayout.maxCelllessSuffix ? heapStart : suffixCount
+        page.store16(UInt16(slot), heads + range.count * 12 + index * 2)
+      } else {
+        page.store16(UInt16(heapStart), heads + range.count * 8 + index * 2)
+      }
+    }
+    page.store32(UInt32(heapStart), NodeLayout.heapStart.offset)
+    page.store32(UInt32(page.count - heapStart), NodeLayout.heapUsed.offset)
+  }
+
+  /// Writes head and cell of one entry; the suffix length is the result.
+  private func writeEntry(
+    _ position: Int, _ index: Int, to page: MutableBytes, prefixCount: Int, heapStart: inout Int
+  ) -> Int {
+    let key = SearchKey(key(position, in: workspace.firstKey))
+    let suffixCount = key.count - prefixCount
+    let heads = NodeLayout.headsOffset(prefixLength: prefixCount)
+    page.store64(key.head(skipping: prefixCount), heads + index * 8)
+    guard isLeaf || suffixCount > NodeLayout.maxCelllessSuffix else { return suffixCount }
+    let rest = max(0, suffixCount - 8)
+    var front = NodeLayout.branchCellHeaderByteCount
+    if isLeaf {
+      front = NodeLayout.leafCellHeaderByteCount
+      let (value, isOverflow) = value(position)
+      heapStart -= front + rest + value.count
+      page.store16(
+        UInt16(value.count) | (isOverflow ? NodeLayout.overflowFlag : 0), heapStart + 2)
+      page.copy(value, to: heapStart + front + rest)
+    } else {
+      heapStart -= front + rest
+    }
+    page.store16(UInt16(suffixCount), heapStart)
+    if rest > 0 { page.copy(key.bytes.slice(prefixCount + 8, rest), to: heapStart + front) }
+    return suffixCount
+  }
+
+  private func value(_ position: Int) -> (Bytes, isOverflow: Bool) {
+    if let edit, position == editPosition { return (edit.value, edit.isOverflow) }
+    let (node, index) = source(position)
+    return (node.value(index), node.isOverflow(index))
+  }
+
+  private func child(_ position: Int) -> PageNumber {
+    if let edit, position == editPosition { return edit.child }
+    let (node, index) = source(position)
+    return node.child(index)
+  }
+}

@@ -1,0 +1,105 @@
+/// Finds a key within one node.
+///
+/// The heads decide nearly every comparison and lie side by side: a search without branches over a
+/// few cache lines. Cells are touched only where heads are equal.
+package enum NodeSearch {
+  /// Where a key stands to the prefix of a node: before, within (0) or after all keys with it.
+  @inline(__always)
+  package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
+    let count = node.prefixCount
+    if count == 0 { return 0 }
+    guard count <= 8 else { return longPrefixOrder(node, key) }
+    let shift = UInt64(64 &- count &* 8)
+    let ours = key.head(skipping: 0) &>> shift
+    let theirs = node.page.loadBigEndian64(NodeLayout.prefixOffset) &>> shift
+    if ours == theirs { return key.count >= count ? 0 : -1 }
+    return ours < theirs ? -1 : 1
+  }
+
+  @inline(never)
+  private static func longPrefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
+    let prefix = node.prefix
+    let common = key.bytes.commonPrefix(with: prefix)
+    if common == prefix.count { return 0 }
+    if common == key.count { return -1 }
+    return key.bytes.load8(common) < prefix.load8(common) ? -1 : 1
+  }
+
+  /// The entry of a branch whose child covers `key`: the last one not after it.
+  @inline(__always)
+  package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
+    let order = prefixOrder(node, key)
+    if order != 0 { return order < 0 ? 0 : node.count &- 1 }
+    let head = key.head(skipping: node.prefixCount)
+    // Entry 0 stands for minus infinity and is never compared.
+    let length = node.count &- 1
+    let smaller = node.page.lowerBound64(node.heads &+ 8, length: length, head)
+    if smaller == length || node.head(smaller &+ 1) != head { return smaller }
+    return tiedChildSlot(node, key, from: smaller &+ 1)
+  }
+
+  @inline(never)
+  private static func tiedChildSlot(_ node: NodeView, _ key: SearchKey, from first: Int) -> Int {
+    var low = first
+    var high = endOfTie(node, first)
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if tiedOrder(node, middle, key) <= 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return low &- 1
+  }
+
+  /// The first entry of a leaf not before `key`, and whether it is that key.
+  @inline(__always)
+  package static func leafSlot(_ node: NodeView, _ key: SearchKey) -> (slot: Int, found: Bool) {
+    let order = prefixOrder(node, key)
+    if order != 0 { return (order < 0 ? 0 : node.count, false) }
+    let head = key.head(skipping: node.prefixCount)
+    let slot = node.page.lowerBound64(node.heads, length: node.count, head)
+    if slot == node.count || node.head(slot) != head { return (slot, false) }
+    let suffixCount = key.count &- node.prefixCount
+    if suffixCount <= 8, Int(node.page.load16(node.leafSlot(slot))) == suffixCount {
+      return (slot, true)
+    }
+    return tiedLeafSlot(node, key, from: slot)
+  }
+
+  @inline(never)
+  private static func tiedLeafSlot(
+    _ node: NodeView, _ key: SearchKey, from first: Int
+  ) -> (slot: Int, found: Bool) {
+    var low = first
+    let end = endOfTie(node, first)
+    var high = end
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if tiedOrder(node, middle, key) < 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return (low, low < end && tiedOrder(node, low, key) == 0)
+  }
+
+  /// One past the last entry with the head of entry `first`.
+  private static func endOfTie(_ node: NodeView, _ first: Int) -> Int {
+    let head = node.head(first)
+    if first &+ 1 == node.count || node.head(first &+ 1) != head { return first &+ 1 }
+    if head == .max { return node.count }
+    return first
+      &+ node.page.lowerBound64(
+        node.heads &+ first &* 8, length: node.count &- first, head &+ 1)
+  }
+
+  /// Orders an entry against a key with the same prefix and head: negative, zero or positive.
+  private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
+    let ours = node.suffixCount(index)
+    let theirs = key.count &- node.prefixCount
+    if ours > 8, theirs > 8 {
+      let rest = node.rest(index)
+      let other = key.bytes.slice(node.prefixCount &+ 8, theirs &- 8)
+      let common = rest.commonPrefix(with: other)
+      if common < rest.count, common < other.count {
+        return Int(rest.load8(common)) &- Int(other.load8(common))
+      }
+    }
+    return ours &- theirs
+  }
+}

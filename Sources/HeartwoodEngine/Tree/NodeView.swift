@@ -1,0 +1,139 @@
+/// A leaf or a branch as its page shows it; the page has passed ``NodeChecks``.
+package struct NodeView {
+  package let page: Bytes
+  package let count: Int
+  package let prefixCount: Int
+  /// Where the heads start.
+  package let heads: Int
+
+  @inline(__always)
+  package init(_ page: Bytes) {
+    self.page = page
+    let counts = page.load32(NodeLayout.count.offset)
+    count = Int(counts & 0xFFFF)
+    prefixCount = Int(counts &>> 16)
+    heads = NodeLayout.headsOffset(prefixLength: prefixCount)
+  }
+
+  @inline(__always)
+  package var level: Int { Int(page.load8(PageLayout.level.offset)) }
+
+  @inline(__always)
+  package var isLeaf: Bool { page.load8(PageLayout.kind.offset) == PageKind.leaf.rawValue }
+
+  @inline(__always)
+  package var number: PageNumber { page.load32(PageLayout.page.offset) }
+
+  package var prefix: Bytes { page.slice(NodeLayout.prefixOffset, prefixCount) }
+
+  package var heapStart: Int { Int(page.load32(NodeLayout.heapStart.offset)) }
+
+  package var heapUsed: Int { Int(page.load32(NodeLayout.heapUsed.offset)) }
+
+  /// What an entry takes in the packed arrays.
+  @inline(__always)
+  package var entryByteCount: Int {
+    isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
+  }
+
+  /// Bytes in use of the node's capacity: prefix, arrays and live cells.
+  package var usedByteCount: Int {
+    heads - NodeLayout.prefixOffset + count * entryByteCount + heapUsed
+  }
+
+  @inline(__always)
+  package func head(_ index: Int) -> UInt64 { page.load64(heads &+ index &* 8) }
+
+  /// The child of a branch entry.
+  @inline(__always)
+  package func child(_ index: Int) -> PageNumber {
+    page.load32(heads &+ count &* 8 &+ index &* 4)
+  }
+
+  /// The slot of a leaf entry: the offset of its cell.
+  @inline(__always)
+  package func leafSlot(_ index: Int) -> Int {
+    Int(page.load16(heads &+ count &* 8 &+ index &* 2))
+  }
+
+  /// The slot of a branch entry: the offset of its cell, or the length of a suffix without one.
+  @inline(__always)
+  package func branchSlot(_ index: Int) -> Int {
+    Int(page.load16(heads &+ count &* 12 &+ index &* 2))
+  }
+
+  @inline(__always)
+  package func slot(_ index: Int) -> Int { isLeaf ? leafSlot(index) : branchSlot(index) }
+
+  /// Key bytes after the prefix.
+  @inline(__always)
+  package func suffixCount(_ index: Int) -> Int {
+    if isLeaf { return Int(page.load16(leafSlot(index))) }
+    let slot = branchSlot(index)
+    return slot <= NodeLayout.maxCelllessSuffix ? slot : Int(page.load16(slot))
+  }
+
+  package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
+
+  /// Key bytes after prefix and head.
+  @inline(__always)
+  package func rest(_ index: Int) -> Bytes {
+    if isLeaf {
+      let slot = leafSlot(index)
+      return page.slice(
+        slot &+ NodeLayout.leafCellHeaderByteCount, max(0, Int(page.load16(slot)) &- 8))
+    }
+    let slot = branchSlot(index)
+    guard slot > NodeLayout.maxCelllessSuffix else { return Bytes.empty }
+    return page.slice(
+      slot &+ NodeLayout.branchCellHeaderByteCount, max(0, Int(page.load16(slot)) &- 8))
+  }
+
+  /// The value of a leaf entry, or the reference to it.
+  @inline(__always)
+  package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
+
+  /// The value in the leaf cell at this offset.
+  @inline(__always)
+  package func value(inCell cell: Int) -> Bytes {
+    let lengths = page.load32(cell)
+    let rest = max(0, Int(lengths & 0xFFFF) &- 8)
+    let count = Int((lengths &>> 16) & 0x7FFF)
+    return page.slice(cell &+ NodeLayout.leafCellHeaderByteCount &+ rest, count)
+  }
+
+  /// Whether the cell of a leaf entry holds an overflow reference.
+  @inline(__always)
+  package func isOverflow(_ index: Int) -> Bool {
+    page.load16(leafSlot(index) &+ 2) & NodeLayout.overflowFlag != 0
+  }
+
+  /// Bytes of the entry's cell; 0 if it has none.
+  package func cellByteCount(_ index: Int) -> Int {
+    let slot = slot(index)
+    guard slot > NodeLayout.maxCelllessSuffix else { return 0 }
+    let rest = max(0, Int(page.load16(slot)) - 8)
+    guard isLeaf else { return NodeLayout.branchCellHeaderByteCount + rest }
+    let value = Int(page.load16(slot + 2) & ~NodeLayout.overflowFlag)
+    return NodeLayout.leafCellHeaderByteCount + rest + value
+  }
+
+  /// Writes the entry's whole key and eight zero bytes to the start of `target`.
+  ///
+  /// - Returns: the key in `target`, fit for a ``SearchKey``.
+  package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
+    target.copy(prefix, to: 0)
+    return copySuffix(index, to: target)
+  }
+
+  /// Like ``copyKey(_:to:)`` for a target that already starts with the prefix.
+  @inline(__always)
+  package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
+    let suffixCount = suffixCount(index)
+    target.storeBigEndian64(head(index), prefixCount)
+    if suffixCount > 8 { target.copy(rest(index), to: prefixCount &+ 8) }
+    let keyCount = prefixCount &+ suffixCount
+    target.store64(0, keyCount)
+    return target.bytes.slice(0, keyCount)
+  }
+}

@@ -1,0 +1,156 @@
+/// Reads large values of one tree as of one state.
+package struct Overflow {
+  package let view: PageView
+  package let tree: TreeID
+
+  package init(view: PageView, tree: TreeID) {
+    self.view = view
+    self.tree = tree
+  }
+
+  /// The value as it lies in its page if it lies in only one, else `nil`; the caller releases it.
+  package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
+    guard reference.depth == 0 else { return nil }
+    let page = try content(reference, 0, count: 1)
+    return FoundValue(
+      value: page.bytes.slice(OverflowLayout.contentOffset, reference.length), isOverflow: false,
+      reference: page)
+  }
+
+  /// Calls `body` with the bytes of a range of the value, piece by piece and in order.
+  ///
+  /// - Throws: `invalidArgument` if the range reaches over the end of the value.
+  package func read(
+    _ reference: OverflowReference, from offset: Int, count: Int,
+    _ body: (Bytes) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard offset >= 0, count >= 0, offset <= reference.length, count <= reference.length - offset
+    else {
+      throw StorageError(
+        .invalidArgument,
+        "A range of \(count) bytes at \(offset) was asked of a value of \(reference.length).")
+    }
+    guard count > 0 else { return }
+    let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
+    let pageCount = pageCount(of: reference)
+    for index in offset / capacity...(offset + count - 1) / capacity {
+      let start = max(offset, index * capacity)
+      let end = min(offset + count, (index + 1) * capacity)
+      let page = try content(reference, index, count: pageCount)
+      let piece = page.bytes.slice(
+        OverflowLayout.contentOffset + start - index * capacity, end - start)
+      do throws(StorageError) {
+        try body(piece)
+      } catch {
+        view.release(page)
+        throw error
+      }
+      view.release(page)
+    }
+  }
+
+  /// The whole value in memory of its own, its hash checked.
+  package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
+    let block = ByteBlock(count: reference.length, alignment: 16)
+    var end = 0
+    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
+      block.bytes.copy(piece, to: end)
+      end += piece.count
+    }
+    guard XXH64.hash(block.bytes.bytes, seed: 0) == reference.hash else {
+      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
+    }
+    return block
+  }
+
+  /// Checks every page and the hash of a value without copying it.
+  package func verify(_ reference: OverflowReference) throws(StorageError) {
+    var hash = XXH64(seed: 0)
+    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
+      hash.update(piece)
+    }
+    guard hash.finish() == reference.hash else {
+      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
+    }
+  }
+
+  /// Calls `body` with the number of every page of the value; an index after the pages in it, so
+  /// that the page may be freed at once.
+  package func forEachPage(
+    _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    let pageCount = pageCount(of: reference)
+    let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
+    for index in 0..<pageCount {
+      try body(number(reference, index, count: pageCount))
+      guard reference.depth == 2, (index + 1) % fanout == 0 || index + 1 == pageCount else {
+        continue
+      }
+      try body(
+        entry(
+          index / fanout, of: reference.root, level: 2,
+          count: (pageCount + fanout - 1) / fanout))
+    }
+    if reference.depth > 0 { try body(reference.root) }
+  }
+
+  // MARK: Pages
+
+  private func pageCount(of reference: OverflowReference) -> Int {
+    OverflowLayout.pageCount(length: reference.length, pageSize: view.pageSize)
+  }
+
+  /// The page with this index among those of the value; the caller releases it.
+  private func content(
+    _ reference: OverflowReference, _ index: Int, count: Int
+  ) throws(StorageError) -> PageReference {
+    let number = try number(reference, index, count: count)
+    let page = try page(number, .overflow, level: 0)
+    let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
+    let expected = index + 1 == count ? reference.length - index * capacity : capacity
+    guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
+      view.release(page)
+      throw .corrupt("A page of a large value holds a wrong number of bytes.", page: number)
+    }
+    return page
+  }
+
+  private func number(
+    _ reference: OverflowReference, _ index: Int, count: Int
+  ) throws(StorageError) -> PageNumber {
+    if reference.depth == 0 { return reference.root }
+    if reference.depth == 1 { return try entry(index, of: reference.root, level: 1, count: count) }
+    let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
+    let part = index / fanout
+    let inner = try entry(
+      part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
+    return try entry(
+      index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
+  }
+
+  /// One page number of an index page that must hold `count` of them.
+  private func entry(
+    _ index: Int, of number: PageNumber, level: Int, count: Int
+  ) throws(StorageError) -> PageNumber {
+    let page = try page(number, .overflowIndex, level: level)
+    defer { view.release(page) }
+    guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
+      throw .corrupt("An index of a large value holds a wrong number of pages.", page: number)
+    }
+    return page.bytes.load32(OverflowLayout.contentOffset + index * 4)
+  }
+
+  private func page(
+    _ number: PageNumber, _ kind: PageKind, level: Int
+  ) throws(StorageError) -> PageReference {
+    let page = try view.page(number)
+    guard page.bytes.load8(PageLayout.kind.offset) == kind.rawValue,
+      Int(page.bytes.load8(PageLayout.level.offset)) == level,
+      page.bytes.load32(PageLayout.tree.offset) == tree
+    else {
+      view.release(page)
+      throw .corrupt("A page that a large value refers to is not part of one.", page: number)
+    }
+    return page
+  }
+}

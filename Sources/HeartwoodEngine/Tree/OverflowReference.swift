@@ -1,0 +1,47 @@
+/// What a leaf holds in place of a large value.
+package struct OverflowReference: Equatable {
+  package let length: Int
+  package let hash: UInt64
+  /// The version of the transaction that wrote the value.
+  package let base: FrameNumber
+  package let root: PageNumber
+  package let depth: Int
+
+  package init(length: Int, hash: UInt64, base: FrameNumber, root: PageNumber, depth: Int) {
+    self.length = length
+    self.hash = hash
+    self.base = base
+    self.root = root
+    self.depth = depth
+  }
+
+  /// Reads a reference from a leaf cell and checks that a store of this size can have written it.
+  package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
+    root = cell.load32(OverflowLayout.root.offset)
+    let length = cell.load64(OverflowLayout.length.offset)
+    guard length > 0, length <= UInt64(Limits.maxValueByteCount) else {
+      throw .corrupt("A large value claims a length no value can have.", page: root)
+    }
+    self.length = Int(length)
+    hash = cell.load64(OverflowLayout.hash.offset)
+    base = cell.load64(OverflowLayout.base.offset)
+    depth = Int(cell.load8(OverflowLayout.depth.offset))
+    let count = OverflowLayout.pageCount(length: self.length, pageSize: view.pageSize)
+    guard count <= Int(view.pageCount) else {
+      throw .corrupt("A large value claims more pages than there are.", page: root)
+    }
+    guard depth == OverflowLayout.depth(pageCount: count, pageSize: view.pageSize) else {
+      throw .corrupt("A large value claims an index depth that its length rules out.", page: root)
+    }
+  }
+
+  /// Writes the reference to the start of `target`.
+  package func store(to target: MutableBytes) {
+    target.clear(0, OverflowLayout.referenceByteCount)
+    target.store64(UInt64(length), OverflowLayout.length.offset)
+    target.store64(hash, OverflowLayout.hash.offset)
+    target.store64(base, OverflowLayout.base.offset)
+    target.store32(root, OverflowLayout.root.offset)
+    target.store8(UInt8(depth), OverflowLayout.depth.offset)
+  }
+}

@@ -1,0 +1,17 @@
+/// A key to look for or to store.
+///
+/// Eight readable zero bytes follow the key in memory; whoever makes one guarantees it. They make
+/// the head of any suffix a single load.
+package struct SearchKey {
+  package let bytes: Bytes
+
+  @inline(__always)
+  package init(_ bytes: Bytes) { self.bytes = bytes }
+
+  @inline(__always)
+  package var count: Int { bytes.count }
+
+  /// The eight bytes from `skipped` on as a number that sorts like them, padded with zeros.
+  @inline(__always)
+  package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
+}

@@ -1,0 +1,72 @@
+/// Loads an empty tree from its first key to its last: leaves and branches are filled one after the
+/// other, without a search for each key.
+package struct TreeBuilder {
+  private let writer: TreeWriter
+  private let lastKey = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
+  private var lastCount = -1
+  /// The leaf at the right edge.
+  private var leaf: NodeEditor
+
+  /// Begins to load a tree.
+  ///
+  /// - Throws: `invalidArgument` if the tree has entries.
+  package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
+    writer = TreeWriter(pages: pages, root: root)
+    let reference = try pages.view.root(root)
+    let node = NodeView(reference.bytes)
+    let isEmpty = node.isLeaf && node.count == 0
+    pages.view.release(reference)
+    guard isEmpty else {
+      throw StorageError(.invalidArgument, "Only an empty tree can be loaded in order.")
+    }
+    leaf = NodeEditor(try pages.writable(root.page))
+  }
+
+  /// Appends an entry.
+  ///
+  /// - Throws: `invalidArgument` if the key does not follow all keys before; `tooLarge` if key or
+  ///   value is over its limit.
+  package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
+    try writer.checkLimits(key, valueCount: value.count)
+    guard lastCount < 0 || lastKey.bytes.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
+      throw StorageError(.invalidArgument, "A key was appended that does not follow the last one.")
+    }
+    let pages = writer.pages
+    pages.noteChange()
+    let fitsInline = NodeLayout.fitsInline(
+      keyCount: key.count, valueCount: value.count, pageSize: writer.pageSize)
+    if fitsInline {
+      try insert(NodeEntry(key: key, value: value, isOverflow: false))
+    } else {
+      var overflow = try OverflowWriter(
+        pages: pages, tree: writer.root.tree, length: value.count)
+      try overflow.append(value)
+      let reference = writer.workspace.reference
+      try overflow.finish().store(to: reference)
+      try insert(NodeEntry(key: key, value: reference.bytes, isOverflow: true))
+    }
+    lastKey.bytes.copy(key.bytes, to: 0)
+    lastCount = key.count
+  }
+
+  /// Ends the load: nodes at the right edge that hold too little are merged or evened out.
+  package func finish() throws(StorageError) {
+    var level = 0
+    while true {
+      writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
+      guard level < writer.path.top else { return }
+      try writer.settle(from: level)
+      level += 1
+    }
+  }
+
+  private mutating func insert(_ entry: NodeEntry) throws(StorageError) {
+    let slot = leaf.node.count
+    if leaf.insert(entry, at: slot) { return }
+    writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
+    writer.path.setSlot(slot, 0)
+    try writer.rewrite(entry, at: slot, level: 0, inserting: true)
+    writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
+    leaf = NodeEditor(try writer.pages.writable(writer.path.page(0)))
+  }
+}

@@ -1,0 +1,266 @@
+/// A place in a tree that moves from key to key in both directions.
+///
+/// Holds one page, the leaf it is in. A cursor in a writer's view saves its key: when the writer has
+/// changed the tree since, it looks for its place again before it moves or reads.
+///
+/// - Important: the view's owner must outlive the cursor. For one thread at a time.
+package final class TreeCursor {
+  private let view: PageView
+  private let root: TreeRoot
+  private let savesKey: Bool
+  private let path = TreePath()
+  private let block: ByteBlock
+  /// The key of the cursor, its leaf's prefix in front.
+  private let keyBytes: MutableBytes
+  /// A second key, to compare with across leaves and to keep while the place is looked for again.
+  private let otherBytes: MutableBytes
+  private var keyCount = 0
+  /// The slot whose key is in `keyBytes`; -1 if none is.
+  private var keySlot = -1
+  private var leaf: PageReference?
+  private var node: NodeView
+  private var slot = 0
+  /// Whether the cursor is at a row; after a change by the writer, whether it was.
+  private var isPlaced = false
+  private var changeCount = 0
+
+  /// A cursor that is nowhere yet.
+  ///
+  /// - Parameter savesKey: needed in a writer's view, where the tree changes under the cursor.
+  package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
+    self.view = view
+    self.root = root
+    self.savesKey = savesKey
+    let byteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
+    block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
+    keyBytes = block.bytes.slice(0, byteCount)
+    otherBytes = block.bytes.slice(byteCount, byteCount)
+    // A node without entries stands in until there is a leaf.
+    node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
+  }
+
+  deinit { releaseLeaf() }
+
+  /// Whether the cursor is at a row.
+  @inline(__always)
+  package var isValid: Bool { isPlaced }
+
+  // MARK: Placing
+
+  /// Goes to the first key that is not before `key`.
+  ///
+  /// - Returns: whether there is one.
+  package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
+    begin()
+    try enter(path.descend(to: key, view, root))
+    slot = NodeSearch.leafSlot(node, key).slot
+    if slot < node.count { return place() }
+    return try step(forward: true)
+  }
+
+  /// Goes to the last key that is before `key`.
+  ///
+  /// - Returns: whether there is one.
+  package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
+    begin()
+    try enter(path.descend(to: key, view, root))
+    slot = NodeSearch.leafSlot(node, key).slot &- 1
+    if slot >= 0 { return place() }
+    return try step(forward: false)
+  }
+
+  /// Goes to the first key of the tree, if there is one.
+  package func first() throws(StorageError) -> Bool {
+    begin()
+    try enter(path.descend(toLast: false, view, root))
+    slot = 0
+    if node.count > 0 { return place() }
+    return try step(forward: true)
+  }
+
+  /// Goes to the last key of the tree, if there is one.
+  package func last() throws(StorageError) -> Bool {
+    begin()
+    try enter(path.descend(toLast: true, view, root))
+    slot = node.count &- 1
+    if slot >= 0 { return place() }
+    return try step(forward: false)
+  }
+
+  // MARK: Moving
+
+  /// Goes to the next key.
+  ///
+  /// - Returns: whether there is one; if not, the cursor is nowhere.
+  @inline(__always)
+  package func next() throws(StorageError) -> Bool {
+    if savesKey { return try nextSaving() }
+    guard isPlaced else { return false }
+    slot &+= 1
+    if slot < node.count { return true }
+    return try step(forward: true)
+  }
+
+  /// Goes to the key before.
+  ///
+  /// - Returns: whether there is one; if not, the cursor is nowhere.
+  @inline(__always)
+  package func previous() throws(StorageError) -> Bool {
+    if savesKey { return try previousSaving() }
+    guard isPlaced else { return false }
+    slot &-= 1
+    if slot >= 0 { return true }
+    return try step(forward: false)
+  }
+
+  @inline(never)
+  private func nextSaving() throws(StorageError) -> Bool {
+    guard isPlaced else { return false }
+    // Without its row the cursor is already at the one after it.
+    if view.changeCount != changeCount, try !restore() { return isPlaced }
+    slot &+= 1
+    if slot < node.count { return place() }
+    return try step(forward: true)
+  }
+
+  @inline(never)
+  private func previousSaving() throws(StorageError) -> Bool {
+    guard isPlaced else { return false }
+    if view.changeCount != changeCount {
+      return try seekBefore(savedKey())
+    }
+    slot &-= 1
+    if slot >= 0 { return place() }
+    return try step(forward: false)
+  }
+
+  // MARK: Reading
+
+  /// The key the cursor is at, eight zero bytes behind it; valid until the cursor moves.
+  ///
+  /// The cursor must be at a row.
+  @inline(__always)
+  package var key: Bytes {
+    precondition(isPlaced, "the cursor is not at a row")
+    // A cursor that saves its key has it already, even if the writer removed the row since.
+    if keySlot != slot, !savesKey {
+      keyCount = node.copySuffix(slot, to: keyBytes).count
+      keySlot = slot
+    }
+    return keyBytes.bytes.slice(0, keyCount)
+  }
+
+  /// The value the cursor is at, or the reference to it; valid until the cursor moves or the writer
+  /// changes something. The page stays the cursor's: it is not to be released.
+  ///
+  /// - Returns: `nil` if the cursor is not at a row, or the writer removed it.
+  @inline(__always)
+  package func value() throws(StorageError) -> FoundValue? {
+    if savesKey, try !refresh() { return nil }
+    guard isPlaced, let leaf else { return nil }
+    let cell = node.leafSlot(slot)
+    return FoundValue(
+      value: node.value(inCell: cell),
+      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
+  }
+
+  // MARK: Places
+
+  /// Prepares for a new place: whatever happens before it is reached, the cursor is nowhere.
+  private func begin() {
+    isPlaced = false
+    changeCount = view.changeCount
+  }
+
+  @inline(__always)
+  private func place() -> Bool {
+    isPlaced = true
+    if savesKey {
+      keyCount = node.copySuffix(slot, to: keyBytes).count
+      keySlot = slot
+    }
+    return true
+  }
+
+  private func releaseLeaf() {
+    guard let leaf else { return }
+    self.leaf = nil
+    view.release(leaf)
+  }
+
+  private func enter(_ reference: PageReference) {
+    releaseLeaf()
+    leaf = reference
+    node = NodeView(reference.bytes)
+    keyBytes.copy(node.prefix, to: 0)
+    keySlot = -1
+  }
+
+  /// Goes on to the nearest row of another leaf.
+  @inline(never)
+  private func step(forward: Bool) throws(StorageError) -> Bool {
+    let wasPlaced = isPlaced
+    isPlaced = false
+    // Keys must go on in order from leaf to leaf, or damaged branches could lead in circles.
+    let border = forward ? node.count &- 1 : 0
+    let isKnown = wasPlaced && node.count > 0
+    let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0
+    var emptyLeaves: PageNumber = 0
+    while let reference = try path.step(forward: forward, view, root) {
+      enter(reference)
+      guard node.count > 0 else {
+        emptyLeaves &+= 1
+        guard emptyLeaves < view.pageCount else {
+          throw .corrupt("A tree has more empty leaves than there are pages.", page: root.page)
+        }
+        continue
+      }
+      slot = forward ? 0 : node.count &- 1
+      keyCount = node.copySuffix(slot, to: keyBytes).count
+      keySlot = slot
+      if isKnown {
+        let order = keyBytes.bytes.slice(0, keyCount).compare(
+          otherBytes.bytes.slice(0, knownCount))
+        guard forward ? order > 0 : order < 0 else {
+          throw .corrupt("The keys of two leaves are out of order.", page: node.number)
+        }
+      }
+      return place()
+    }
+    return false
+  }
+
+  /// Looks for the saved key again.
+  ///
+  /// - Returns: whether it is still there; if not, the cursor is at the key after it, if any.
+  private func restore() throws(StorageError) -> Bool {
+    let saved = savedKey()
+    guard try seek(saved) else { return false }
+    return keyBytes.bytes.slice(0, keyCount).equals(otherBytes.bytes.slice(0, saved.count))
+  }
+
+  private func savedKey() -> SearchKey {
+    otherBytes.copy(keyBytes.bytes.slice(0, keyCount), to: 0)
+    otherBytes.store64(0, keyCount)
+    return SearchKey(otherBytes.bytes.slice(0, keyCount))
+  }
+
+  /// Finds the cursor's row again after a change; the place and the saved key stay as they were.
+  ///
+  /// - Returns: whether the row is there.
+  @inline(never)
+  private func refresh() throws(StorageError) -> Bool {
+    guard isPlaced else { return false }
+    if view.changeCount == changeCount { return true }
+    let saved = savedKey()
+    try enter(path.descend(to: saved, view, root))
+    keyBytes.copy(saved.bytes, to: 0)
+    keyBytes.store64(0, saved.count)
+    let (place, found) = NodeSearch.leafSlot(node, saved)
+    guard found else { return false }
+    slot = place
+    keySlot = place
+    changeCount = view.changeCount
+    return true
+  }
+}

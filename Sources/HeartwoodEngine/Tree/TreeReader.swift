@@ -1,0 +1,43 @@
+/// A value in a leaf, or the reference to it; the page stays in memory until it is released.
+package struct FoundValue {
+  package let value: Bytes
+  package let isOverflow: Bool
+  package let reference: PageReference
+}
+
+/// Point lookups in one tree as of one state.
+package struct TreeReader {
+  package let view: PageView
+  package let root: TreeRoot
+
+  @inline(__always)
+  package init(view: PageView, root: TreeRoot) {
+    self.view = view
+    self.root = root
+  }
+
+  /// The value stored under `key`; the caller releases its page.
+  @inline(__always)
+  package func find(_ key: SearchKey) throws(StorageError) -> FoundValue? {
+    var reference = try view.root(root)
+    var node = NodeView(reference.bytes)
+    var level = node.level
+    while level > 0 {
+      let number = node.child(NodeSearch.childSlot(node, key))
+      view.release(reference)
+      level &-= 1
+      reference = try view.node(number, tree: root.tree, level: level)
+      node = NodeView(reference.bytes)
+    }
+    let (slot, found) = NodeSearch.leafSlot(node, key)
+    guard found else {
+      view.release(reference)
+      return nil
+    }
+    let cell = node.leafSlot(slot)
+    return FoundValue(
+      value: node.value(inCell: cell),
+      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0,
+      reference: reference)
+  }
+}

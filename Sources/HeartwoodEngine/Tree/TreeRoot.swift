@@ -1,0 +1,51 @@
+/// A tree and where it starts; the page number stays for the life of the tree.
+package struct TreeRoot: Hashable, Sendable {
+  package let tree: TreeID
+  package let page: PageNumber
+
+  package init(tree: TreeID, page: PageNumber) {
+    self.tree = tree
+    self.page = page
+  }
+}
+
+extension PageView {
+  /// The page a tree starts at; the caller releases it.
+  @inline(__always)
+  package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
+    let reference = try page(root.page)
+    let kind = reference.bytes.load8(PageLayout.kind.offset)
+    guard kind == PageKind.leaf.rawValue || kind == PageKind.branch.rawValue,
+      reference.bytes.load32(PageLayout.tree.offset) == root.tree
+    else {
+      release(reference)
+      throw Self.foreignPage(root.page)
+    }
+    return reference
+  }
+
+  /// The node at `level` that a branch of `tree` refers to; the caller releases it.
+  ///
+  /// A child lies exactly one level below its parent, so that no descent can run in a circle.
+  @inline(__always)
+  package func node(
+    _ number: PageNumber, tree: TreeID, level: Int
+  ) throws(StorageError) -> PageReference {
+    let reference = try page(number)
+    let kind = level == 0 ? PageKind.leaf : PageKind.branch
+    guard
+      reference.bytes.load16(PageLayout.kind.offset)
+        == UInt16(kind.rawValue) | UInt16(truncatingIfNeeded: level) &<< 8,
+      reference.bytes.load32(PageLayout.tree.offset) == tree
+    else {
+      release(reference)
+      throw Self.foreignPage(number)
+    }
+    return reference
+  }
+
+  @inline(never)
+  private static func foreignPage(_ number: PageNumber) -> StorageError {
+    .corrupt("A page that a tree refers to is not the node it should be.", page: number)
+  }
+}

@@ -1,0 +1,129 @@
+// How a tree grows: rebuilding, splitting, and a new root above the old one.
+extension TreeWriter {
+  /// Puts an entry into the node of the path at `level` when that cannot be done in place: by
+  /// rebuilding the node with a better prefix, or by splitting it, which goes on in the level above.
+  func rewrite(
+    _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
+  ) throws(StorageError) {
+    var entry = entry
+    var position = position
+    var level = level
+    var inserting = inserting
+    while true {
+      let number = path.page(level)
+      let page = try pages.writable(number)
+      let node = workspace.copy(page.bytes, place: 0)
+      let entries = NodeRebuild(node, entry, at: position, inserting: inserting, workspace)
+      let keyOrder = NodeSearch.prefixOrder(node, entry.key)
+      let all = 0..<entries.count
+      if let prefixCount = entries.fittingPrefixCount(
+        all, or: keyOrder == 0 ? node.prefixCount : nil, pageSize: pageSize)
+      {
+        entries.write(all, to: page, prefixCount: prefixCount)
+        return
+      }
+      let edge = inserting ? edge(position, of: node, level: level) : .none
+      guard
+        let split = NodeSplit(entries, edge: edge, keyOrder: keyOrder, pageSize: pageSize)
+      else { throw .corrupt("A node cannot be split: its entries are too large.", page: number) }
+      let right = try divide(entries, split, level: level)
+      guard level < path.top else { return }
+      level += 1
+      position = path.slot(level) + 1
+      entry = NodeEntry(key: SearchKey(right.key), child: right.page)
+      inserting = true
+      if try insertInPlace(entry, at: position, level: level) { return }
+    }
+  }
+
+  /// Inserts a separator and its child into the branch of the path at `level`.
+  func insertChild(_ entry: NodeEntry, at position: Int, level: Int) throws(StorageError) {
+    if try insertInPlace(entry, at: position, level: level) { return }
+    try rewrite(entry, at: position, level: level, inserting: true)
+  }
+
+  private func insertInPlace(
+    _ entry: NodeEntry, at position: Int, level: Int
+  ) throws(StorageError) -> Bool {
+    let number = path.page(level)
+    let page = try pages.writable(number)
+    let node = NodeView(page.bytes)
+    // A child whose keys lie outside its separators would put the branch out of order.
+    guard isBetween(entry.key, node, position) else {
+      throw .corrupt("A child's keys lie outside the separators around it.", page: number)
+    }
+    return NodeEditor(page).insert(entry, at: position)
+  }
+
+  private func isBetween(_ key: SearchKey, _ node: NodeView, _ position: Int) -> Bool {
+    if position > 1 {
+      let before = node.copyKey(position - 1, to: workspace.firstKey)
+      guard before.compare(key.bytes) < 0 else { return false }
+    }
+    guard position < node.count else { return true }
+    return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
+  }
+
+  /// Whether an entry is the new first or last one of its level.
+  private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
+    let first = node.isLeaf ? 0 : 1
+    if position == node.count {
+      return isEdge(above: level, isLast: true) ? .last : .none
+    }
+    return position == first && isEdge(above: level, isLast: false) ? .first : .none
+  }
+
+  private func isEdge(above level: Int, isLast: Bool) -> Bool {
+    guard level < path.top else { return true }
+    for upper in level + 1...path.top {
+      guard let node = try? view.page(path.page(upper)) else { return false }
+      let slot = path.slot(upper)
+      let isEdge = slot == (isLast ? NodeView(node.bytes).count - 1 : 0)
+      view.release(node)
+      guard isEdge else { return false }
+    }
+    return true
+  }
+
+  /// Writes the two parts of a node that is split; the right one and the key before it belong into
+  /// the level above, unless the node was the root, which then has both below it.
+  private func divide(
+    _ entries: NodeRebuild, _ split: NodeSplit, level: Int
+  ) throws(StorageError) -> (page: PageNumber, key: Bytes) {
+    let isRoot = level == path.top
+    guard !isRoot || level < Limits.maxTreeLevel else {
+      throw .corrupt("The tree is higher than any store can make it.", page: root.page)
+    }
+    let kind = level == 0 ? PageKind.leaf : .branch
+    let left =
+      isRoot
+      ? try pages.allocate(kind, tree: root.tree, level: UInt8(level)) : path.page(level)
+    let right = try pages.allocate(kind, tree: root.tree, level: UInt8(level))
+    entries.write(
+      0..<split.position, to: try pages.writable(left), prefixCount: split.leftPrefixCount)
+    entries.write(
+      split.position..<entries.count, to: try pages.writable(right),
+      prefixCount: split.rightPrefixCount)
+    let key = entries.separator(before: split.position)
+    if isRoot { try growRoot(left, key, right, level: level + 1) }
+    return (right, key.bytes)
+  }
+
+  /// Makes the root a branch with two children.
+  private func growRoot(
+    _ left: PageNumber, _ key: SearchKey, _ right: PageNumber, level: Int
+  ) throws(StorageError) {
+    let page = try pages.writable(root.page)
+    page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
+    page.store8(UInt8(level), PageLayout.level.offset)
+    NodeEditor(page).clear()
+    // With its first child alone the root is a node that a rebuild can add the second to.
+    page.store16(1, NodeLayout.count.offset)
+    page.clear(NodeLayout.prefixOffset, NodeLayout.branchEntryByteCount)
+    page.store32(left, NodeLayout.prefixOffset + NodeLayout.headByteCount)
+    let entries = NodeRebuild(
+      workspace.copy(page.bytes, place: 0), NodeEntry(key: key, child: right), at: 1,
+      inserting: true, workspace)
+    entries.write(0..<2, to: page, prefixCount: entries.prefixCount(0..<2))
+  }
+}

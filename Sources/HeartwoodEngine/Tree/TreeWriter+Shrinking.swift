@@ -1,0 +1,101 @@
+// How a tree shrinks: merging neighbours, evening them out, and taking away the root's level.
+extension TreeWriter {
+  /// Mends the nodes of the path from `first` up that hold too little, then the root.
+  func settle(from first: Int) throws(StorageError) {
+    var level = first
+    while level < path.top {
+      let node = try view.node(path.page(level), tree: root.tree, level: level)
+      let isUnderfull =
+        NodeView(node.bytes).usedByteCount < NodeLayout.capacity(pageSize: pageSize) / 3
+      view.release(node)
+      guard isUnderfull, try mend(level) else { break }
+      level += 1
+    }
+    try collapseRoot()
+  }
+
+  /// Merges the node of the path at `level` with a neighbour, or evens it out with one.
+  ///
+  /// - Returns: whether the branch above lost an entry.
+  private func mend(_ level: Int) throws(StorageError) -> Bool {
+    let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
+    let count = NodeView(parent.bytes).count
+    view.release(parent)
+    let slot = path.slot(level + 1)
+    for right in slot...slot + 1 where right >= 1 && right < count {
+      if try merge(before: right, level: level) { return true }
+    }
+    for right in slot...slot + 1 where right >= 1 && right < count {
+      if try even(before: right, level: level) { return false }
+    }
+    return false
+  }
+
+  /// Two neighbours at `level`: those before and at entry `slot` of the branch above.
+  private func neighbours(
+    _ slot: Int, level: Int
+  ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {
+    let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
+    let node = NodeView(parent.bytes)
+    let leftNumber = node.child(slot - 1)
+    let rightNumber = node.child(slot)
+    let separator = SearchKey(node.copyKey(slot, to: workspace.separator))
+    view.release(parent)
+    let left = try view.node(leftNumber, tree: root.tree, level: level)
+    let leftNode = workspace.copy(left.bytes, place: 0)
+    view.release(left)
+    let right = try view.node(rightNumber, tree: root.tree, level: level)
+    let rightNode = workspace.copy(right.bytes, place: 1)
+    view.release(right)
+    let merge = NodeMerge(
+      entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
+    guard leftNumber != rightNumber, merge.isOrdered() else {
+      throw .corrupt("Two neighbours are not in the order of their keys.", page: rightNumber)
+    }
+    return (leftNumber, rightNumber, merge)
+  }
+
+  private func merge(before slot: Int, level: Int) throws(StorageError) -> Bool {
+    let (left, right, merge) = try neighbours(slot, level: level)
+    guard let prefixCount = merge.mergedPrefixCount(pageSize: pageSize) else { return false }
+    merge.entries.write(
+      0..<merge.entries.count, to: try pages.writable(left), prefixCount: prefixCount)
+    NodeEditor(try pages.writable(path.page(level + 1))).remove(at: slot)
+    try pages.free(right)
+    return true
+  }
+
+  private func even(before slot: Int, level: Int) throws(StorageError) -> Bool {
+    let (left, right, merge) = try neighbours(slot, level: level)
+    guard let split = merge.evenSplit(pageSize: pageSize) else { return false }
+    let entries = merge.entries
+    entries.write(
+      0..<split.position, to: try pages.writable(left), prefixCount: split.leftPrefixCount)
+    entries.write(
+      split.position..<entries.count, to: try pages.writable(right),
+      prefixCount: split.rightPrefixCount)
+    let key = entries.separator(before: split.position)
+    NodeEditor(try pages.writable(path.page(level + 1))).remove(at: slot)
+    path.setSlot(slot - 1, level + 1)
+    try insertChild(NodeEntry(key: key, child: right), at: slot, level: level + 1)
+    return true
+  }
+
+  /// Moves the content of a root's only child into the root.
+  private func collapseRoot() throws(StorageError) {
+    while true {
+      let reference = try view.root(root)
+      let node = NodeView(reference.bytes)
+      let level = node.level
+      let number = level > 0 && node.count == 1 ? node.child(0) : root.page
+      view.release(reference)
+      guard number != root.page else { return }
+      let page = try pages.writable(root.page)
+      let child = try view.node(number, tree: root.tree, level: level - 1)
+      let start = PageLayout.kind.offset
+      page.copy(child.bytes.slice(start, pageSize - start), to: start)
+      view.release(child)
+      try pages.free(number)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import HeartwoodEngine
+
+/// What a tree must hold: a plain dictionary, and generators of the keys and values to try.
+struct TreeModel {
+  var rows: [[UInt8]: [UInt8]] = [:]
+
+  var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.lexicographicallyPrecedes($1) } }
+
+  /// Shapes of keys, each hard for another part of a node.
+  enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
+    case integers, shortStrings, longCommonPrefixes, mixedPrefixes, zeroBytes, anyLength
+
+    var description: String { rawValue }
+
+    func key(_ random: inout SplitMix) -> [UInt8] {
+      let number = random.next()
+      switch self {
+      case .integers:
+        return [0x20] + TreeModel.bigEndian(number % 5000)
+      case .shortStrings:
+        return Array("\(number % 3000)".utf8)
+      case .longCommonPrefixes:
+        let length = 300 + Int(number % 3) * 300
+        return [UInt8](repeating: 0x61, count: length) + Array("\(number % 977)".utf8)
+      case .mixedPrefixes:
+        let prefix = [UInt8](repeating: UInt8(number % 5) + 0x40, count: Int(number % 7) * 100)
+        return prefix + TreeModel.bigEndian(number % 1999).suffix(Int(number % 9))
+      case .zeroBytes:
+        return [UInt8](repeating: 0, count: Int(number % 400))
+          + (number & 0x1000 == 0 ? [] : [UInt8(number >> 20 & 1)])
+      case .anyLength:
+        var key: [UInt8] = []
+        for _ in 0..<Int(random.next() % UInt64(Limits.maxKeyByteCount + 1)) {
+          key.append(UInt8(truncatingIfNeeded: random.next() % 3))
+        }
+        return number % 4 == 0 ? Array(key.prefix(3)) : key
+      }
+    }
+  }
+
+  /// A value with a length around one of the edges for this page size.
+  static func value(_ random: inout SplitMix, pageSize: Int) -> [UInt8] {
+    let quarter = (pageSize - 40) / 4
+    let payload = pageSize - 32
+    let edges = [0, 1, 8, 20, 100, 100, 100, quarter - 22, quarter - 14, quarter, payload]
+    var length = edges[Int(random.next() % UInt64(edges.count))]
+    length += Int(random.next() % 5) - 2
+    if random.next() % 200 == 0 { length = payload * Int(random.next() % 5) + length }
+    return value(random.next(), count: max(0, length))
+  }
+
+  static func value(_ seed: UInt64, count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
+      for index in 0..<count {
+        memory[index] = UInt8(truncatingIfNeeded: seed &+ UInt64(index) &* 0x9E37)
+      }
+      initialized = count
+    }
+  }
+
+  static func bigEndian(_ number: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - $0 * 8)) }
+  }
+}
+
+/// A small generator: the same numbers for the same seed.
+struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

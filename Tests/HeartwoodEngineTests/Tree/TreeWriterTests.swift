@@ -1,0 +1,149 @@
+import HeartwoodEngine
+import Testing
+
+@Suite("A tree writer")
+struct TreeWriterTests {
+  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(1), 2, 3])
+  func `keeps what a dictionary keeps`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
+    for pageSize in [4096, 65_536] { try compareWithModel(shape, seed, pageSize: pageSize) }
+  }
+
+  private func compareWithModel(
+    _ shape: TreeModel.KeyShape, _ seed: UInt64, pageSize: Int
+  ) throws {
+    var random = SplitMix(seed &* 977 &+ UInt64(pageSize))
+    let fixture = try TreeFixture(pageSize: pageSize)
+    var model = TreeModel()
+    for step in 1...6000 {
+      let key = shape.key(&random)
+      // Phases of growth and of decline, so that trees rise and fall.
+      let deletes: UInt64 = step / 1500 % 2 == 0 ? 25 : 75
+      if random.next() % 100 < deletes {
+        let isThere = model.rows.removeValue(forKey: key) != nil
+        #expect(try fixture.delete(key) == isThere)
+      } else {
+        let value = TreeModel.value(&random, pageSize: pageSize)
+        let isNew = model.rows.updateValue(value, forKey: key) == nil
+        #expect(try fixture.put(key, value) == isNew)
+      }
+      if step % 1000 == 0 {
+        try fixture.check(entryCount: model.rows.count)
+        try compare(fixture, model)
+        fixture.beginTransaction()
+      }
+    }
+    for key in model.sortedKeys.shuffled(using: &random) { #expect(try fixture.delete(key)) }
+    try fixture.check(entryCount: 0)
+    #expect(fixture.livePages == [fixture.root.page])
+  }
+
+  private func compare(_ fixture: TreeFixture, _ model: TreeModel) throws {
+    let rows = try fixture.scan()
+    let keys = model.sortedKeys
+    #expect(rows.map(\.key) == keys)
+    for row in rows where model.rows[row.key] != row.value {
+      Issue.record("a value of \(row.value.count) bytes is not what was put")
+    }
+    for key in keys {
+      let value = try fixture.get(key)
+      if value != model.rows[key] { Issue.record("the key \(key) has a wrong value") }
+    }
+  }
+
+  @Test(arguments: [4096, 65536])
+  func `fills leaves when keys ascend`(_ pageSize: Int) throws {
+    let fixture = try TreeFixture(pageSize: pageSize)
+    let count = pageSize * 5
+    for number in 0..<count {
+      _ = try fixture.put([0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
+    }
+    try fixture.check(entryCount: count)
+    let leafCapacity = (pageSize - 48) / 34
+    #expect(fixture.livePages.count <= count / leafCapacity * 102 / 100 + 4)
+  }
+
+  @Test(arguments: [4096, 65536])
+  func `fills leaves when keys descend`(_ pageSize: Int) throws {
+    let fixture = try TreeFixture(pageSize: pageSize)
+    let count = pageSize * 5
+    for number in (0..<count).reversed() {
+      _ = try fixture.put([0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
+    }
+    try fixture.check(entryCount: count)
+    let leafCapacity = (pageSize - 48) / 34
+    #expect(fixture.livePages.count <= count / leafCapacity * 102 / 100 + 4)
+  }
+
+  @Test func `gives every page back when all keys go in order`() throws {
+    for isAscending in [true, false] {
+      let fixture = try TreeFixture(pageSize: 4096)
+      for number in 0..<20_000 {
+        _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
+      }
+      fixture.beginTransaction()
+      for number in 0..<20_000 {
+        let key = TreeModel.bigEndian(UInt64(isAscending ? number : 19_999 - number))
+        #expect(try fixture.delete(key))
+        if number % 4000 == 0 { try fixture.check(entryCount: 19_999 - number) }
+      }
+      try fixture.check(entryCount: 0)
+      #expect(fixture.livePages == [fixture.root.page])
+    }
+  }
+
+  @Test func `stays dense enough when keys are deleted at random`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    var random = SplitMix(9)
+    var numbers = (0..<20_000).shuffled(using: &random)
+    for number in numbers {
+      _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
+    }
+    numbers.shuffle(using: &random)
+    for number in numbers.prefix(18_000) { _ = try fixture.delete(TreeModel.bigEndian(UInt64(number))) }
+    try fixture.check(entryCount: 2000)
+    #expect(fixture.livePages.count < 2000 * 64 * 3 / 4056 + 10)
+  }
+
+  @Test func `frees everything at once`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    var random = SplitMix(4)
+    for _ in 0..<2000 {
+      _ = try fixture.put(
+        TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageSize: 4096))
+    }
+    try fixture.writer.removeAll()
+    #expect(fixture.livePages.isEmpty)
+    #expect(fixture.pinnedCount == 0)
+  }
+
+  @Test func `refuses keys and values over their limits`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let longest = [UInt8](repeating: 1, count: Limits.maxKeyByteCount)
+    #expect(try fixture.put(longest, []))
+    #expect(try fixture.get(longest) == [])
+    #expect(throws: StorageError.self) { try fixture.put(longest + [1], []) }
+    try fixture.check(entryCount: 1)
+  }
+
+  @Test func `keeps an empty key and an empty value`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    #expect(try fixture.get([]) == nil)
+    #expect(try fixture.put([], []))
+    #expect(try !fixture.put([], [1]))
+    #expect(try fixture.put([0], [2]))
+    #expect(try fixture.get([]) == [1])
+    #expect(try fixture.get([0]) == [2])
+    #expect(try fixture.delete([]))
+    #expect(try fixture.get([]) == nil)
+    try fixture.check(entryCount: 1)
+  }
+
+  @Test func `counts its changes`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let before = fixture.view.changeCount
+    _ = try fixture.put([1], [1])
+    #expect(fixture.view.changeCount == before + 1)
+    #expect(try fixture.delete([1]))
+    #expect(fixture.view.changeCount == before + 2)
+  }
+}

@@ -1,0 +1,238 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+
+/// What a store should hold after one of its commits: keyspaces, keys and values.
+typealias Content = [String: [Int64: [UInt8]]]
+
+/// One step of a history.
+enum Step: Sendable {
+  /// A transaction; the operations are derived from the seed and the number of the commit.
+  case write(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
+  /// A transaction that changes something and throws.
+  case abandonedWrite
+  case checkpoint
+  /// Takes a snapshot and holds it.
+  case pin
+  /// Gives the oldest held snapshot back.
+  case unpin
+  case removeKeyspace
+  /// Closes and opens again.
+  case reopen
+  /// The process dies; another one opens.
+  case kill
+}
+
+/// Runs steps on a store on a simulated disk beside a model of what must be there.
+///
+/// Each commit also writes its own number, so that the content of a store says which commit it is
+/// the state of, and can be compared with exactly that one.
+final class CrashHistory {
+  private(set) var disk: SimulatedDisk
+  private(set) var store: Store?
+  /// The content after each attempted commit; 0 is the empty store.
+  private(set) var contents: [Content] = [[:]]
+  /// Commits that a power cut must not take back.
+  private(set) var durableCount = 0
+  /// Commits that the death of the process must not take back.
+  private(set) var acknowledgedCount = 0
+  private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
+  private let seed: UInt64
+  private let options: StoreOptions
+
+  struct Abandoned: Error {}
+
+  static func options(pageSize: Int = 4096) -> StoreOptions {
+    var options = StoreOptions()
+    options.pageSize = pageSize
+    options.segmentByteCount = pageSize * 8
+    options.access = .buffered
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    options.cacheByteCount = 1 << 18
+    return options
+  }
+
+  init(disk: SimulatedDisk, seed: UInt64, options: StoreOptions = CrashHistory.options()) {
+    self.disk = disk
+    self.seed = seed
+    self.options = options
+  }
+
+  func open() throws {
+    store = try Store(at: "/store", options: options, fileSystem: disk)
+  }
+
+  /// Runs the steps until one throws; the error is what the disk's plan made of it.
+  func run(_ steps: [Step]) throws {
+    if store == nil { try open() }
+    for step in steps { try run(step) }
+  }
+
+  func run(_ step: Step) throws {
+    guard let store else { return }
+    switch step {
+    case .write(let durability, let operationCount, let valueByteCount):
+      try write(store, durability, operationCount, valueByteCount)
+    case .abandonedWrite:
+      do {
+        try store.write { transaction in
+          try transaction.keyspace("a").put(Int64(1), [0xFF])
+          throw Abandoned()
+        }
+      } catch is Abandoned {}
+    case .checkpoint:
+      _ = try store.checkpoint()
+      durableCount = acknowledgedCount
+    case .pin:
+      pinned.append((acknowledgedCount, try store.snapshot()))
+    case .unpin:
+      if !pinned.isEmpty { pinned.removeFirst() }
+    case .removeKeyspace:
+      try removeKeyspace(store)
+    case .reopen:
+      pinned = []
+      try store.close()
+      durableCount = acknowledgedCount
+      self.store = nil
+      try open()
+    case .kill:
+      pinned = []
+      self.store = nil
+      disk = disk.killed()
+      try open()
+      // Opening syncs what it found before it shows it.
+      durableCount = acknowledgedCount
+    }
+  }
+
+  private func write(
+    _ store: Store, _ durability: StoreOptions.Durability, _ operationCount: Int,
+    _ valueByteCount: Int
+  ) throws {
+    let number = contents.count
+    var generator = SeededGenerator(seed: seed &* 1_000_003 &+ UInt64(number))
+    var content = contents[acknowledgedCount]
+    try attempt(durability, number) {
+      try store.write(durability: durability) { transaction in
+        for _ in 0..<operationCount {
+          let name = ["a", "b", "c"][Int(generator.next() % 3)]
+          let key = Int64(generator.next() % 40)
+          let keyspace = try transaction.keyspace(name)
+          if generator.next() % 4 == 0 {
+            try keyspace.delete(key)
+            content[name, default: [:]][key] = nil
+          } else {
+            let count = Int(generator.next() % UInt64(valueByteCount + 1))
+            let value = (0..<count).map { UInt8(truncatingIfNeeded: Int(key) &+ number &+ $0) }
+            try keyspace.put(key, value)
+            content[name, default: [:]][key] = value
+          }
+        }
+        try self.writeNumber(&transaction, number)
+      }
+    } content: {
+      content
+    }
+  }
+
+  private func removeKeyspace(_ store: Store) throws {
+    let number = contents.count
+    var content = contents[acknowledgedCount]
+    content["b"] = nil
+    try attempt(.full, number) {
+      try store.write { transaction in
+        try transaction.removeKeyspace("b")
+        try self.writeNumber(&transaction, number)
+      }
+    } content: {
+      content
+    }
+  }
+
+  private func writeNumber(_ transaction: inout WriteTransaction, _ number: Int) throws {
+    try transaction.keyspace("number").put(Int64(0), [UInt8(number & 0xFF), UInt8(number >> 8)])
+  }
+
+  /// Enters the content before the outcome is known: an unacknowledged commit may be there later.
+  private func attempt(
+    _ durability: StoreOptions.Durability, _ number: Int, _ commit: () throws -> Void,
+    content: () -> Content
+  ) throws {
+    defer { if contents.count == number { contents.append(content()) } }
+    try commit()
+    contents.append(content())
+    acknowledgedCount = number
+    if durability == .full { durableCount = number }
+  }
+
+  // MARK: Checking
+
+  /// The number of the commit whose content this store holds; a sentence if there is none.
+  static func number(of snapshot: Snapshot) throws -> Int {
+    guard let value = try snapshot.keyspace("number")?.get(Int64(0)) else { return 0 }
+    return Int(value[0]) | Int(value[1]) << 8
+  }
+
+  /// All keyspaces of a snapshot but the number's; empty ones are left out.
+  static func content(of snapshot: Snapshot) throws -> Content {
+    var content: Content = [:]
+    for name in try snapshot.keyspaceNames where name != "number" {
+      try snapshot.keyspace(name)?.forEach { key, value in
+        let number = try Key.decode(key, as: Int64.self)
+        content[name, default: [:]][number] = value.withUnsafeBytes { [UInt8]($0) }
+        return true
+      }
+    }
+    return content
+  }
+
+  /// What is wrong with a store opened on what a crash left; `nil` if nothing is.
+  func finding(in store: Store, atLeast least: Int) throws -> String? {
+    let snapshot = try store.snapshot()
+    let number = try Self.number(of: snapshot)
+    guard number >= least else { return "commit \(least) was acknowledged, but \(number) is there" }
+    guard number < contents.count else { return "commit \(number) was never attempted" }
+    if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
+      return "the content is not that of commit \(number)"
+    }
+    let report = try store.verify()
+    return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
+  }
+
+  /// What is wrong with the snapshots held; `nil` if each shows what it showed at first.
+  func findingInPinned() throws -> String? {
+    for (number, snapshot) in pinned {
+      if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
+        return "the snapshot of commit \(number) has changed"
+      }
+    }
+    return nil
+  }
+
+  /// Lets go of the store as a crash does: without closing it.
+  func abandon() {
+    pinned = []
+    store = nil
+  }
+
+  /// Steps by chance.
+  static func randomSteps(seed: UInt64, count: Int) -> [Step] {
+    var generator = SeededGenerator(seed: seed)
+    return (0..<count).map { _ in
+      switch generator.next() % 20 {
+      case 0, 1: .checkpoint
+      case 2: .pin
+      case 3: .unpin
+      case 4: .reopen
+      case 5: .kill
+      case 6: .abandonedWrite
+      case 7: .removeKeyspace
+      case 8: .write(.full, operationCount: 60, valueByteCount: 300)
+      case 9: .write(.normal, operationCount: 3, valueByteCount: 20_000)
+      case 10, 11, 12, 13:
+        .write(.normal, operationCount: Int(generator.next() % 6) + 1, valueByteCount: 900)
+      default: .write(.full, operationCount: Int(generator.next() % 6) + 1, valueByteCount: 200)
+      }
+    }
+  }
+}

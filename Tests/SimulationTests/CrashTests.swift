@@ -1,0 +1,214 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What a power cut leaves of a store.
+///
+/// The disk of the simulation loses, reorders and tears what was not synced, names and lengths
+/// included. Small histories are cut at every call that changes something, with every outcome where
+/// those can be counted; long ones by seed. Each outcome is opened, compared with the model, verified
+/// and written to; a part of them is cut again while recovering.
+@Suite("A store after a power cut")
+struct CrashTests {
+  private static let histories: [[Step]] = [
+    [.write(.full, operationCount: 1, valueByteCount: 30)],
+    [
+      .write(.normal, operationCount: 2, valueByteCount: 30),
+      .write(.full, operationCount: 2, valueByteCount: 30),
+      .write(.normal, operationCount: 1, valueByteCount: 30),
+    ],
+    [
+      .write(.full, operationCount: 3, valueByteCount: 100), .checkpoint,
+      .write(.full, operationCount: 2, valueByteCount: 100), .checkpoint,
+    ],
+    [
+      .write(.full, operationCount: 2, valueByteCount: 9000), .pin,
+      .write(.full, operationCount: 2, valueByteCount: 100), .checkpoint, .unpin,
+      .write(.normal, operationCount: 2, valueByteCount: 100), .checkpoint,
+    ],
+    [
+      .write(.full, operationCount: 2, valueByteCount: 50), .reopen,
+      .write(.full, operationCount: 2, valueByteCount: 50), .kill,
+      .write(.normal, operationCount: 2, valueByteCount: 50),
+    ],
+    [
+      .write(.full, operationCount: 8, valueByteCount: 400), .removeKeyspace, .abandonedWrite,
+      .write(.full, operationCount: 1, valueByteCount: 10), .checkpoint,
+    ],
+    [
+      .write(.normal, operationCount: 2, valueByteCount: 50), .kill,
+      .write(.normal, operationCount: 2, valueByteCount: 50), .checkpoint, .kill,
+      .write(.full, operationCount: 1, valueByteCount: 50),
+    ],
+  ]
+
+  @Test(
+    .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D11"), .evidence("D12"),
+    .evidence("D13"), arguments: histories.indices)
+  func `holds a whole prefix after a cut at every call of a small history`(history: Int) throws {
+    let steps = Self.histories[history]
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 1), seed: UInt64(history))
+    try whole.run(steps)
+    var states = 0
+    for call in 1...whole.disk.callCount {
+      for leavesPart in [false, true] {
+        states += try cut(steps, history, call, leavesPart)
+      }
+    }
+    print("crash states: \(states) (small history \(history))")
+    #expect(states > 50)
+  }
+
+  private func cut(
+    _ steps: [Step], _ history: Int, _ call: Int, _ leavesPart: Bool
+  ) throws -> Int {
+    let disk = SimulatedDisk(
+      seed: 1, faultPlan: .powerCut(atCall: call, leavesPart: leavesPart))
+    let run = CrashHistory(disk: disk, seed: UInt64(history))
+    do { try run.run(steps) } catch is StorageError {}
+    run.abandon()
+    // A kill in the history replaces the disk by one without the plan.
+    let limit = SimulationScale.count(64, timesWhenLong: 4)
+    var outcomes = run.disk.exhaustiveCrashes(limit: limit) ?? []
+    if outcomes.isEmpty {
+      outcomes = [run.disk.crashed(.nothing), run.disk.crashed(.everything)]
+      let perMode = SimulationScale.count(2, timesWhenLong: 4)
+      for mode in CrashMode.allCases {
+        for seed in 0..<perMode {
+          let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
+          outcomes.append(run.disk.crashed(.seeded(UInt64(seed), mode, options)))
+        }
+      }
+    }
+    for (number, outcome) in outcomes.enumerated() {
+      let place = "history \(history), cut at call \(call), part \(leavesPart), outcome \(number)"
+      check(run, outcome, place)
+    }
+    return outcomes.count
+  }
+
+  /// Opens what a crash left, compares it, writes to it, and opens it once more.
+  private func check(_ run: CrashHistory, _ disk: SimulatedDisk, _ place: String) {
+    do {
+      let opened = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      let finding = try run.finding(in: opened, atLeast: run.durableCount)
+      #expect(finding == nil, "\(place)")
+      let before = try CrashHistory.number(of: opened.snapshot())
+      try opened.write { try $0.keyspace("after").put("crash", [1]) }
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
+      #expect(try again.snapshot().keyspace("after")?.get("crash") == [1], "\(place)")
+      #expect(try CrashHistory.number(of: again.snapshot()) == before, "\(place)")
+      #expect(try again.verify().findings == [], "\(place)")
+    } catch {
+      Issue.record("\(place): \(error)")
+    }
+  }
+
+  @Test(
+    .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
+    arguments: 0..<8)
+  func `holds a whole prefix after cuts of long histories and of their recovery`(
+    group: Int
+  ) throws {
+    var states = 0
+    let count = SimulationScale.count(30, timesWhenLong: 8)
+    for number in 0..<count {
+      let seed = UInt64(group * 10_000 + number)
+      states += try cutLong(seed)
+    }
+    print("crash states: \(states) (long histories \(group))")
+  }
+
+  private func cutLong(_ seed: UInt64) throws -> Int {
+    var generator = SeededGenerator(seed: seed)
+    let steps = CrashHistory.randomSteps(seed: seed, count: 25)
+    let whole = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    // A kill gives the disk a new count of calls, so the cut is placed within the longest run.
+    try whole.run(steps)
+    let call = Int(generator.next() % UInt64(max(whole.disk.callCount, 1))) + 1
+    let run = CrashHistory(
+      disk: SimulatedDisk(
+        seed: seed, faultPlan: .powerCut(atCall: call, leavesPart: generator.next() % 2 == 0)),
+      seed: seed)
+    do { try run.run(steps) } catch is StorageError {}
+    run.abandon()
+    var states = 0
+    for mode in CrashMode.allCases {
+      let options: CrashOptions = generator.next() % 2 == 0 ? [] : [.unorderedNames]
+      var disk = run.disk.crashed(.seeded(generator.next(), mode, options))
+      // Up to two more cuts, each somewhere in the recovery from the one before.
+      for round in 0..<Int(generator.next() % 3) {
+        disk.faultPlan = .powerCut(
+          atCall: Int(generator.next() % 12) + 1, leavesPart: generator.next() % 2 == 0)
+        let place = "seed \(seed), mode \(mode), recovery \(round)"
+        do {
+          _ = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+        } catch let error as StorageError {
+          #expect(error.kind != .corrupt, "\(place): \(error)")
+        }
+        disk = disk.crashed(.seeded(generator.next(), mode, options))
+        states += 1
+      }
+      check(run, disk, "seed \(seed), cut at call \(call), mode \(mode)")
+      states += 1
+    }
+    return states
+  }
+
+  @Test(.evidence("D4"), arguments: 0..<4)
+  func `takes back nothing when only the process dies`(group: Int) throws {
+    for number in 0..<SimulationScale.count(15, timesWhenLong: 10) {
+      let seed = UInt64(group * 1000 + number)
+      let steps = CrashHistory.randomSteps(seed: seed, count: 20)
+      var generator = SeededGenerator(seed: seed)
+      let run = CrashHistory(
+        disk: SimulatedDisk(
+          seed: seed, faultPlan: .powerCut(atCall: Int(generator.next() % 150) + 1)), seed: seed)
+      do { try run.run(steps) } catch is StorageError {}
+      run.abandon()
+      let survivor = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
+      let finding = try run.finding(in: survivor, atLeast: run.acknowledgedCount)
+      #expect(finding == nil, "seed \(seed)")
+      #expect(!survivor.recovery.startedLineage || run.contents.count == 1, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `replays a seed exactly`(seed: UInt64) throws {
+    let hashes = try (0..<2).map { _ in
+      let disk = SimulatedDisk(seed: seed)
+      disk.keepsLog = true
+      let run = CrashHistory(disk: disk, seed: seed)
+      try run.run(
+        CrashHistory.randomSteps(seed: seed, count: 30).filter {
+          if case .kill = $0 { false } else { true }
+        })
+      return disk.operationHash
+    }
+    #expect(hashes[0] == hashes[1], "seed \(seed)")
+  }
+
+  @Test(.evidence("I1"), .evidence("I7"), arguments: 0..<6 as Range<UInt64>)
+  func `shows held snapshots the same while commits and checkpoints go on`(seed: UInt64) throws {
+    let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    let steps = CrashHistory.randomSteps(seed: seed, count: 80).filter {
+      switch $0 {
+      case .kill, .reopen: false
+      default: true
+      }
+    }
+    try run.open()
+    for step in steps {
+      try run.run(step)
+      #expect(try run.findingInPinned() == nil, "seed \(seed)")
+    }
+    while !run.pinned.isEmpty { try run.run(.unpin) }
+    try run.run(.checkpoint)
+    let store = try #require(run.store)
+    #expect(store.statistics.backfilled == store.statistics.newest, "seed \(seed)")
+    #expect(try run.finding(in: store, atLeast: run.acknowledgedCount) == nil, "seed \(seed)")
+  }
+}

@@ -1,0 +1,185 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What a store does when calls of the file system fail.
+///
+/// The loop of old: fail the n-th call, for every n, once and for ever, and look at what is left.
+/// Every error must be an error, never a wrong state; readers go on; and what was acknowledged is
+/// there when the store is opened again, after a kill and after a power cut.
+@Suite("A store whose calls fail")
+struct FailureTests {
+  private static let steps: [Step] = [
+    .write(.full, operationCount: 3, valueByteCount: 200), .pin,
+    .write(.normal, operationCount: 3, valueByteCount: 6000), .checkpoint,
+    .write(.full, operationCount: 2, valueByteCount: 100), .unpin,
+    .checkpoint, .write(.full, operationCount: 4, valueByteCount: 300),
+  ]
+
+  private func openedHistory() throws -> CrashHistory {
+    let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try run.open()
+    return run
+  }
+
+  /// Runs all steps whatever they throw; the errors met, in order.
+  private func runOn(_ run: CrashHistory, _ place: String) -> [StorageError] {
+    var errors: [StorageError] = []
+    for step in Self.steps {
+      do { try run.run(step) } catch let error as StorageError {
+        errors.append(error)
+      } catch {
+        Issue.record("\(place): \(error)")
+      }
+      do {
+        let finding = try run.findingInPinned()
+        #expect(finding == nil, "\(place)")
+      } catch {
+        Issue.record("\(place): a reader met \(error)")
+      }
+    }
+    return errors
+  }
+
+  private func callCount() throws -> (before: Int, after: Int) {
+    let run = try openedHistory()
+    let before = run.disk.callCount
+    try run.run(Self.steps)
+    return (before, run.disk.callCount)
+  }
+
+  @Test(.evidence("F1"), arguments: [false, true])
+  func `rolls back when the disk is full, and goes on when there is room`(leavesPart: Bool) throws {
+    let calls = try callCount()
+    for call in (calls.before + 1)...calls.after {
+      let place = "full at call \(call), part \(leavesPart)"
+      let run = try openedHistory()
+      run.disk.faultPlan = .failure(.full, atCall: call, leavesPart: leavesPart)
+      let errors = runOn(run, place)
+      let syncFailed = errors.contains { $0.kind == .failed }
+      run.disk.faultPlan = FaultPlan()
+      let store = try #require(run.store)
+      if !syncFailed {
+        #expect(errors.allSatisfy { $0.kind == .full }, "\(place): \(errors)")
+        #expect(throws: Never.self, "\(place)") {
+          try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
+        }
+        let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
+        #expect(finding == nil, "\(place)")
+      }
+      try checkAfterReopening(run, place)
+    }
+  }
+
+  @Test(.evidence("F2"), .evidence("F3"), .evidence("F5"), arguments: [false, true], [false, true])
+  func `stays right when a call fails, once or for ever`(isLasting: Bool, drops: Bool) throws {
+    let calls = try callCount()
+    for call in (calls.before + 1)...calls.after {
+      let place = "io at call \(call), lasting \(isLasting), dropping \(drops)"
+      let run = try openedHistory()
+      run.disk.faultPlan = .failure(
+        .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
+      let errors = runOn(run, place)
+      #expect(!errors.isEmpty, "\(place)")
+      run.disk.faultPlan = FaultPlan()
+      try checkAfterReopening(run, place)
+    }
+  }
+
+  @Test(.evidence("F2"), .evidence("F3"))
+  func `takes no more writes after a failed sync, until it is opened again`() throws {
+    let run = try openedHistory()
+    try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
+    let next = run.disk.callCount
+    // The sync of the next commit is the second call after its write.
+    run.disk.faultPlan = .failure(.io, atCall: next + 2, dropsUnsynced: true)
+    #expect(throws: StorageError.self) {
+      try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
+    }
+    let store = try #require(run.store)
+    for _ in 0..<2 {
+      do {
+        try store.write { try $0.keyspace("a").put(Int64(1), [1]) }
+        Issue.record("a write went through after a failed sync")
+      } catch let error as StorageError {
+        #expect(error.kind == .failed)
+      }
+    }
+    #expect(try CrashHistory.number(of: store.snapshot()) == 1)
+    try checkAfterReopening(run, "after a failed sync")
+  }
+
+  /// After a kill and after a power cut, what was acknowledged is there, and the store can be used.
+  private func checkAfterReopening(_ run: CrashHistory, _ place: String) throws {
+    run.abandon()
+    let cut = run.disk.crashed(.nothing)
+    let killed = run.disk.killed()
+    // An unsynced commit survives the death of the process unless a failing sync dropped it.
+    for (disk, least, how) in [(killed, run.durableCount, "kill"), (cut, run.durableCount, "cut")] {
+      do {
+        let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+        let finding = try run.finding(in: store, atLeast: least)
+        #expect(finding == nil, "\(place), \(how)")
+        try store.write { try $0.keyspace("after").put("failure", [1]) }
+        let again = try Store(
+          at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
+        #expect(
+          try again.snapshot().keyspace("after")?.get("failure") == [1], "\(place), \(how)")
+      } catch {
+        Issue.record("\(place), \(how): \(error)")
+      }
+    }
+  }
+
+  @Test(.evidence("F4"), .evidence("F5"))
+  func `reports a failing read and reads on afterwards`() throws {
+    let whole = try openedHistory()
+    try whole.run(Self.steps)
+    whole.abandon()
+    let image = whole.disk.killed()
+    let counting = image.killed()
+    do {
+      let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: counting)
+      _ = try whole.finding(in: store, atLeast: 0)
+    }
+    for read in 1...counting.readCount {
+      let disk = image.killed()
+      disk.faultPlan = .failingRead(read)
+      var store: Store?
+      do {
+        store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+        _ = try CrashHistory.content(of: try #require(store).snapshot())
+      } catch let error as StorageError {
+        #expect(error.kind == .io, "read \(read): \(error)")
+      }
+      disk.faultPlan = FaultPlan()
+      let reopened =
+        try store ?? Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      #expect(
+        try whole.finding(in: reopened, atLeast: whole.durableCount) == nil, "read \(read)")
+    }
+  }
+
+  @Test(.evidence("F5"))
+  func `opens or says why when opening meets errors`() throws {
+    let whole = try openedHistory()
+    try whole.run(Self.steps)
+    whole.abandon()
+    for kind in [StorageError.Kind.io, .full] {
+      for call in 1...12 {
+        let disk = whole.disk.crashed(.everything)
+        disk.faultPlan = .failure(kind, atCall: call, leavesPart: true)
+        do {
+          _ = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+        } catch let error as StorageError {
+          #expect(error.kind == kind, "\(kind) at call \(call): \(error)")
+        }
+        disk.faultPlan = FaultPlan()
+        let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+        #expect(
+          try whole.finding(in: store, atLeast: whole.durableCount) == nil,
+          "\(kind) at call \(call)")
+      }
+    }
+  }
+}

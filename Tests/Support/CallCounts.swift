@@ -1,0 +1,45 @@
+/// How often a file system and its files were called.
+package struct CallCounts: Equatable, Sendable {
+  package var opens = 0
+  package var reads = 0
+  package var bytesRead = 0
+  package var writes = 0
+  package var bytesWritten = 0
+  package var syncs = 0
+  package var directorySyncs = 0
+  package var maps = 0
+  /// Calls that set, release or ask about a lock.
+  package var locks = 0
+  /// All that have no count of their own: lengths, lists, renames, removals, identities.
+  package var others = 0
+
+  package init() {}
+
+  private typealias Count = WritableKeyPath<CallCounts, Int> & Sendable
+
+  private static let all: [(name: String, count: any Count)] = [
+    ("opens", \.opens), ("reads", \.reads), ("bytesRead", \.bytesRead), ("writes", \.writes),
+    ("bytesWritten", \.bytesWritten), ("syncs", \.syncs), ("directorySyncs", \.directorySyncs),
+    ("maps", \.maps), ("locks", \.locks), ("others", \.others),
+  ]
+
+  package static func + (left: CallCounts, right: CallCounts) -> CallCounts {
+    var result = left
+    for (_, count) in all { result[keyPath: count] += right[keyPath: count] }
+    return result
+  }
+
+  package static func - (left: CallCounts, right: CallCounts) -> CallCounts {
+    var result = left
+    for (_, count) in all { result[keyPath: count] -= right[keyPath: count] }
+    return result
+  }
+}
+
+extension CallCounts: CustomStringConvertible {
+  /// The counts that are not 0, by name.
+  package var description: String {
+    Self.all.filter { self[keyPath: $0.count] != 0 }
+      .map { "\($0.name): \(self[keyPath: $0.count])" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,129 @@
+package import HeartwoodEngine
+
+/// Another file system, with a count of what it was asked for.
+///
+/// Everything goes through unchanged, mappings too; reads of mapped memory are not seen.
+package final class CountingFileSystem: FileSystem {
+  private let inner: any FileSystem
+  private let counter = CallCounter()
+
+  package init(_ inner: any FileSystem) { self.inner = inner }
+
+  /// The calls until now; the difference of two is what happened in between.
+  package var counts: CallCounts { counter.counts }
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    counter.add { $0.opens += 1 }
+    guard let file = try inner.open(path, access) else { return nil }
+    return CountingFile(file, counter)
+  }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.createDirectory(path)
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    counter.add { $0.others += 1 }
+    return try inner.list(path)
+  }
+
+  package func remove(_ path: String) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.remove(path)
+  }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.rename(source, to: target)
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    counter.add { $0.directorySyncs += 1 }
+    try inner.syncDirectory(path)
+  }
+
+  package var bootIdentity: UInt64? { inner.bootIdentity }
+
+  package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  package func random() -> UInt64 { inner.random() }
+}
+
+/// The counts that a file system and all of its files add to.
+///
+/// - Note: `@unchecked` because the value is used under `lock` only.
+private final class CallCounter: @unchecked Sendable {
+  private let lock = Lock()
+  private var value = CallCounts()
+
+  var counts: CallCounts { lock.withLock { value } }
+
+  func add(_ change: (inout CallCounts) -> Void) { lock.withLock { change(&value) } }
+}
+
+/// An open file of a counting file system.
+private final class CountingFile: File {
+  private let inner: any File
+  private let counter: CallCounter
+
+  init(_ inner: any File, _ counter: CallCounter) {
+    self.inner = inner
+    self.counter = counter
+  }
+
+  var path: String { inner.path }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    counter.add { $0.reads += 1 }
+    let count = try inner.read(into: target, at: offset)
+    counter.add { $0.bytesRead += count }
+    return count
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    counter.add { $0.writes += 1 }
+    try inner.write(parts, at: offset)
+    counter.add { $0.bytesWritten += parts.reduce(0) { $0 + $1.count } }
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 {
+    counter.add { $0.others += 1 }
+    return try inner.byteCount()
+  }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.setByteCount(count)
+  }
+
+  func sync() throws(StorageError) {
+    counter.add { $0.syncs += 1 }
+    try inner.sync()
+  }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    counter.add { $0.maps += 1 }
+    return try inner.map(offset, byteCount: byteCount)
+  }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    counter.add { $0.maps += 1 }
+    return try inner.mapShared(byteCount: byteCount)
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    counter.add { $0.locks += 1 }
+    return try inner.lock(kind, range)
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    counter.add { $0.locks += 1 }
+    return try inner.lockedByOthers(in: range)
+  }
+
+  func identity() throws(StorageError) -> FileIdentity {
+    counter.add { $0.others += 1 }
+    return try inner.identity()
+  }
+}

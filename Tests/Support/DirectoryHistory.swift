@@ -1,0 +1,88 @@
+/// What a name in a simulated directory stands for.
+enum DirectoryEntry: Hashable {
+  /// The file with this number.
+  case file(Int)
+  case directory
+}
+
+/// One change of the names in a directory.
+enum NameChange {
+  case create(String, DirectoryEntry)
+  case remove(String, DirectoryEntry)
+  case rename(String, String, DirectoryEntry)
+
+  /// Makes the change; false, and nothing has happened, if it does not fit the names.
+  func apply(to names: inout [String: DirectoryEntry]) -> Bool {
+    switch self {
+    case .create(let name, let entry):
+      guard names[name] == nil else { return false }
+      names[name] = entry
+    case .remove(let name, let entry):
+      guard names[name] == entry else { return false }
+      names[name] = nil
+    case .rename(let source, let target, let entry):
+      guard names[source] == entry else { return false }
+      names[source] = nil
+      names[target] = entry
+    }
+    return true
+  }
+
+  /// Whether it concerns `name`.
+  func touches(_ name: String) -> Bool {
+    switch self {
+    case .create(name, _), .remove(name, _), .rename(name, _, _), .rename(_, name, _): true
+    default: false
+    }
+  }
+
+  /// The file whose name it changes.
+  var entry: DirectoryEntry {
+    switch self {
+    case .create(_, let entry), .remove(_, let entry), .rename(_, _, let entry): entry
+    }
+  }
+}
+
+/// The names in a directory as the disk has them, as they are now, and what lies between the two.
+struct DirectoryHistory {
+  private(set) var durable: [String: DirectoryEntry] = [:]
+  private(set) var newest: [String: DirectoryEntry] = [:]
+  private(set) var changes: [NameChange] = []
+
+  init() {}
+
+  /// A directory with these names and nothing to sync.
+  init(_ names: [String: DirectoryEntry]) {
+    durable = names
+    newest = names
+  }
+
+  mutating func make(_ change: NameChange) {
+    guard change.apply(to: &newest) else { return }
+    changes.append(change)
+  }
+
+  mutating func sync() {
+    durable = newest
+    changes = []
+  }
+
+  func isDurable(_ name: String) -> Bool {
+    newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
+  }
+
+  /// The names after those changes for which `keeps` is true and which fit together.
+  func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
+    var names = durable
+    for (index, change) in changes.enumerated() where keeps(index) {
+      _ = change.apply(to: &names)
+    }
+    return names
+  }
+
+  /// Everything a name stands for now, on the disk, or after some of the changes.
+  var entries: [DirectoryEntry] {
+    Array(durable.values) + Array(newest.values) + changes.map(\.entry)
+  }
+}

@@ -1,0 +1,244 @@
+import HeartwoodEngine
+
+/// Everything on a simulated disk and in the page cache above it, as a value.
+struct DiskContent {
+  private(set) var files: [Int: FileHistory] = [:]
+  private(set) var directories: [MemoryPath: DirectoryHistory] = [
+    MemoryPath(""): DirectoryHistory()
+  ]
+  private var lastFile = 0
+  /// Numbers the changes of files in the order they were made.
+  private(set) var changeCount = 0
+
+  // MARK: Names
+
+  /// What is at `place` now; `nil` if nothing is.
+  func entry(at place: MemoryPath) -> DirectoryEntry? {
+    place.isRoot ? .directory : directories[place.parent]?.newest[place.name]
+  }
+
+  func file(at place: MemoryPath) -> FileHistory? {
+    guard case .file(let number) = entry(at: place) else { return nil }
+    return files[number]
+  }
+
+  /// Whether every crash leaves what is at `place` now there.
+  func isNameDurable(_ place: MemoryPath) -> Bool {
+    guard !place.isRoot else { return true }
+    guard let directory = directories[place.parent] else { return false }
+    return directory.isDurable(place.name) && isNameDurable(place.parent)
+  }
+
+  /// Makes an empty file in an existing directory and returns its number.
+  mutating func createFile(_ place: MemoryPath) -> Int {
+    lastFile += 1
+    files[lastFile] = FileHistory()
+    directories[place.parent]?.make(.create(place.name, .file(lastFile)))
+    return lastFile
+  }
+
+  mutating func createDirectory(_ place: MemoryPath) {
+    directories[place.parent]?.make(.create(place.name, .directory))
+    directories[place] = DirectoryHistory()
+  }
+
+  mutating func remove(_ place: MemoryPath, _ entry: DirectoryEntry) {
+    directories[place.parent]?.make(.remove(place.name, entry))
+  }
+
+  /// Renames within one directory.
+  mutating func rename(_ source: MemoryPath, to target: String, _ entry: DirectoryEntry) {
+    directories[source.parent]?.make(.rename(source.name, target, entry))
+  }
+
+  mutating func syncDirectory(_ place: MemoryPath, openFiles: Set<Int>) {
+    directories[place]?.sync()
+    // Only now can files be gone for good: until a removal is synced, a crash brings them back.
+    var used = openFiles
+    for directory in directories.values {
+      for case .file(let number) in directory.entries { used.insert(number) }
+    }
+    files = files.filter { used.contains($0.key) }
+  }
+
+  // MARK: Files
+
+  mutating func write(_ source: Bytes, to file: Int, at offset: Int) {
+    changeCount += 1
+    files[file]?.write(source, at: offset, order: changeCount)
+  }
+
+  /// Writes only those sectors of `source` for which `keeps` is true.
+  mutating func writeInPart(
+    _ source: Bytes, to file: Int, at offset: Int, _ keeps: () -> Bool
+  ) {
+    let size = FileChange.sectorByteCount
+    var start = 0
+    changeCount += 1
+    while start < source.count {
+      let end = min(source.count, ((offset + start) / size + 1) * size - offset)
+      if keeps() {
+        let sector = source.slice(start, end - start)
+        files[file]?.write(sector, at: offset + start, order: changeCount)
+      }
+      start = end
+    }
+  }
+
+  mutating func setByteCount(_ count: Int, of file: Int) {
+    changeCount += 1
+    files[file]?.setByteCount(count, order: changeCount)
+  }
+
+  mutating func sync(_ file: Int) { files[file]?.sync() }
+
+  mutating func dropUnsynced(_ file: Int) { files[file]?.dropUnsynced() }
+
+  mutating func share(_ file: Int, _ byteCount: Int) -> ByteBlock? { files[file]?.share(byteCount) }
+
+  // MARK: Crashes
+
+  /// What the next process finds when this one dies.
+  func afterProcessDeath() -> DiskContent {
+    var content = self
+    content.files = files.mapValues { $0.afterProcessDeath() }
+    return content
+  }
+
+  func crashed(_ choice: CrashChoice) -> DiskContent {
+    switch choice {
+    case .nothing:
+      return rebuilt(directories.mapValues(\.durable)) { _, file in file.durable }
+    case .everything:
+      return rebuilt(directories.mapValues(\.newest)) { _, file in
+        Self.withShared(file.withEverything(), file)
+      }
+    case .seeded(let seed, let mode, let options):
+      var dice = CrashDice(seed: seed, mode: mode, options: options)
+      var names: [MemoryPath: [String: DirectoryEntry]] = [:]
+      // In a fixed order, as each takes its numbers from the same dice.
+      for place in directories.keys.sorted(by: { $0.text < $1.text }) {
+        names[place] = directories[place].map { Self.names($0, &dice) }
+      }
+      let newestOrder = changeCount
+      return rebuilt(names) { _, file in
+        let bytes = file.kept(by: &dice, newestOrder: newestOrder)
+        return file.shared.map { Self.sharedFate($0, bytes, &dice) } ?? bytes
+      }
+    }
+  }
+
+  private static func names(
+    _ directory: DirectoryHistory, _ dice: inout CrashDice
+  ) -> [String: DirectoryEntry] {
+    guard dice.options.contains(.unorderedNames) else {
+      let count = dice.prefix(of: directory.changes.count)
+      return directory.kept { $0 < count }
+    }
+    return directory.kept { _ in dice.keeps() }
+  }
+
+  /// Memory shared with a file may or may not have reached the disk; `nil` if the file is lost.
+  private static func sharedFate(
+    _ memory: ByteBlock, _ bytes: ChunkedBytes, _ dice: inout CrashDice
+  ) -> ChunkedBytes? {
+    var result = ChunkedBytes()
+    switch dice.generator.below(4) {
+    case 0: return nil
+    case 1: result.setCount(bytes.count)
+    case 2: dice.generator.bytes(memory.bytes.count).withBytes { result.write($0, at: 0) }
+    default: result.write(memory.bytes.bytes, at: 0)
+    }
+    return result
+  }
+
+  private static func withShared(_ bytes: ChunkedBytes, _ file: FileHistory) -> ChunkedBytes {
+    guard let memory = file.shared else { return bytes }
+    var result = bytes
+    result.write(memory.bytes.bytes, at: 0)
+    return result
+  }
+
+  /// A disk with these names where they can be reached from the root, and the files they stand for.
+  ///
+  /// `bytes` is asked once for each of those files, in a fixed order; `nil` loses the file.
+  private func rebuilt(
+    _ names: [MemoryPath: [String: DirectoryEntry]],
+    _ bytes: (Int, FileHistory) -> ChunkedBytes?
+  ) -> DiskContent {
+    var content = self
+    let reached = Self.reachable(names)
+    content.files = [:]
+    content.directories = [:]
+    for number in Self.fileNumbers(reached) {
+      guard let file = files[number], let kept = bytes(number, file) else { continue }
+      content.files[number] = FileHistory(kept)
+    }
+    for (place, entries) in reached {
+      content.directories[place] = DirectoryHistory(
+        entries.filter { entry in
+          guard case .file(let number) = entry.value else { return true }
+          return content.files[number] != nil
+        })
+    }
+    return content
+  }
+
+  private static func fileNumbers(_ names: [MemoryPath: [String: DirectoryEntry]]) -> [Int] {
+    var numbers: Set<Int> = []
+    for entries in names.values {
+      for case .file(let number) in entries.values { numbers.insert(number) }
+    }
+    return numbers.sorted()
+  }
+
+  /// Those directories that hang together from the root on: one whose own name is lost is lost.
+  private static func reachable(
+    _ names: [MemoryPath: [String: DirectoryEntry]]
+  ) -> [MemoryPath: [String: DirectoryEntry]] {
+    var result: [MemoryPath: [String: DirectoryEntry]] = [:]
+    var open = [MemoryPath("")]
+    while let place = open.popLast() {
+      let entries = names[place] ?? [:]
+      result[place] = entries
+      for (name, entry) in entries where entry == .directory {
+        open.append(MemoryPath(place.text + "/" + name))
+      }
+    }
+    return result
+  }
+
+  /// Every state a crash can leave if writes are kept as wholes and names in order; `nil` if there
+  /// are more than `limit`.
+  func exhaustiveCrashes(limit: Int) -> [DiskContent]? {
+    guard let nameStates = allNames(limit: limit) else { return nil }
+    var states: [DiskContent] = []
+    for names in nameStates {
+      var choices: [[Int: ChunkedBytes]] = [[:]]
+      for number in Self.fileNumbers(Self.reachable(names)) {
+        guard let file = files[number], let kept = file.allKept(limit: limit),
+          choices.count * kept.count <= limit - states.count
+        else { return nil }
+        choices = choices.flatMap { choice in
+          kept.map { choice.merging([number: Self.withShared($0, file)]) { _, new in new } }
+        }
+      }
+      guard states.count + choices.count <= limit else { return nil }
+      states += choices.map { choice in rebuilt(names) { number, _ in choice[number] } }
+    }
+    return states
+  }
+
+  private func allNames(limit: Int) -> [[MemoryPath: [String: DirectoryEntry]]]? {
+    var states: [[MemoryPath: [String: DirectoryEntry]]] = [[:]]
+    for (place, directory) in directories.sorted(by: { $0.key.text < $1.key.text }) {
+      guard states.count * (directory.changes.count + 1) <= limit else { return nil }
+      states = states.flatMap { state in
+        (0...directory.changes.count).map { count in
+          state.merging([place: directory.kept { $0 < count }]) { _, new in new }
+        }
+      }
+    }
+    return states
+  }
+}

@@ -1,0 +1,209 @@
+import HeartwoodEngine
+
+/// One change of a file that was not synced.
+struct FileChange {
+  /// Its place among all changes of the disk.
+  let order: Int
+  /// The bytes it wrote; of a cut, those it took away.
+  let range: Range<Int>
+  /// What the page cache showed after it, in whole sectors from the one of `range`'s first byte on.
+  ///
+  /// A disk writes sectors, so one that is kept holds what earlier writes put there as well.
+  let images: [UInt8]
+  /// The length after it, if it changed that.
+  let byteCount: Int?
+  let isCut: Bool
+
+  static let sectorByteCount = 512
+
+  var firstSector: Int { range.lowerBound / Self.sectorByteCount }
+  var sectorCount: Int { images.count / Self.sectorByteCount }
+}
+
+/// A file as the disk has it, as the page cache shows it, and what lies between the two.
+struct FileHistory {
+  private(set) var durable = ChunkedBytes()
+  private(set) var newest = ChunkedBytes()
+  private(set) var changes: [FileChange] = []
+  /// Whether a failed sync left the page cache with bytes that no later sync writes.
+  private var hasDropped = false
+  /// The memory that all mappings share, once there is one.
+  private(set) var shared: ByteBlock?
+
+  init() {}
+
+  /// A file with these bytes and nothing to sync.
+  init(_ bytes: ChunkedBytes) {
+    durable = bytes
+    newest = bytes
+  }
+
+  mutating func write(_ source: Bytes, at offset: Int, order: Int) {
+    guard source.count > 0 else { return }
+    let before = newest.count
+    newest.write(source, at: offset)
+    let size = FileChange.sectorByteCount
+    let end = offset + source.count
+    let sectors = offset / size * size..<(end + size - 1) / size * size
+    changes.append(
+      FileChange(
+        order: order, range: offset..<end, images: newest.bytes(sectors),
+        byteCount: newest.count == before ? nil : newest.count, isCut: false))
+  }
+
+  mutating func setByteCount(_ count: Int, order: Int) {
+    let before = newest.count
+    guard count != before else { return }
+    newest.setCount(count)
+    changes.append(
+      FileChange(
+        order: order, range: count..<max(count, before), images: [], byteCount: count,
+        isCut: count < before))
+  }
+
+  mutating func sync() {
+    durable = withEverything()
+    changes = []
+  }
+
+  /// Takes all bytes for written, as a kernel may do after a failed sync; the length is kept by the
+  /// file system's journal and stays to be synced.
+  mutating func dropUnsynced() {
+    hasDropped = hasDropped || changes.contains { !$0.images.isEmpty }
+    changes = changes.compactMap { change in
+      guard change.byteCount != nil else { return nil }
+      let range = change.isCut ? change.range : change.range.upperBound..<change.range.upperBound
+      return FileChange(
+        order: change.order, range: range, images: [], byteCount: change.byteCount,
+        isCut: change.isCut)
+    }
+  }
+
+  /// Whether every crash leaves the newest bytes in `range`, which must lie within the file.
+  func isDurable(_ range: Range<Int>) -> Bool {
+    guard durable.count >= range.upperBound, newest.count >= range.upperBound,
+      changes.allSatisfy({ change in
+        !change.range.overlaps(range) && (change.byteCount ?? .max) >= range.upperBound
+      })
+    else { return false }
+    return !hasDropped || durable.bytes(range) == newest.bytes(range)
+  }
+
+  /// Memory with this file's bytes that lives beside them from then on; `nil` if it is shorter than
+  /// `byteCount`.
+  mutating func share(_ byteCount: Int) -> ByteBlock? {
+    if shared == nil, byteCount <= newest.count {
+      let block = ByteBlock(count: newest.count)
+      _ = newest.read(into: block.bytes, at: 0)
+      shared = block
+    }
+    return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
+  }
+
+  /// The same file for the next process, with shared memory of its own.
+  func afterProcessDeath() -> FileHistory {
+    var copy = self
+    if let shared {
+      copy.shared = ByteBlock(count: shared.bytes.count)
+      copy.shared?.bytes.copy(shared.bytes.bytes, to: 0)
+    }
+    return copy
+  }
+}
+
+// MARK: - What a crash leaves
+
+extension FileHistory {
+  /// How many of the changes were changes of length; a crash keeps some first ones of them.
+  var lengthChangeCount: Int { changes.count { $0.byteCount != nil } }
+
+  func withEverything() -> ChunkedBytes {
+    hasDropped
+      ? kept(lengths: lengthChangeCount, onto: durable) { _, _ in true } : newest
+  }
+
+  /// The file with the first `lengths` changes of length, and those sectors of the changes for
+  /// which `keeps`, asked with the index of the change and that of the sector in it, is true.
+  func kept(lengths: Int, onto base: ChunkedBytes, _ keeps: (Int, Int) -> Bool) -> ChunkedBytes {
+    var bytes = base
+    var byteCount = durable.count
+    var lengthsSeen = 0
+    for (index, change) in changes.enumerated() {
+      if let count = change.byteCount {
+        lengthsSeen += 1
+        if lengthsSeen <= lengths {
+          byteCount = count
+          // A cut that is kept has freed the bytes behind it: none of their versions comes back.
+          if change.isCut { bytes.setCount(min(bytes.count, count)) }
+        }
+      }
+      change.images.withBytes { images in
+        let size = FileChange.sectorByteCount
+        var start = 0
+        // Neighbours go together: one copy for a run of sectors that are kept.
+        for sector in 0...change.sectorCount {
+          if sector < change.sectorCount, keeps(index, sector) { continue }
+          let run = images.slice(start * size, (sector - start) * size)
+          bytes.write(run, at: (change.firstSector + start) * size)
+          start = sector + 1
+        }
+      }
+    }
+    bytes.setCount(byteCount)
+    return bytes
+  }
+
+  /// The file as chance leaves it; `newestOrder` tells which write was the disk's last.
+  func kept(by dice: inout CrashDice, newestOrder: Int) -> ChunkedBytes {
+    guard !changes.isEmpty else { return durable }
+    var lengths = dice.prefix(of: lengthChangeCount)
+    if dice.mode == .tornNewest, let last = changes.last, last.order == newestOrder,
+      last.byteCount != nil, !dice.keeps()
+    {
+      lengths -= 1
+    }
+    let base = dice.options.contains(.staleGarbage) ? withGarbage(&dice) : durable
+    switch dice.mode {
+    case .wholeWrites:
+      let whole = changes.map { _ in dice.keeps() }
+      return kept(lengths: lengths, onto: base) { change, _ in whole[change] }
+    case .tornNewest:
+      return kept(lengths: lengths, onto: base) { change, _ in
+        changes[change].order != newestOrder || dice.keeps()
+      }
+    case .mostlyOld, .mostlyNew, .uniform:
+      return kept(lengths: lengths, onto: base) { _, _ in dice.keeps() }
+    }
+  }
+
+  /// The durable bytes, followed by noise in all sectors the file has grown by.
+  private func withGarbage(_ dice: inout CrashDice) -> ChunkedBytes {
+    let size = FileChange.sectorByteCount
+    let start = (durable.count + size - 1) / size * size
+    let end = changes.compactMap(\.byteCount).max() ?? 0
+    guard start < end else { return durable }
+    var bytes = durable
+    dice.generator.bytes(end - start).withBytes { bytes.write($0, at: start) }
+    return bytes
+  }
+
+  /// Every state a crash can leave if each write is kept as a whole or not; `nil` if there are more
+  /// than `limit`.
+  func allKept(limit: Int) -> [ChunkedBytes]? {
+    var states: [ChunkedBytes] = []
+    let byteCounts = [durable.count] + changes.compactMap(\.byteCount)
+    for (lengths, byteCount) in byteCounts.enumerated() {
+      // A write past the end cannot be seen, whether it is kept or not.
+      let visible = changes.indices.filter {
+        !changes[$0].images.isEmpty && changes[$0].range.lowerBound < byteCount
+      }
+      guard visible.count < 30, states.count + 1 << visible.count <= limit else { return nil }
+      for subset in 0..<1 << visible.count {
+        let chosen = Set(visible.indices.filter { subset >> $0 & 1 == 1 }.map { visible[$0] })
+        states.append(
+          kept(lengths: lengths, onto: durable) { change, _ in chosen.contains(change) })
+      }
+    }
+    return states
+  }
+}
