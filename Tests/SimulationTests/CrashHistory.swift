@@ -28,6 +28,8 @@ enum Step: Sendable {
 /// the state of, and can be compared with exactly that one.
 final class CrashHistory {
   private(set) var disk: SimulatedDisk
+  /// Calls on the disks of processes that have died.
+  private var earlierCallCount = 0
   private(set) var store: Store?
   /// The content after each attempted commit; 0 is the empty store.
   private(set) var contents: [Content] = [[:]]
@@ -40,6 +42,9 @@ final class CrashHistory {
   private let options: StoreOptions
 
   struct Abandoned: Error {}
+
+  /// Calls that change something, from the first step on.
+  var callCount: Int { earlierCallCount + disk.callCount }
 
   static func options(pageSize: Int = 4096) -> StoreOptions {
     var options = StoreOptions()
@@ -98,7 +103,14 @@ final class CrashHistory {
     case .kill:
       pinned = []
       self.store = nil
+      let plan = disk.faultPlan
+      let usedCalls = disk.callCount
       disk = disk.killed()
+      earlierCallCount += usedCalls
+      if let call = plan.call, call > usedCalls {
+        disk.faultPlan = plan
+        disk.faultPlan.call = call - usedCalls
+      }
       try open()
       // Opening syncs what it found before it shows it.
       durableCount = acknowledgedCount

@@ -102,14 +102,14 @@ struct FreeSpace {
   }
 }
 
-/// Which pages a state uses, read from its bitmaps one after the other.
+/// Which pages a state uses, read from its bitmaps one after the other; the state outlives it.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
   private var current: (bitmap: Int, reference: PageReference)?
 
-  package init(of state: GenerationState, geometry: Geometry) throws(StorageError) {
-    view = state.view
+  package init(view: PageView, geometry: Geometry) {
+    self.view = view
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
   }
 

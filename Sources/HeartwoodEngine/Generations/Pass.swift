@@ -137,7 +137,7 @@ package struct Pass {
     state.index.forEach { page, frame in
       if frame > backfilled && page < state.point.pageCount { moving.append(page) }
     }
-    let used = try UsedPages(of: state, geometry: files.geometry)
+    let used = UsedPages(view: state.view, geometry: files.geometry)
     var inUse: [PageNumber] = []
     for page in moving where try used.contains(page) { inUse.append(page) }
     moving = inUse

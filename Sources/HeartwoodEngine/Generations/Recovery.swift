@@ -49,7 +49,7 @@ package struct Recovery {
 
   /// R1.3: accepts commits by their headers, and verifies the images of those above the witness.
   private mutating func walk() throws(StorageError) {
-    var scanner = scanner(from: header.backfilled)
+    var scanner = try scanner(from: header.backfilled)
     var unsynced: [(before: CommitPoint, commit: ScannedCommit)] = []
     var before = scanner.point
     while let commit = try scanner.next() {
@@ -71,8 +71,8 @@ package struct Recovery {
     }
   }
 
-  private func scanner(from point: CommitPoint) -> LogScanner {
-    LogScanner(
+  private func scanner(from point: CommitPoint) throws(StorageError) -> LogScanner {
+    try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: point)
   }
 
@@ -89,7 +89,7 @@ package struct Recovery {
     lineages = header.lineages
     point = header.backfilled
     report.commitCount = 0
-    var scanner = scanner(from: header.backfilled)
+    var scanner = try scanner(from: header.backfilled)
     while point.frame < end.frame, let commit = try scanner.next() { apply(commit) }
   }
 
@@ -97,7 +97,7 @@ package struct Recovery {
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)
-    let scanner = scanner(from: point)
+    let scanner = try scanner(from: point)
     for segment in table.segments {
       for slot in 1..<(geometry.framesPerSegment - geometry.footerFrames) {
         let frame = geometry.firstFrame(of: segment.number) + UInt64(slot - 1)

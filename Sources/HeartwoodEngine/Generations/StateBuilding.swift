@@ -15,7 +15,7 @@ extension StoreFiles {
       let start = header.backfilled
       let first = geometry.segment(of: geometry.next(after: start.frame))
       let table = try log.openAll(from: first)
-      var scanner = LogScanner(
+      var scanner = try LogScanner(
         table: table, geometry: geometry, seed: identity.seed, from: start)
       let index = PageIndex()
       while scanner.point.frame < generation, let commit = try scanner.next() {

@@ -26,7 +26,7 @@ package enum Catalog {
   /// - Complexity: One page read for each level of the catalog, commonly one.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
     guard view.pageCount > 0 else { return nil }
-    return try KeyBuffer.withSearchBytes(name) { key throws(StorageError) in
+    return try withSearchBytes(name) { key throws(StorageError) in
       guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
         return Row?.none
       }
@@ -53,7 +53,7 @@ package enum Catalog {
   /// The number the next new tree gets.
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
     guard view.pageCount > 0 else { return 1 }
-    return try KeyBuffer.withSearchBytes(nextTreeKey) { key throws(StorageError) -> TreeID in
+    return try withSearchBytes(nextTreeKey) { key throws(StorageError) -> TreeID in
       guard let found = try TreeReader(view: view, root: root).find(SearchKey(key))
       else { return 1 }
       defer { view.release(found.reference) }

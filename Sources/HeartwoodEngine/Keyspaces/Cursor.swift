@@ -30,7 +30,7 @@ public final class Cursor {
   public func seek(_ key: Key) throws -> Bool {
     check()
     isPlaced = true
-    return try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    return try withSearchBytes(key) { key throws(StorageError) in
       try cursor.seek(SearchKey(key))
     }
   }

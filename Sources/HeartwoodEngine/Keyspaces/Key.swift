@@ -9,8 +9,10 @@
 /// dates, UUIDs, strings, byte strings. A key that is the start of another one sorts before it. A
 /// key of one part is byte for byte what that value is on its own.
 public struct Key: Hashable, Sendable {
+  package let encoded: [UInt8]
+
   /// The encoded parts; they sort like the keys.
-  public let bytes: [UInt8]
+  public var bytes: [UInt8] { encoded }
 
   /// Encodes `parts` as a key.
   ///
@@ -18,7 +20,7 @@ public struct Key: Hashable, Sendable {
   public init<each Part: KeyConvertible>(_ parts: repeat each Part) {
     var encoder = KeyEncoder()
     repeat (each parts).encode(into: &encoder)
-    bytes = encoder.bytes
+    encoded = encoder.bytes
   }
 
   /// Takes a key that is encoded already.
@@ -27,12 +29,12 @@ public struct Key: Hashable, Sendable {
   /// gives.
   public init(encoded bytes: [UInt8]) throws(StorageError) {
     _ = try bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
-    self.bytes = bytes
+    encoded = bytes
   }
 
   /// Takes the bytes of a key that a store holds, which may not be the encoding of any parts.
   package init(unverified bytes: [UInt8]) {
-    self.bytes = bytes
+    encoded = bytes
   }
 
   /// Reads the parts of the encoded key in `bytes`.
@@ -53,8 +55,8 @@ public struct Key: Hashable, Sendable {
 extension Key: Comparable {
   /// Whether `first` sorts before `second`: the order of the bytes.
   public static func < (first: Key, second: Key) -> Bool {
-    first.bytes.withBytes { left in
-      second.bytes.withBytes { right in left.compare(right) < 0 }
+    first.encoded.withBytes { left in
+      second.encoded.withBytes { right in left.compare(right) < 0 }
     }
   }
 }
@@ -77,8 +79,8 @@ extension Key: CustomStringConvertible {
   /// The parts in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they are not
   /// the encoding of any parts.
   public var description: String {
-    let parts = try? bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
-    guard let parts else { return bytes.hexadecimal }
+    let parts = try? encoded.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
+    guard let parts else { return encoded.hexadecimal }
     return "(\(parts.map(\.description).joined(separator: ", ")))"
   }
 }

@@ -1,72 +1,11 @@
-/// Encodes a key of one value, or copies an encoded one, to the stack for one search.
+/// The memory on the stack that a key is encoded or copied to for one search.
 ///
-/// This is the way from a call of the store to the tree that runs for every get and put, so it does
-/// without the heap. Eight zero bytes follow the key in memory, outside of `Bytes.count`: the
-/// search loads words that reach past the key's end.
-package enum KeyBuffer {
-  /// How many zero bytes follow a key.
-  package static let paddingByteCount = 8
-  private static let byteCount = Limits.maxKeyByteCount + paddingByteCount
-
-  /// Runs `body` with the key of an integer.
-  @inline(__always)
-  package static func withSearchBytes<R>(
-    _ key: Int64, _ body: (Bytes) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try MutableBytes.withStackBytes(count: 24) { target throws(StorageError) in
-      target.store8(KeyTag.integer.rawValue, 0)
-      target.store64(key.keyBits.byteSwapped, 1)
-      target.store64(0, 9)
-      return try body(target.bytes.slice(0, 9))
-    }
-  }
-
-  /// Runs `body` with the key of a string.
-  @inline(__always)
-  package static func withSearchBytes<R>(
-    _ key: String, _ body: (Bytes) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
-      let end = key.withBytes { encode(.string, $0, to: target) }
-      return try body(finish(target, at: end))
-    }
-  }
-
-  /// Runs `body` with the key of a byte string.
-  @inline(__always)
-  package static func withSearchBytes<R>(
-    _ key: [UInt8], _ body: (Bytes) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
-      let end = key.withBytes { encode(.bytes, $0, to: target) }
-      return try body(finish(target, at: end))
-    }
-  }
-
-  /// Runs `body` with the key of a byte string.
-  @inline(__always)
-  package static func withSearchBytes<R>(
-    _ key: RawSpan, _ body: (Bytes) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
-      let end = key.withBytes { encode(.bytes, $0, to: target) }
-      return try body(finish(target, at: end))
-    }
-  }
-
-  /// Runs `body` with a key that is encoded already.
-  @inline(__always)
-  package static func withSearchBytes<R>(
-    _ key: Key, _ body: (Bytes) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try MutableBytes.withStackBytes(count: byteCount) { target throws(StorageError) in
-      let end = key.bytes.withBytes { encoded in
-        if encoded.count <= Limits.maxKeyByteCount { target.copy(encoded, to: 0) }
-        return encoded.count
-      }
-      return try body(finish(target, at: end))
-    }
-  }
+/// The `withSearchBytes` functions below are the way from a call of the store to the tree, for
+/// every get and put, so they do without the heap. Eight zero bytes follow the key in memory,
+/// outside of `Bytes.count`: the search loads words that reach past the key's end.
+private enum KeyBuffer {
+  /// The longest key and its padding.
+  static let byteCount = Limits.maxKeyByteCount + 8
 
   /// Writes the key of a string or a byte string and returns its length; a key beyond the limit is
   /// not written.
@@ -74,7 +13,7 @@ package enum KeyBuffer {
   /// It reports lengths and leaves errors to `finish`: an error that passes through the closures
   /// that lend out strings and arrays costs more than the whole copy.
   @inline(__always)
-  private static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
+  static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
     guard content.count < Limits.maxKeyByteCount, target.copyUnlessZero(content, to: 1) else {
       return escape(content, to: target)
@@ -102,7 +41,7 @@ package enum KeyBuffer {
 
   /// The key that ends at `end`, with its padding; throws if it is too long.
   @inline(__always)
-  private static func finish(
+  static func finish(
     _ target: MutableBytes, at end: Int
   ) throws(StorageError) -> Bytes {
     guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
@@ -115,5 +54,73 @@ package enum KeyBuffer {
     StorageError(
       .tooLarge,
       "The key takes \(byteCount) bytes encoded; the limit is \(Limits.maxKeyByteCount).")
+  }
+}
+
+/// Runs `body` with the key of an integer in memory, followed by eight zero bytes.
+@inline(__always)
+package func withSearchBytes<R>(
+  _ key: Int64, _ body: (Bytes) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  try MutableBytes.withStackBytes(count: 24) { target throws(StorageError) in
+    target.store8(KeyTag.integer.rawValue, 0)
+    target.store64(key.keyBits.byteSwapped, 1)
+    target.store64(0, 9)
+    return try body(target.bytes.slice(0, 9))
+  }
+}
+
+/// Runs `body` with the key of a string in memory, followed by eight zero bytes.
+///
+/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+@inline(__always)
+package func withSearchBytes<R>(
+  _ key: String, _ body: (Bytes) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
+    let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }
+    return try body(KeyBuffer.finish(target, at: end))
+  }
+}
+
+/// Runs `body` with the key of a byte string in memory, followed by eight zero bytes.
+///
+/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+@inline(__always)
+package func withSearchBytes<R>(
+  _ key: [UInt8], _ body: (Bytes) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
+    let end = key.withBytes { KeyBuffer.encode(.bytes, $0, to: target) }
+    return try body(KeyBuffer.finish(target, at: end))
+  }
+}
+
+/// Runs `body` with the key of a byte string in memory, followed by eight zero bytes.
+///
+/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+@inline(__always)
+package func withSearchBytes<R>(
+  _ key: RawSpan, _ body: (Bytes) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
+    let end = key.withBytes { KeyBuffer.encode(.bytes, $0, to: target) }
+    return try body(KeyBuffer.finish(target, at: end))
+  }
+}
+
+/// Runs `body` with a key that is encoded already in memory, followed by eight zero bytes.
+///
+/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+@inline(__always)
+package func withSearchBytes<R>(
+  _ key: Key, _ body: (Bytes) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
+    let end = key.encoded.withBytes { encoded in
+      if encoded.count <= Limits.maxKeyByteCount { target.copy(encoded, to: 0) }
+      return encoded.count
+    }
+    return try body(KeyBuffer.finish(target, at: end))
   }
 }

@@ -132,9 +132,9 @@ extension Int64 {
 extension Double {
   /// The eight bytes of this number in a key.
   ///
-  /// Negative numbers have all their bits flipped, so that larger magnitudes sort first; others have
-  /// the sign bit flipped, so that they sort after the negative ones. Numbers that are equal must be
-  /// one key: -0 is written as 0, and every NaN as the same one.
+  /// Negative numbers have all their bits flipped, so that larger magnitudes sort first; others
+  /// have the sign bit flipped, so that they sort after the negative ones. Numbers that are equal
+  /// must be one key: -0 is written as 0, and every NaN as the same one.
   var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }

@@ -8,7 +8,7 @@ extension KeyspaceReader {
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   public func get(_ key: Int) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
@@ -30,14 +30,14 @@ extension KeyspaceReader {
   public func read(
     _ key: Int, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
 
   @usableFromInline
   func locate(_ key: Int) throws(StorageError) -> LocatedValue? {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.locate(key) }
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.locate(key) }
   }
 
   /// A copy of the value of an integer key, or `nil` if there is none.
@@ -46,7 +46,7 @@ extension KeyspaceReader {
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   public func get(_ key: Int64) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
@@ -68,14 +68,14 @@ extension KeyspaceReader {
   public func read(
     _ key: Int64, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
 
   @usableFromInline
   func locate(_ key: Int64) throws(StorageError) -> LocatedValue? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
   }
 
   /// A copy of the value of a string key, or `nil` if there is none.
@@ -84,7 +84,7 @@ extension KeyspaceReader {
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   public func get(_ key: String) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a string key to `body`, or returns `nil` if there is none.
@@ -106,14 +106,14 @@ extension KeyspaceReader {
   public func read(
     _ key: String, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
 
   @usableFromInline
   func locate(_ key: String) throws(StorageError) -> LocatedValue? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
   }
 
   /// A copy of the value of a key of bytes, or `nil` if there is none.
@@ -122,7 +122,7 @@ extension KeyspaceReader {
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   public func get(_ key: [UInt8]) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a key of bytes to `body`, or returns `nil` if there is none.
@@ -144,14 +144,14 @@ extension KeyspaceReader {
   public func read(
     _ key: [UInt8], range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
 
   @usableFromInline
   func locate(_ key: [UInt8]) throws(StorageError) -> LocatedValue? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
   }
 
   /// A copy of the value of a key, or `nil` if there is none.
@@ -160,7 +160,7 @@ extension KeyspaceReader {
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   public func get(_ key: Key) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
@@ -182,13 +182,13 @@ extension KeyspaceReader {
   public func read(
     _ key: Key, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
 
   @usableFromInline
   func locate(_ key: Key) throws(StorageError) -> LocatedValue? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
   }
 }

@@ -1,14 +1,14 @@
 extension KeyspaceWriter {
   /// A copy of the value of an integer key as this transaction sees it, or `nil`.
   public func get(_ key: Int) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
   public func withValue<R>(_ key: Int, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in
+    let located = try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try reads.locate(key)
     }
     guard let located else { return nil }
@@ -21,7 +21,7 @@ extension KeyspaceWriter {
   public func read(
     _ key: Int, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
@@ -32,14 +32,14 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
   public func put(_ key: Int, _ value: [UInt8]) throws {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
 
   /// Sets the value of an integer key to the bytes of a span.
   public func put(_ key: Int, _ value: RawSpan) throws {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
@@ -47,19 +47,19 @@ extension KeyspaceWriter {
   /// Removes an integer key and its value; false if there was none.
   @discardableResult
   public func delete(_ key: Int) throws -> Bool {
-    try KeyBuffer.withSearchBytes(Int64(key)) { key throws(StorageError) in try delete(key) }
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in try delete(key) }
   }
 
   /// A copy of the value of an integer key as this transaction sees it, or `nil`.
   public func get(_ key: Int64) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
   public func withValue<R>(_ key: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    let located = try withSearchBytes(key) { key throws(StorageError) in
       try reads.locate(key)
     }
     guard let located else { return nil }
@@ -72,7 +72,7 @@ extension KeyspaceWriter {
   public func read(
     _ key: Int64, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
@@ -83,14 +83,14 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
   public func put(_ key: Int64, _ value: [UInt8]) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
 
   /// Sets the value of an integer key to the bytes of a span.
   public func put(_ key: Int64, _ value: RawSpan) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
@@ -98,19 +98,19 @@ extension KeyspaceWriter {
   /// Removes an integer key and its value; false if there was none.
   @discardableResult
   public func delete(_ key: Int64) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try delete(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
   }
 
   /// A copy of the value of a string key as this transaction sees it, or `nil`.
   public func get(_ key: String) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a string key to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
   public func withValue<R>(_ key: String, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    let located = try withSearchBytes(key) { key throws(StorageError) in
       try reads.locate(key)
     }
     guard let located else { return nil }
@@ -123,7 +123,7 @@ extension KeyspaceWriter {
   public func read(
     _ key: String, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
@@ -134,14 +134,14 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
   public func put(_ key: String, _ value: [UInt8]) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
 
   /// Sets the value of a string key to the bytes of a span.
   public func put(_ key: String, _ value: RawSpan) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
@@ -149,19 +149,19 @@ extension KeyspaceWriter {
   /// Removes a string key and its value; false if there was none.
   @discardableResult
   public func delete(_ key: String) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try delete(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
   }
 
   /// A copy of the value of a key of bytes as this transaction sees it, or `nil`.
   public func get(_ key: [UInt8]) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a key of bytes to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
   public func withValue<R>(_ key: [UInt8], _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    let located = try withSearchBytes(key) { key throws(StorageError) in
       try reads.locate(key)
     }
     guard let located else { return nil }
@@ -174,7 +174,7 @@ extension KeyspaceWriter {
   public func read(
     _ key: [UInt8], range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
@@ -185,14 +185,14 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
   public func put(_ key: [UInt8], _ value: [UInt8]) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
 
   /// Sets the value of a key of bytes to the bytes of a span.
   public func put(_ key: [UInt8], _ value: RawSpan) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
@@ -200,19 +200,19 @@ extension KeyspaceWriter {
   /// Removes a key of bytes and its value; false if there was none.
   @discardableResult
   public func delete(_ key: [UInt8]) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try delete(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
   }
 
   /// A copy of the value of a key as this transaction sees it, or `nil`.
   public func get(_ key: Key) throws -> [UInt8]? {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
   }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
   public func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    let located = try withSearchBytes(key) { key throws(StorageError) in
       try reads.locate(key)
     }
     guard let located else { return nil }
@@ -225,7 +225,7 @@ extension KeyspaceWriter {
   public func read(
     _ key: Key, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try reads.read(key, range: range, body)
     }.get()
   }
@@ -236,14 +236,14 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
   public func put(_ key: Key, _ value: [UInt8]) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
 
   /// Sets the value of a key to the bytes of a span.
   public func put(_ key: Key, _ value: RawSpan) throws {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
     }
   }
@@ -251,6 +251,6 @@ extension KeyspaceWriter {
   /// Removes a key and its value; false if there was none.
   @discardableResult
   public func delete(_ key: Key) throws -> Bool {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in try delete(key) }
+    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
   }
 }

@@ -58,7 +58,7 @@ public struct KeyspaceWriter {
       var builder = try TreeBuilder(pages: session.pages, root: keyspace.row.root)
       var count: UInt64 = 0
       for (key, value) in entries {
-        try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+        try withSearchBytes(key) { key throws(StorageError) in
           try value.withBytes { value throws(StorageError) in
             try builder.append(key: SearchKey(key), value: value)
           }

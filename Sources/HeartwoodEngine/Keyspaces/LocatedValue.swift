@@ -139,12 +139,12 @@ package struct KeyspaceReads {
   ) throws(StorageError) -> Bool {
     if reversed {
       guard let upper else { return try cursor.last() }
-      return try KeyBuffer.withSearchBytes(upper) { key throws(StorageError) in
+      return try withSearchBytes(upper) { key throws(StorageError) in
         try cursor.seekBefore(SearchKey(key))
       }
     }
     guard let lower else { return try cursor.first() }
-    return try KeyBuffer.withSearchBytes(lower) { key throws(StorageError) in
+    return try withSearchBytes(lower) { key throws(StorageError) in
       try cursor.seek(SearchKey(key))
     }
   }

@@ -30,13 +30,25 @@ package struct LogScanner {
   /// The last commit accepted; the next one is looked for behind it.
   package private(set) var point: CommitPoint
   private let block: ByteBlock
+  /// Segments whose first frame is a header of its own transaction, by the digest it continues.
+  private var starts: [UInt64: [FrameNumber]] = [:]
 
-  package init(table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint) {
+  /// Prepares to read behind `point`.
+  ///
+  /// - Complexity: One page read for each segment.
+  package init(
+    table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
+  ) throws(StorageError) {
     self.table = table
     self.geometry = geometry
     self.seed = seed
     self.point = point
     block = ByteBlock(count: geometry.pageByteCount)
+    for segment in table.segments {
+      let frame = geometry.firstFrame(of: segment.number)
+      guard let found = try header(at: frame), found.header.base == frame else { continue }
+      starts[found.header.previous, default: []].append(frame)
+    }
   }
 
   /// The frame the next commit of this lineage would start at.
@@ -44,17 +56,16 @@ package struct LogScanner {
 
   /// The next commit, or `nil` where the log ends.
   ///
-  /// If none continues in place, the first frame of each later segment is looked at: recovery after
-  /// a crash goes on there, in a lineage of its own that repeats our digest.
+  /// A lineage that starts in a later segment with our digest goes first: it was begun by a recovery
+  /// that judged what continues in place as not whole. Later witnesses count that place as synced,
+  /// so its images are not looked at again, and it would pass by its headers alone.
   package mutating func next() throws(StorageError) -> ScannedCommit? {
-    var found = try commit(at: nextFrame, mayJump: geometry.slot(of: nextFrame) == 1)
-    if found == nil {
-      for segment in table.segments where geometry.firstFrame(of: segment.number) > nextFrame {
-        found = try commit(at: geometry.firstFrame(of: segment.number), mayJump: true)
-        if found?.ended != nil { break }
-        found = nil
-      }
+    var found: ScannedCommit?
+    for start in starts[point.digest] ?? [] where start >= nextFrame {
+      found = try commit(at: start)
+      if found?.ended != nil { break }
     }
+    if found?.ended == nil { found = try commit(at: nextFrame) }
     if let found { point = found.point }
     return found
   }
@@ -88,14 +99,12 @@ package struct LogScanner {
   }
 
   /// The whole transaction that starts at `start` and continues the chain, or `nil`.
-  private func commit(
-    at start: FrameNumber, mayJump: Bool
-  ) throws(StorageError) -> ScannedCommit? {
+  private func commit(at start: FrameNumber) throws(StorageError) -> ScannedCommit? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
     else { return nil }
     let isJump = first.header.lineage != point.lineage
-    guard !isJump || mayJump else { return nil }
+    guard !isJump || geometry.slot(of: start) == 1 else { return nil }
     var images: [ScannedCommit.Image] = []
     var voids: [VoidRange] = []
     var witness: FrameNumber = 0

@@ -14,7 +14,7 @@ package final class PageCache: @unchecked Sendable {
     let place: Place
     let block: ByteBlock
     fileprivate let shard: Int
-    fileprivate var pins = 1
+    fileprivate(set) var pins = 1
     fileprivate var wasUsed = true
 
     fileprivate init(place: Place, block: ByteBlock, shard: Int) {
@@ -62,6 +62,7 @@ package final class PageCache: @unchecked Sendable {
       }
       shard.misses += 1
       let entry = Entry(place: place, block: ByteBlock(count: pageByteCount), shard: number)
+      // A page that cannot be trusted is never entered, so a later try reads it again.
       try load(entry.block.bytes)
       makeRoom(in: shard)
       shard.entries[place] = entry
@@ -101,6 +102,13 @@ package final class PageCache: @unchecked Sendable {
         shard.order[shard.hand] = shard.order[shard.order.count - 1]
         shard.order.removeLast()
       }
+    }
+  }
+
+  /// Pages somebody has not released yet; none when nobody reads.
+  package var pinnedCount: Int {
+    shards.reduce(0) { sum, shard in
+      sum + shard.lock.withLock { shard.order.count { $0.pins > 0 } }
     }
   }
 

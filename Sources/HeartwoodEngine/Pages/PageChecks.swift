@@ -21,6 +21,8 @@ package enum PageChecks {
     guard found == page else {
       throw .corrupt("Page \(found) lies where another should be.", file: file, page: page)
     }
+    // Every bit pattern is a possible bitmap.
+    if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) { throw .corrupt(finding, file: file, page: page) }
   }
 

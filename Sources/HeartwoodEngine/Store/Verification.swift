@@ -142,7 +142,7 @@ struct Verification {
       guard header.backfilled.frame <= state.generation else { return }
       let first = files.geometry.segment(
         of: files.geometry.next(after: header.backfilled.frame))
-      var scanner = LogScanner(
+      var scanner = try LogScanner(
         table: try files.log.openAll(from: first), geometry: files.geometry,
         seed: files.identity.seed, from: header.backfilled)
       while scanner.point.frame < state.generation, let commit = try scanner.next() {

@@ -96,7 +96,7 @@ final class WriteSession {
       let writer = TreeWriter(pages: pages, root: row.root)
       try writer.removeAll()
       let catalog = TreeWriter(pages: pages, root: Catalog.root)
-      _ = try KeyBuffer.withSearchBytes(name) { key throws(StorageError) in
+      _ = try withSearchBytes(name) { key throws(StorageError) in
         try catalog.delete(SearchKey(key))
       }
     }
@@ -121,7 +121,7 @@ final class WriteSession {
   }
 
   private func setRow(_ key: Key, _ value: Bytes) throws(StorageError) {
-    try KeyBuffer.withSearchBytes(key) { key throws(StorageError) in
+    try withSearchBytes(key) { key throws(StorageError) in
       _ = try TreeWriter(pages: pages, root: Catalog.root).put(SearchKey(key), value)
     }
   }

@@ -101,14 +101,17 @@ package struct NodeEditor {
     for index in 0..<node.count where index != lowest {
       move(index, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
     }
-    if let lowest { move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target) }
+    if let lowest {
+      move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
+    }
     // The bytes alone do not keep their block.
     withExtendedLifetime(copy) {}
     setHeap(start: target, used: page.count - target)
   }
 
   private func move(
-    _ index: Int, of node: NodeView, from copy: Bytes, copiedFrom start: Int, below target: inout Int
+    _ index: Int, of node: NodeView, from copy: Bytes, copiedFrom start: Int,
+    below target: inout Int
   ) {
     let slot = node.slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return }

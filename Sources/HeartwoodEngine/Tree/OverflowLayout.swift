@@ -1,7 +1,7 @@
 /// The bytes of a large value: the reference in the leaf, its pages and their index pages.
 ///
-/// A reference takes the place of the value in a leaf cell. Its depth says what the root page is: the
-/// only page (0), an index of pages (1), or an index of indexes (2). Every page but the last is
+/// A reference takes the place of the value in a leaf cell. Its depth says what the root page is:
+/// the only page (0), an index of pages (1), or an index of indexes (2). Every page but the last is
 /// full, so that a range read knows which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)

@@ -1,7 +1,7 @@
 /// A place in a tree that moves from key to key in both directions.
 ///
-/// Holds one page, the leaf it is in. A cursor in a writer's view saves its key: when the writer has
-/// changed the tree since, it looks for its place again before it moves or reads.
+/// Holds one page, the leaf it is in. A cursor in a writer's view saves its key: when the writer
+/// has changed the tree since, it looks for its place again before it moves or reads.
 ///
 /// - Important: the view's owner must outlive the cursor. For one thread at a time.
 package final class TreeCursor {
@@ -150,8 +150,10 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// The value the cursor is at, or the reference to it; valid until the cursor moves or the writer
-  /// changes something. The page stays the cursor's: it is not to be released.
+  /// The value the cursor is at, or the reference to it.
+  ///
+  /// Valid until the cursor moves or the writer changes something. The page stays the cursor's: it
+  /// is not to be released.
   ///
   /// - Returns: `nil` if the cursor is not at a row, or the writer removed it.
   @inline(__always)

@@ -1,6 +1,6 @@
 /// Memory a writer needs while it changes a tree: a path, keys under construction, copies of pages.
 ///
-/// One allocation, kept as long as the writer, so that a change that fits its leaf allocates nothing.
+/// Kept as long as the writer, so that a change that fits its leaf allocates nothing.
 final class TreeWorkspace {
   private static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 

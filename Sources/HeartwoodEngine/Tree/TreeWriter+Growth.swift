@@ -1,7 +1,8 @@
 // How a tree grows: rebuilding, splitting, and a new root above the old one.
 extension TreeWriter {
-  /// Puts an entry into the node of the path at `level` when that cannot be done in place: by
-  /// rebuilding the node with a better prefix, or by splitting it, which goes on in the level above.
+  /// Puts an entry into the node of the path at `level` when that cannot be done in place.
+  ///
+  /// Rebuilds the node with a better prefix, or splits it, which goes on in the level above.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {

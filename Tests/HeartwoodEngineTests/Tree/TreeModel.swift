@@ -4,7 +4,7 @@ import HeartwoodEngine
 struct TreeModel {
   var rows: [[UInt8]: [UInt8]] = [:]
 
-  var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.lexicographicallyPrecedes($1) } }
+  var sortedKeys: [[UInt8]] { rows.keys.sorted { $0.precedes($1) } }
 
   /// Shapes of keys, each hard for another part of a node.
   enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
@@ -50,12 +50,12 @@ struct TreeModel {
   }
 
   static func value(_ seed: UInt64, count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
-      for index in 0..<count {
-        memory[index] = UInt8(truncatingIfNeeded: seed &+ UInt64(index) &* 0x9E37)
-      }
-      initialized = count
+    var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
+    // Sparse marks are enough to tell pieces that were mixed up.
+    for index in stride(from: 0, to: count, by: count > 2000 ? 509 : 7) {
+      bytes[index] = UInt8(truncatingIfNeeded: seed &+ UInt64(index) &* 0x9E37 >> 4)
     }
+    return bytes
   }
 
   static func bigEndian(_ number: UInt64) -> [UInt8] {
@@ -75,5 +75,12 @@ struct SplitMix: RandomNumberGenerator {
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
+  }
+}
+
+extension [UInt8] {
+  /// Whether these bytes sort before others; much faster in debug builds than the generic order.
+  func precedes(_ other: [UInt8]) -> Bool {
+    withBytes { own in other.withBytes { own.compare($0) < 0 } }
   }
 }

@@ -14,10 +14,10 @@ struct TreeWriterTests {
     var random = SplitMix(seed &* 977 &+ UInt64(pageSize))
     let fixture = try TreeFixture(pageSize: pageSize)
     var model = TreeModel()
-    for step in 1...6000 {
+    for step in 1...3000 {
       let key = shape.key(&random)
       // Phases of growth and of decline, so that trees rise and fall.
-      let deletes: UInt64 = step / 1500 % 2 == 0 ? 25 : 75
+      let deletes: UInt64 = step / 750 % 2 == 0 ? 25 : 75
       if random.next() % 100 < deletes {
         let isThere = model.rows.removeValue(forKey: key) != nil
         #expect(try fixture.delete(key) == isThere)
@@ -55,7 +55,8 @@ struct TreeWriterTests {
     let fixture = try TreeFixture(pageSize: pageSize)
     let count = pageSize * 5
     for number in 0..<count {
-      _ = try fixture.put([0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
+      _ = try fixture.put(
+        [0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
     }
     try fixture.check(entryCount: count)
     let leafCapacity = (pageSize - 48) / 34
@@ -67,7 +68,8 @@ struct TreeWriterTests {
     let fixture = try TreeFixture(pageSize: pageSize)
     let count = pageSize * 5
     for number in (0..<count).reversed() {
-      _ = try fixture.put([0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
+      _ = try fixture.put(
+        [0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
     }
     try fixture.check(entryCount: count)
     let leafCapacity = (pageSize - 48) / 34
@@ -99,7 +101,9 @@ struct TreeWriterTests {
       _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
     }
     numbers.shuffle(using: &random)
-    for number in numbers.prefix(18_000) { _ = try fixture.delete(TreeModel.bigEndian(UInt64(number))) }
+    for number in numbers.prefix(18_000) {
+      _ = try fixture.delete(TreeModel.bigEndian(UInt64(number)))
+    }
     try fixture.check(entryCount: 2000)
     #expect(fixture.livePages.count < 2000 * 64 * 3 / 4056 + 10)
   }

@@ -1,0 +1,102 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+
+/// Stores of each format version, kept as text and never changed again.
+///
+/// They were written on a simulated disk, so that the same code writes the same bytes, and left
+/// without a close: part of each lies in the page file and part in the log.
+enum GoldenStore {
+  /// One keyspace with one row: the worked example of the specification.
+  static let tiny = "tiny"
+  /// Several keyspaces, key kinds and sizes of values, before and after a checkpoint.
+  static let small = "small"
+
+  private static let folder = "Tests/FormatTests/Golden/version-1/"
+
+  /// The files of a golden store: names and bytes.
+  static func files(of store: String) throws -> [String: [UInt8]] {
+    let path = Package.path + "/" + folder + store
+    var files: [String: [UInt8]] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: path)
+    where name.hasSuffix(".hex") {
+      let text = try Package.text(of: folder + store + "/" + name)
+      files[String(name.dropLast(4))] = HexText.decode(text)
+    }
+    return files
+  }
+
+  /// Puts a copy of a golden store into a new directory.
+  static func copy(_ store: String, to path: String) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (name, bytes) in try files(of: store) {
+      try Data(bytes).write(to: URL(fileURLWithPath: path + "/" + name))
+    }
+    // A store opened for reading only needs the file that locks lie on.
+    try Data().write(to: URL(fileURLWithPath: path + "/locks"))
+  }
+
+  /// Keeps the files of a store on a simulated disk as text.
+  static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
+    let target = Package.path + "/" + folder + store
+    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    for name in try disk.list(path) ?? [] where name == "pages" || name.hasPrefix("wal-") {
+      guard let file = try disk.open(path + "/" + name, .read) else { continue }
+      try HexText.encode(try file.allBytes())
+        .write(toFile: target + "/" + name + ".hex", atomically: true, encoding: .utf8)
+    }
+  }
+
+  // MARK: What is in them
+
+  private static func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.segmentByteCount = 32_768
+    options.access = .buffered
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    return options
+  }
+
+  /// Writes the tiny store; it is given up, not closed.
+  static func writeTiny(on disk: SimulatedDisk, at path: String) throws {
+    let store = try Store(at: path, options: options(), fileSystem: disk)
+    try store.write { transaction in
+      try transaction.keyspace("rings").put(1872, Array("wet".utf8))
+    }
+  }
+
+  /// The rows of the small store, by keyspace, in key order.
+  static let rows: [String: [(key: Key, value: [UInt8])]] = [
+    "numbers": (0..<240).map { (Key($0 * 7 - 700), Array("row \($0)".utf8)) },
+    "kinds": [
+      (Key(Int?.none), []), (Key(false), [0]), (Key(true), [1]), (Key(-1), [2]),
+      (Key(UInt64.max), [3]), (Key(-0.5), [4]), (Key("a", 1), [5]), (Key("a\0"), [6]),
+      (Key([0, 255] as [UInt8]), [7]),
+    ],
+    "large": [0, 1, 900, 4_064, 4_065, 9_000].enumerated().map { position, byteCount in
+      (Key("value \(position)"), (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    },
+  ]
+
+  /// Writes the small store; it is given up, not closed.
+  static func writeSmall(on disk: SimulatedDisk, at path: String) throws {
+    let store = try Store(at: path, options: options(), fileSystem: disk)
+    try put("numbers", in: store)
+    try store.write { transaction in
+      let gone = try transaction.keyspace("gone")
+      for key in 0..<80 { try gone.put(key, Array(repeating: 9, count: 50)) }
+    }
+    try store.checkpoint()
+    try put("kinds", in: store)
+    try put("large", in: store)
+    try store.write { try $0.removeKeyspace("gone") }
+  }
+
+  private static func put(_ name: String, in store: Store) throws {
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace(name)
+      for (key, value) in rows[name] ?? [] { try keyspace.put(key, value) }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Stores written by each version of the format, opened by this one.
+///
+/// They are written once for each version, by
+/// `HEARTWOOD_WRITE_GOLDEN=1 swift test --filter GoldenStoreTests`, and never again: a change that
+/// cannot read them has changed the format.
+@Suite("A golden store", .serialized)
+struct GoldenStoreTests {
+  private static let isWriting =
+    ProcessInfo.processInfo.environment["HEARTWOOD_WRITE_GOLDEN"] != nil
+
+  /// A way of opening that every golden store must allow.
+  struct Opening: CustomTestStringConvertible {
+    let access: StoreOptions.Access
+    let readOnly: Bool
+
+    var testDescription: String { "\(access), \(readOnly ? "for reading only" : "for writing")" }
+    var options: StoreOptions {
+      var options = StoreOptions()
+      options.access = access
+      options.readOnly = readOnly
+      return options
+    }
+  }
+
+  private static let openings = [
+    Opening(access: .buffered, readOnly: true), Opening(access: .mapped, readOnly: true),
+    Opening(access: .buffered, readOnly: false), Opening(access: .mapped, readOnly: false),
+  ]
+
+  @Test(.enabled(if: isWriting)) func `is written once for each format version`() throws {
+    let disk = SimulatedDisk(seed: 1)
+    try GoldenStore.writeTiny(on: disk, at: "/tiny")
+    try GoldenStore.keep(GoldenStore.tiny, of: disk, at: "/tiny")
+    try GoldenStore.writeSmall(on: disk, at: "/small")
+    try GoldenStore.keep(GoldenStore.small, of: disk, at: "/small")
+  }
+
+  @Test(arguments: openings) func `is sound`(opening: Opening) throws {
+    for name in [GoldenStore.tiny, GoldenStore.small] {
+      let directory = try ScratchDirectory()
+      let path = directory.path(of: name)
+      try GoldenStore.copy(name, to: path)
+      let store = try Store(at: path, options: opening.options)
+      #expect(try store.verify().findings == [], "\(name)")
+      try store.close()
+    }
+  }
+
+  @Test(arguments: openings) func `has the rows that were put into it`(opening: Opening) throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
+    try GoldenStore.copy(GoldenStore.small, to: path)
+    let store = try Store(at: path, options: opening.options)
+    let snapshot = try store.snapshot()
+    #expect(try snapshot.keyspaceNames == GoldenStore.rows.keys.sorted())
+    for (name, rows) in GoldenStore.rows {
+      let keyspace = try #require(try snapshot.keyspace(name))
+      #expect(try keyspace.count() == rows.count)
+      let cursor = keyspace.cursor()
+      for (key, value) in rows {
+        #expect(try cursor.next())
+        #expect(cursor.key == key.bytes, "\(name) \(key)")
+        #expect(try cursor.value == value, "\(name) \(key)")
+        #expect(try keyspace.get(key) == value, "\(name) \(key)")
+      }
+      #expect(try !cursor.next())
+    }
+  }
+
+  @Test func `can be written to and moved home`() throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
+    try GoldenStore.copy(GoldenStore.small, to: path)
+    let store = try Store(at: path)
+    try store.write { try $0.keyspace("numbers").put(1, [1]) }
+    try store.checkpoint()
+    #expect(try store.verify().findings == [])
+    try store.close()
+    let again = try Store(at: path)
+    #expect(try again.snapshot().keyspace("numbers")?.get(1) == [1])
+    try again.close()
+  }
+
+  @Test func `is quoted rightly by the specification`() throws {
+    let text = try Package.text(of: "Docs/FileFormat.md")
+    let files = try GoldenStore.files(of: GoldenStore.tiny)
+    var quoted = 0
+    for block in text.matches(of: /<!-- example: ([^ ]+) -->\n```text\n([^`]*)```/) {
+      let bytes = try #require(files[String(block.output.1)])
+      let known = Set(HexText.encode(bytes).split(separator: "\n"))
+      for line in block.output.2.split(separator: "\n") where !line.isEmpty {
+        #expect(known.contains(line), "\(block.output.1): \(line)")
+        quoted += 1
+      }
+    }
+    #expect(quoted > 20)
+  }
+}

@@ -1,0 +1,43 @@
+/// The bytes of a file as text, for golden stores: readable, and without the zeros.
+///
+/// The first line says how many bytes there are. Each further line is an offset in eight hex digits
+/// and the 16 bytes from there on; lines of zeros alone are left out.
+enum HexText {
+  private static let lineByteCount = 16
+
+  /// The text for these bytes.
+  static func encode(_ bytes: [UInt8]) -> String {
+    var lines = ["\(bytes.count) bytes"]
+    for offset in stride(from: 0, to: bytes.count, by: lineByteCount) {
+      let line = bytes[offset..<min(offset + lineByteCount, bytes.count)]
+      if line.allSatisfy({ $0 == 0 }) { continue }
+      lines.append(
+        digits(UInt64(offset), 8) + ": "
+          + line.map { digits(UInt64($0), 2) }.joined(separator: " "))
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The bytes of this text; `nil` if it is not of this form.
+  static func decode(_ text: String) -> [UInt8]? {
+    let lines = text.split(separator: "\n")
+    guard let first = lines.first, first.hasSuffix(" bytes"), let count = Int(first.dropLast(6))
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: " ")
+      guard var offset = Int(parts[0].dropLast(), radix: 16) else { return nil }
+      for part in parts.dropFirst() {
+        guard offset < count, let byte = UInt8(part, radix: 16) else { return nil }
+        bytes[offset] = byte
+        offset += 1
+      }
+    }
+    return bytes
+  }
+
+  private static func digits(_ number: UInt64, _ count: Int) -> String {
+    let text = String(number, radix: 16)
+    return String(repeating: "0", count: max(count - text.count, 0)) + text
+  }
+}

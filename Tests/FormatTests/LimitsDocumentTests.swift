@@ -1,0 +1,40 @@
+import Foundation
+import HeartwoodEngine
+import Testing
+
+/// `Docs/Limits.md` against the constants of the code: a row for each, with its value and a reason.
+@Suite("The limits document")
+struct LimitsDocumentTests {
+  private static let values: [String: UInt64] = [
+    "minPageByteCount": UInt64(Limits.minPageByteCount),
+    "maxPageByteCount": UInt64(Limits.maxPageByteCount),
+    "maxKeyByteCount": UInt64(Limits.maxKeyByteCount),
+    "maxValueByteCount": UInt64(Limits.maxValueByteCount),
+    "maxCopiedValueByteCount": UInt64(Limits.maxCopiedValueByteCount),
+    "maxTreeLevel": UInt64(Limits.maxTreeLevel),
+    "maxKeyspaceNameByteCount": UInt64(Limits.maxKeyspaceNameByteCount),
+    "maxPageCount": Limits.maxPageCount,
+    "maxLineageCount": UInt64(Limits.maxLineageCount),
+    "maxDecisionBoundCount": UInt64(Limits.maxDecisionBoundCount),
+  ]
+
+  private static func rows() throws -> [[String]] {
+    let tables = DocumentTable.all(in: try Package.text(of: "Docs/Limits.md"))
+    return try #require(tables.first { $0.category == "limits" && $0.name == "Limits" }).rows
+  }
+
+  @Test func `has one row for each constant of the source`() throws {
+    let source = try Package.text(of: "Sources/HeartwoodEngine/Foundations/Limits.swift")
+    let names = source.matches(of: /static let (\w+)/).map { String($0.output.1) }
+    #expect(try Self.rows().map { $0[0] } == names)
+    #expect(Self.values.keys.sorted() == names.sorted())
+  }
+
+  @Test func `gives each constant its value and a reason`() throws {
+    for row in try Self.rows() {
+      let digits = row[1].filter { $0 != "," }
+      #expect(UInt64(digits) == Self.values[row[0]], "\(row[0])")
+      #expect(row[2].count > 20, "\(row[0])")
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+@Suite("A key on the stack")
+struct KeyBufferTests {
+  @Test(arguments: [.min, -1, 0, 1, 73_275_410, .max] as [Int64])
+  func `an integer has the bytes of its key`(value: Int64) throws {
+    #expect(try withSearchBytes(value) { padded($0) } == Key(value).bytes)
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `strings and bytes have the bytes of their keys`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    for count in 0...200 {
+      var bytes = generator.bytes(count).map { $0 & 0x7F | 1 }
+      try expectSame(bytes)
+      for _ in 0..<min(count, 3) {
+        bytes[generator.below(count)] = 0
+        try expectSame(bytes)
+      }
+    }
+  }
+
+  @Test func `every place of one zero byte is found`() throws {
+    for count in 1...40 {
+      for place in 0..<count {
+        var bytes = [UInt8](repeating: 1, count: count)
+        bytes[place] = 0
+        try expectSame(bytes)
+      }
+    }
+  }
+
+  @Test func `a key of the greatest length passes, and one byte more throws`() throws {
+    let longest = Limits.maxKeyByteCount - 1
+    try expectSame([UInt8](repeating: 0x61, count: longest))
+    try expectTooLarge([UInt8](repeating: 0x61, count: longest + 1), encodedCount: longest + 2)
+    try expectTooLarge([UInt8](repeating: 0x61, count: 5000), encodedCount: 5001)
+    // Escaped bytes count twice.
+    try expectSame([UInt8](repeating: 0x61, count: longest - 2) + [0])
+    try expectTooLarge(
+      [UInt8](repeating: 0x61, count: longest - 1) + [0], encodedCount: longest + 2)
+    try expectTooLarge([UInt8](repeating: 0, count: longest), encodedCount: 1 + 2 * longest)
+  }
+
+  @Test func `an error of the body comes through`() {
+    let failure = StorageError(.closed, "The store is closed.")
+    #expect(throws: failure) {
+      try withSearchBytes(Int64(1)) { _ throws(StorageError) in throw failure }
+    }
+    #expect(throws: failure) {
+      try withSearchBytes("a") { _ throws(StorageError) in throw failure }
+    }
+  }
+
+  /// A copy of a key, after a look at the zero bytes behind it.
+  private func padded(_ key: Bytes) -> [UInt8] {
+    #expect(
+      Bytes(key.base, count: key.count + 8).slice(key.count, 8).copied()
+        == .init(repeating: 0, count: 8))
+    return key.copied()
+  }
+
+  /// `bytes` are ASCII, so that they are a string too.
+  private func expectSame(_ bytes: [UInt8]) throws {
+    let string = String(decoding: bytes, as: UTF8.self)
+    #expect(try withSearchBytes(string) { padded($0) } == Key(string).bytes)
+    #expect(try withSearchBytes(bytes) { padded($0) } == Key(bytes).bytes)
+    #expect(try withSearchBytes(bytes.span.bytes) { padded($0) } == Key(bytes).bytes)
+    #expect(try withSearchBytes(Key(string)) { padded($0) } == Key(string).bytes)
+  }
+
+  private func expectTooLarge(_ bytes: [UInt8], encodedCount: Int) throws {
+    let error = StorageError(
+      .tooLarge,
+      "The key takes \(encodedCount) bytes encoded; the limit is \(Limits.maxKeyByteCount).")
+    let string = String(decoding: bytes, as: UTF8.self)
+    #expect(throws: error) { try withSearchBytes(string) { padded($0) } }
+    #expect(throws: error) { try withSearchBytes(bytes) { padded($0) } }
+    #expect(throws: error) { try withSearchBytes(bytes.span.bytes) { padded($0) } }
+    #expect(throws: error) { try withSearchBytes(Key(string)) { padded($0) } }
+  }
+}

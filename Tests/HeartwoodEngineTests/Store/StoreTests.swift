@@ -1,0 +1,33 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The store as a program uses it: on real files, mapped and buffered.
+@Suite("A store")
+struct StoreTests {
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `keeps what is written, across closing and opening`(access: StoreOptions.Access) throws {
+    let folder = try ScratchDirectory()
+    var options = StoreOptions()
+    options.access = access
+    let first = try Store(at: folder.path(of: "s"), options: options)
+    let generation = try first.write { transaction in
+      let quakes = try transaction.keyspace("quakes")
+      try quakes.put("nc73275410", [1, 2, 3])
+      try quakes.put(Key("nc", Int64(73_275_410)), [4])
+      try quakes.put(42, [5])
+    }
+    #expect(try first.snapshot().generation == generation)
+    #expect(try first.verify().findings == [])
+    try first.close()
+    let second = try Store(at: folder.path(of: "s"), options: options)
+    let quakes = try #require(try second.snapshot().keyspace("quakes"))
+    #expect(try quakes.get("nc73275410") == [1, 2, 3])
+    #expect(try quakes.get(Key("nc", Int64(73_275_410))) == [4])
+    #expect(try quakes.get(42) == [5])
+    #expect(try quakes.get("missing") == nil)
+    #expect(try quakes.count() == 3)
+    #expect(try second.verify().findings == [])
+    try second.close()
+  }
+}

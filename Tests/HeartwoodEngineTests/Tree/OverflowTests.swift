@@ -1,0 +1,116 @@
+import HeartwoodEngine
+import Testing
+
+@Suite("A large value")
+struct OverflowTests {
+  /// Lengths around every edge of the layout, the second index level included.
+  private static let lengths: [Int] = {
+    let payload = 4096 - 32
+    let fanout = payload / 4
+    let edges = [1100, payload, 2 * payload, 5 * payload, fanout * payload, (fanout + 3) * payload]
+    return edges.flatMap { edge in [edge - 1, edge, edge + 1] }
+  }()
+
+  private func reference(_ fixture: TreeFixture, _ key: [UInt8]) throws -> OverflowReference {
+    try key.withSearchKey { key throws(StorageError) in
+      let reader = TreeReader(view: fixture.view, root: fixture.root)
+      guard let found = try reader.find(key), found.isOverflow else {
+        throw StorageError(.invalidArgument, "The value is not large.")
+      }
+      defer { fixture.view.release(found.reference) }
+      return try OverflowReference(found.value, in: fixture.view)
+    }
+  }
+
+  @Test(arguments: lengths)
+  func `comes back whole and in ranges`(_ length: Int) throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let value = TreeModel.value(UInt64(length), count: length)
+    #expect(try fixture.put([1], value))
+    #expect(try fixture.get([1]) == value)
+    let reference = try reference(fixture, [1])
+    let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
+    var random = SplitMix(UInt64(length))
+    for _ in 0..<20 {
+      let start = Int(random.next() % UInt64(length + 1))
+      let count = min(Int(random.next() % 9000), length - start)
+      var bytes: [UInt8] = []
+      try overflow.read(reference, from: start, count: count) { piece throws(StorageError) in
+        bytes += piece.copied()
+      }
+      #expect(bytes == Array(value[start..<start + count]))
+    }
+    #expect(throws: StorageError.self) {
+      try overflow.read(reference, from: 1, count: length) { _ throws(StorageError) in }
+    }
+    try fixture.check(entryCount: 1)
+    #expect(try !fixture.put([1], [2]))
+    #expect(fixture.livePages.count == 1)
+    #expect(try !fixture.put([1], value))
+    #expect(try fixture.delete([1]))
+    #expect(fixture.livePages.count == 1)
+    #expect(fixture.pinnedCount == 0)
+  }
+
+  @Test func `lies in its page when it fits one`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let value = TreeModel.value(3, count: 4064)
+    _ = try fixture.put([1], value)
+    let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
+    let found = try overflow.inPlace(reference(fixture, [1]))
+    #expect(found?.value.copied() == value)
+    if let found { fixture.view.release(found.reference) }
+    _ = try fixture.put([1], value + [1])
+    #expect(try overflow.inPlace(reference(fixture, [1])).map { _ in 1 } == nil)
+  }
+
+  @Test func `is written piece by piece`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let value = TreeModel.value(8, count: 50_000)
+    var writer = try OverflowWriter(pages: fixture.pages, tree: TreeFixture.tree, length: 50_000)
+    for start in stride(from: 0, to: 50_000, by: 777) {
+      try Array(value[start..<min(start + 777, 50_000)]).withBytes { piece throws(StorageError) in
+        try writer.append(piece)
+      }
+    }
+    let reference = try writer.finish()
+    let isNew = try [UInt8](arrayLiteral: 4).withSearchKey { key throws(StorageError) in
+      try fixture.writer.put(key, reference)
+    }
+    #expect(isNew)
+    #expect(try fixture.get([4]) == value)
+    try fixture.check(entryCount: 1)
+  }
+
+  @Test func `is refused when its bytes changed`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
+    for number in fixture.livePages {
+      let page = try fixture.pages.writable(number)
+      guard page.bytes.load8(PageLayout.kind.offset) == PageKind.overflow.rawValue else { continue }
+      page.store8(~page.bytes.load8(40), 40)
+      break
+    }
+    #expect(throws: StorageError.self) { try fixture.get([1]) }
+    var visited: Set<PageNumber> = []
+    let checks = TreeChecks(view: fixture.view, root: fixture.root) { visited.insert($0).inserted }
+    #expect(checks.findings.count == 1)
+  }
+
+  @Test func `is refused when its reference is absurd`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
+    let page = try fixture.pages.writable(fixture.root.page)
+    let cell = NodeView(page.bytes).leafSlot(0) + 4
+    for length in [0, 1, 49_000, 4_000_000, 1 << 31, UInt64.max] {
+      page.store64(length, cell)
+      #expect(throws: StorageError.self) { try fixture.get([1]) }
+    }
+    page.store64(50_000, cell)
+    for depth in [UInt8(0), 2, 255] {
+      page.store8(depth, cell + OverflowLayout.depth.offset)
+      #expect(throws: StorageError.self) { try fixture.get([1]) }
+    }
+    #expect(fixture.pinnedCount == 0)
+  }
+}

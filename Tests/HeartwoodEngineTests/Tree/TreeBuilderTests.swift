@@ -1,0 +1,62 @@
+import HeartwoodEngine
+import Testing
+
+@Suite("A tree builder")
+struct TreeBuilderTests {
+  @Test(arguments: TreeModel.KeyShape.allCases, [0, 1, 2, 30, 2000])
+  func `makes the tree a writer makes`(_ shape: TreeModel.KeyShape, _ count: Int) throws {
+    var random = SplitMix(UInt64(count))
+    let fixture = try TreeFixture(pageSize: 4096)
+    var model = TreeModel()
+    for _ in 0..<count {
+      model.rows[shape.key(&random)] = TreeModel.value(&random, pageSize: 4096)
+    }
+    var builder = try TreeBuilder(pages: fixture.pages, root: fixture.root)
+    let keys = model.sortedKeys
+    for key in keys {
+      let value = model.rows[key] ?? []
+      try key.withSearchKey { key throws(StorageError) in
+        try value.withBytes { value throws(StorageError) in
+          try builder.append(key: key, value: value)
+        }
+      }
+    }
+    try builder.finish()
+    try fixture.check(entryCount: keys.count)
+    #expect(try fixture.scan().map(\.key) == keys)
+    for key in keys.shuffled(using: &random) {
+      #expect(try fixture.get(key) == model.rows[key])
+      #expect(try fixture.delete(key))
+    }
+    try fixture.check(entryCount: 0)
+    #expect(fixture.livePages == [fixture.root.page])
+  }
+
+  @Test func `takes keys only in ascending order`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    var builder = try TreeBuilder(pages: fixture.pages, root: fixture.root)
+    for (key, isInOrder) in [([UInt8(2)], true), ([2], false), ([1, 9], false), ([2, 0], true)] {
+      let isTaken: Bool
+      do {
+        try key.withSearchKey { key throws(StorageError) in
+          try builder.append(key: key, value: Bytes.empty)
+        }
+        isTaken = true
+      } catch {
+        #expect(error.kind == .invalidArgument)
+        isTaken = false
+      }
+      #expect(isTaken == isInOrder)
+    }
+    try builder.finish()
+    try fixture.check(entryCount: 2)
+  }
+
+  @Test func `refuses a tree with entries`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    _ = try fixture.put([1], [1])
+    #expect(throws: StorageError.self) {
+      try TreeBuilder(pages: fixture.pages, root: fixture.root)
+    }
+  }
+}

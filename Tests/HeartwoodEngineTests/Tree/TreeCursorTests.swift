@@ -1,0 +1,132 @@
+import HeartwoodEngine
+import Testing
+
+@Suite("A tree cursor")
+struct TreeCursorTests {
+  /// A tree and its sorted keys.
+  private func makeTree(
+    _ shape: TreeModel.KeyShape, _ seed: UInt64, count: Int
+  ) throws -> (TreeFixture, [[UInt8]]) {
+    var random = SplitMix(seed)
+    let fixture = try TreeFixture(pageSize: 4096)
+    var model = TreeModel()
+    for _ in 0..<count {
+      let key = shape.key(&random)
+      model.rows[key] = [UInt8(truncatingIfNeeded: key.count)]
+      _ = try fixture.put(key, [UInt8(truncatingIfNeeded: key.count)])
+    }
+    return (fixture, model.sortedKeys)
+  }
+
+  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(11), 12])
+  func `moves through all keys in both directions`(
+    _ shape: TreeModel.KeyShape, _ seed: UInt64
+  ) throws {
+    let (fixture, keys) = try makeTree(shape, seed, count: 800)
+    for savesKey in [false, true] {
+      let cursor = fixture.cursor(savesKey: savesKey)
+      var seen: [[UInt8]] = []
+      var isAtRow = try cursor.first()
+      while isAtRow {
+        seen.append(cursor.key.copied())
+        isAtRow = try cursor.next()
+      }
+      #expect(seen == keys)
+      #expect(!cursor.isValid)
+      seen = []
+      isAtRow = try cursor.last()
+      while isAtRow {
+        seen.append(cursor.key.copied())
+        isAtRow = try cursor.previous()
+      }
+      #expect(seen == keys.reversed())
+    }
+    #expect(fixture.pinnedCount == 0)
+  }
+
+  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(21), 22])
+  func `finds its place as a sorted array does`(
+    _ shape: TreeModel.KeyShape, _ seed: UInt64
+  ) throws {
+    let (fixture, keys) = try makeTree(shape, seed, count: 500)
+    var random = SplitMix(seed)
+    let cursor = fixture.cursor()
+    for step in 0..<300 {
+      var sought =
+        step % 2 == 0 ? shape.key(&random) : keys[Int(random.next() % UInt64(keys.count))]
+      if step % 6 == 0, !sought.isEmpty { sought.removeLast() }
+      let index = keys.firstIndex { !$0.precedes(sought) } ?? keys.count
+      let isAtRow = try sought.withSearchKey { key throws(StorageError) in try cursor.seek(key) }
+      #expect(isAtRow == (index < keys.count))
+      if isAtRow {
+        #expect(cursor.key.copied() == keys[index])
+        #expect(try cursor.previous() == (index > 0))
+        if index > 0 { #expect(cursor.key.copied() == keys[index - 1]) }
+      }
+      let isBefore = try sought.withSearchKey { key throws(StorageError) in
+        try cursor.seekBefore(key)
+      }
+      #expect(isBefore == (index > 0))
+      if isBefore {
+        #expect(cursor.key.copied() == keys[index - 1])
+        #expect(try cursor.next() == (index < keys.count))
+        if index < keys.count { #expect(cursor.key.copied() == keys[index]) }
+      }
+    }
+  }
+
+  @Test func `is nowhere in an empty tree`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let cursor = fixture.cursor()
+    #expect(try !cursor.first())
+    #expect(try !cursor.last())
+    #expect(try !cursor.next())
+    #expect(try !cursor.previous())
+    #expect(try cursor.hasValue() == false)
+  }
+
+  @Test(arguments: [UInt64(1), 2, 3, 4])
+  func `goes on from its key when the tree changes under it`(_ seed: UInt64) throws {
+    var (fixture, keys) = try makeTree(.mixedPrefixes, seed, count: 500)
+    var random = SplitMix(seed)
+    let cursor = fixture.cursor(savesKey: true)
+    var isAtRow = try cursor.first()
+    var current = keys.first
+    for step in 0..<1500 {
+      if random.next() % 3 == 0 {
+        // Half of the changes are at the cursor itself.
+        let random = TreeModel.KeyShape.mixedPrefixes.key(&random)
+        let key = step % 2 == 0 ? current ?? random : random
+        if let index = keys.firstIndex(of: key) {
+          #expect(try fixture.delete(key))
+          keys.remove(at: index)
+          if key == current { #expect(try cursor.hasValue() == false) }
+        } else {
+          #expect(try fixture.put(key, [7]))
+          let index = keys.firstIndex { key.precedes($0) } ?? keys.count
+          keys.insert(key, at: index)
+        }
+        if isAtRow { #expect(cursor.key.copied() == current) }
+      }
+      if !isAtRow {
+        isAtRow = try step % 2 == 0 ? cursor.first() : cursor.last()
+        current = step % 2 == 0 ? keys.first : keys.last
+      } else if let key = current, step / 350 % 2 == 0 {
+        isAtRow = try cursor.next()
+        current = keys.first { key.precedes($0) }
+      } else if let key = current {
+        isAtRow = try cursor.previous()
+        current = keys.last { $0.precedes(key) }
+      }
+      #expect(isAtRow == (current != nil))
+      if isAtRow {
+        #expect(cursor.key.copied() == current)
+        #expect(try cursor.hasValue())
+      }
+    }
+  }
+}
+
+extension TreeCursor {
+  fileprivate func hasValue() throws -> Bool { try value().map { _ in true } ?? false }
+}

@@ -1,0 +1,94 @@
+/// A type or function that a source declares.
+struct Declaration: Equatable {
+  enum Kind {
+    case type
+    case function
+  }
+
+  let kind: Kind
+  let name: String
+  /// The line of its keyword.
+  let line: Int
+  /// Lines from its keyword to its closing brace; 0 for what has no body.
+  let lineCount: Int
+  /// Whether it stands outside all braces.
+  let isTopLevel: Bool
+}
+
+extension SwiftSource {
+  private static let typeWords: Set<String> = [
+    "class", "struct", "enum", "protocol", "actor", "typealias",
+  ]
+  private static let functionWords: Set<String> = ["func", "init", "deinit", "subscript"]
+  /// What may follow `class` when it is a modifier and declares no type.
+  private static let memberWords: Set<String> = ["func", "var", "let", "subscript"]
+
+  /// The types and functions this source declares, nested ones included.
+  var declarations: [Declaration] {
+    var result: [Declaration] = []
+    var depth = 0
+    for (place, token) in tokens.enumerated() {
+      if token.text == "{" { depth += 1 }
+      if token.text == "}" { depth -= 1 }
+      let kind: Declaration.Kind
+      if Self.typeWords.contains(token.text) {
+        kind = .type
+      } else if Self.functionWords.contains(token.text) {
+        kind = .function
+      } else {
+        continue
+      }
+      guard isKeyword(place), let name = name(after: place, kind) else { continue }
+      let end = kind == .function ? endOfBody(after: place) : nil
+      result.append(
+        Declaration(
+          kind: kind, name: name, line: token.line,
+          lineCount: end.map { $0 - token.line + 1 } ?? 0, isTopLevel: depth == 0))
+    }
+    return result
+  }
+
+  /// Whether the token is used as a keyword, not as a member or an argument label.
+  private func isKeyword(_ place: Int) -> Bool {
+    if place > 0, [".", "("].contains(tokens[place - 1].text) { return false }
+    if place > 0, tokens[place].text == "init", tokens[place - 1].text == ":" { return false }
+    return place + 1 >= tokens.count || tokens[place + 1].text != ":"
+  }
+
+  private func name(after place: Int, _ kind: Declaration.Kind) -> String? {
+    guard kind == .type || tokens[place].text == "func" else { return tokens[place].text }
+    guard place + 1 < tokens.count else { return nil }
+    let next = tokens[place + 1].text
+    return kind == .type && Self.memberWords.contains(next) ? nil : next
+  }
+
+  /// The line of the brace that closes the body of a function; `nil` if it has none.
+  private func endOfBody(after place: Int) -> Int? {
+    var next = place + 1
+    var open = 0
+    while next < tokens.count {
+      switch tokens[next].text {
+      case "(", "[": open += 1
+      case ")", "]": open -= 1
+      case "{" where open == 0: return lineOfClosingBrace(from: next)
+      case "}" where open == 0: return nil
+      case "func", "init", "var", "let", "case", "associatedtype":
+        // The next requirement of a protocol: this one ended without a body.
+        if open == 0, tokens[next - 1].text != "." { return nil }
+      default: break
+      }
+      next += 1
+    }
+    return nil
+  }
+
+  private func lineOfClosingBrace(from place: Int) -> Int? {
+    var depth = 0
+    for token in tokens[place...] {
+      if token.text == "{" { depth += 1 }
+      if token.text == "}" { depth -= 1 }
+      if depth == 0 { return token.line }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+/// The documents as texts: links that lead somewhere, and nothing about places outside the project.
+@Suite("The documents")
+struct DocumentTests {
+  private static func paths() throws -> [String] {
+    ["README.md"] + (try Package.files(under: ["Docs"], ending: ".md"))
+  }
+
+  @Test func `link only to what exists`() throws {
+    for path in try Self.paths() {
+      let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+      for link in try Package.text(of: path).matches(of: /\]\(([^)\s]+)\)/) {
+        let target = String(link.output.1)
+        if target.contains("://") || target.hasPrefix("mailto:") { continue }
+        let parts = target.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
+        let file = parts[0].isEmpty ? path : Self.normalized(folder + "/" + parts[0])
+        #expect(Package.contains(file), "\(path) links to \(target)")
+        if parts.count > 1, file.hasSuffix(".md"), Package.contains(file) {
+          #expect(
+            try Self.anchors(of: file).contains(parts[1]), "\(path) links to \(target)")
+        }
+      }
+    }
+  }
+
+  /// The path without its steps up.
+  private static func normalized(_ path: String) -> String {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return parts.joined(separator: "/")
+  }
+
+  /// What headings can be linked by: their words in lower case, joined by hyphens.
+  private static func anchors(of path: String) throws -> Set<String> {
+    let headings = try Package.text(of: path).split(separator: "\n").filter { $0.hasPrefix("#") }
+    return Set(
+      headings.map { heading in
+        heading.drop { $0 == "#" || $0 == " " }.lowercased()
+          .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+          .map { $0 == " " ? "-" : String($0) }.joined()
+      })
+  }
+
+  @Test func `are all listed in the reading order`() throws {
+    let order = try Package.text(of: "Docs/README.md")
+    for path in try Package.files(under: ["Docs"], ending: ".md") where path != "Docs/README.md" {
+      #expect(order.contains("(\(path.dropFirst(5)))"), "\(path)")
+    }
+  }
+
+  @Test func `speak of the project alone`() throws {
+    // In parts, so that a search for these words does not find this file.
+    let banned = ["/" + "work", "shared" + "/"]
+    for path in try Self.paths() {
+      let text = try Package.text(of: path)
+      for word in banned { #expect(!text.contains(word), "\(path) says \(word)") }
+    }
+  }
+}

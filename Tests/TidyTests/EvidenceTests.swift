@@ -1,0 +1,43 @@
+import Testing
+
+/// The promises of the documents: each numbered clause is cited by a test that shows it to hold.
+@Suite("The clauses")
+struct EvidenceTests {
+  private static let documents = ["Docs/Durability.md", "Docs/Concurrency.md"]
+
+  /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.
+  private static func clauses(of path: String) throws -> [String] {
+    try Package.text(of: path).matches(of: /\*\*([A-Z][0-9]+)\.\*\*/).map { String($0.output.1) }
+  }
+
+  /// The clauses that tests cite.
+  private static func cited() throws -> Set<String> {
+    var result: Set<String> = []
+    for path in try Package.files(under: ["Tests"], ending: ".swift")
+    where !path.hasPrefix("Tests/TidyTests/") && !path.hasPrefix("Tests/Support/") {
+      for call in try Package.text(of: path).matches(of: /\.evidence\(([^)]*)\)/) {
+        for clause in call.output.1.matches(of: /"([A-Z][0-9]+)"/) {
+          result.insert(String(clause.output.1))
+        }
+      }
+    }
+    return result
+  }
+
+  @Test func `are numbered once each`() throws {
+    let clauses = try Self.documents.flatMap(Self.clauses)
+    #expect(!clauses.isEmpty)
+    #expect(clauses.count == Set(clauses).count, "\(clauses)")
+  }
+
+  @Test(arguments: documents) func `are each cited by a test`(document: String) throws {
+    let cited = try Self.cited()
+    let uncited = try Self.clauses(of: document).filter { !cited.contains($0) }
+    #expect(uncited == [], "no test cites these clauses of \(document)")
+  }
+
+  @Test func `are cited only where they exist`() throws {
+    let clauses = Set(try Self.documents.flatMap(Self.clauses))
+    #expect(try Self.cited().subtracting(clauses).sorted() == [])
+  }
+}

@@ -1,0 +1,150 @@
+import Testing
+
+/// The rules for sources that a machine can check, each over every file they hold for.
+@Suite("The sources")
+struct SourceTests {
+  private static let engine = "Sources/HeartwoodEngine/"
+
+  /// Files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory, each for its
+  /// reason: they own it, or hot paths follow pointers into it.
+  private static let rawMemoryFiles: Set<String> = [
+    "Generations/GenerationState.swift",
+    "Generations/PageIndex.swift",
+    "Generations/PageView.swift",
+    "Generations/SharedWords.swift",
+    "Generations/WorkingPages.swift",
+    "Generations/WorkingTable.swift",
+    "Keyspaces/LocatedValue.swift",
+    "Log/Segment.swift",
+    "Pages/PageFile.swift",
+    "Pages/PageRegion.swift",
+  ]
+
+  /// The files whose code is compiled into the callers: their closures run once a record.
+  private static let inlinedFiles: Set<String> = [
+    "Keyspaces/KeyspaceReader+Keys.swift", "Keyspaces/LocatedValue.swift",
+  ]
+
+  private static let bannedNameParts: Set<String> = [
+    "Manager", "Helper", "Util", "Utils", "Common", "Base", "Impl", "Data", "Info", "Handler",
+  ]
+
+  // In two halves, so that this file does not break its own rule.
+  private static let bannedMarks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
+
+  @Test func `have at most 400 lines a file`() throws {
+    for source in try SwiftSource.all() {
+      // The last line end is followed by nothing.
+      #expect(source.lines.count - 1 <= 400, "\(source.path)")
+    }
+  }
+
+  @Test func `have at most 70 lines a function`() throws {
+    for source in try SwiftSource.all() {
+      for function in source.declarations where function.kind == .function {
+        #expect(
+          function.lineCount <= 70, "\(source.path):\(function.line) \(function.name)")
+      }
+    }
+  }
+
+  @Test func `have at most 100 columns a line`() throws {
+    for source in try SwiftSource.all() {
+      for (position, line) in source.lines.enumerated() where line.utf8.count > 100 {
+        #expect(line.count <= 100, "\(source.path):\(position + 1)")
+      }
+    }
+  }
+
+  @Test func `import the C library in the folder of the operating system only`() throws {
+    for source in try SwiftSource.all(under: "Sources/")
+    where !source.path.hasPrefix(Self.engine + "Files/") {
+      for module in ["Glibc", "Musl", "Darwin", "Foundation"] {
+        #expect(!source.imports.contains(module), "\(source.path) imports \(module)")
+      }
+    }
+  }
+
+  @Test func `import Foundation nowhere in the engine`() throws {
+    for source in try SwiftSource.all(under: Self.engine) {
+      for module in source.imports {
+        #expect(!module.hasPrefix("Foundation"), "\(source.path) imports \(module)")
+      }
+    }
+  }
+
+  @Test func `handle raw memory in the named files only`() throws {
+    var found: Set<String> = []
+    for source in try SwiftSource.all(under: Self.engine) {
+      let path = String(source.path.dropFirst(Self.engine.count))
+      if path.hasPrefix("Files/") || path.hasPrefix("Foundations/Bytes") { continue }
+      guard let use = source.tokens.first(where: { $0.text.contains("Unsafe") }) else { continue }
+      found.insert(path)
+      #expect(Self.rawMemoryFiles.contains(path), "\(source.path):\(use.line) \(use.text)")
+    }
+    #expect(Self.rawMemoryFiles.subtracting(found).sorted() == [], "named without need")
+  }
+
+  @Test func `inline code into callers in the named files only`() throws {
+    for source in try SwiftSource.all(under: "Sources/")
+    where !Self.inlinedFiles.contains(String(source.path.dropFirst(Self.engine.count))) {
+      let use = source.tokens.first { $0.text == "inlinable" }
+      #expect(use == nil, "\(source.path):\(use?.line ?? 0)")
+    }
+  }
+
+  @Test func `leave nothing for later`() throws {
+    for source in try SwiftSource.all() {
+      for (position, line) in source.lines.enumerated() {
+        for mark in Self.bannedMarks where line.contains(mark) {
+          #expect(!Self.words(of: line).contains(mark), "\(source.path):\(position + 1) \(mark)")
+        }
+      }
+    }
+  }
+
+  private static func words(of line: String) -> [String] {
+    line.split { !$0.isLetter && !$0.isNumber }.map(String.init)
+  }
+
+  @Test func `name no type with a word that says nothing`() throws {
+    for source in try SwiftSource.all() {
+      for type in source.declarations where type.kind == .type {
+        let banned = Self.nameParts(of: type.name).filter(Self.bannedNameParts.contains)
+        #expect(banned == [], "\(source.path):\(type.line) \(type.name)")
+      }
+    }
+  }
+
+  /// The parts of a name, each of which starts with a capital letter.
+  private static func nameParts(of name: String) -> [String] {
+    var parts: [String] = []
+    for letter in name {
+      if letter.isUppercase || parts.isEmpty { parts.append("") }
+      parts[parts.count - 1].append(letter)
+    }
+    return parts
+  }
+
+  @Test func `argue for every unchecked promise to the compiler`() throws {
+    for source in try SwiftSource.all() {
+      for (place, token) in source.tokens.enumerated()
+      where token.text == "unchecked" && place > 0 && source.tokens[place - 1].text == "@" {
+        // In the doc comment above the declaration, or right behind its opening brace.
+        let nearby = source.lines[max(token.line - 16, 0)..<min(token.line + 4, source.lines.count)]
+        let isArgued = nearby.contains { line in
+          line.contains("//")
+            && line.filter { $0 != "`" }.contains("@unchecked because")
+        }
+        #expect(isArgued, "\(source.path):\(token.line)")
+      }
+    }
+  }
+}
+
+extension SwiftSource {
+  /// The modules this source imports.
+  var imports: [String] {
+    zip(tokens, tokens.dropFirst()).filter { $0.0.text == "import" }.map(\.1.text)
+  }
+}

@@ -1,0 +1,194 @@
+import Foundation
+
+/// One Swift file, with its comments and its string contents told apart from its code.
+struct SwiftSource: Sendable {
+  /// The path within the package.
+  let path: String
+  let lines: [String]
+  /// The same lines with comments and the contents of strings blanked out.
+  let codeLines: [String]
+  let tokens: [Token]
+
+  /// A word or a punctuation mark of the code.
+  struct Token: Equatable, Sendable {
+    let text: String
+    /// The line it stands on, counted from 1.
+    let line: Int
+  }
+
+  init(path: String, text: String) {
+    self.path = path
+    lines = text.components(separatedBy: "\n")
+    let code = Self.blankingText(Array(text.utf8))
+    codeLines = String(decoding: code, as: UTF8.self).components(separatedBy: "\n")
+    tokens = Self.tokens(of: code)
+  }
+
+  /// The name without its folders.
+  var name: String { String(path.split(separator: "/").last ?? "") }
+
+  /// All Swift files of the package, or those under one folder, by path.
+  static func all(under folder: String = "") throws -> [SwiftSource] {
+    try parsed.get().filter { $0.path.hasPrefix(folder) }
+  }
+
+  /// Parsed once for all tests.
+  private static let parsed = Result {
+    try Package.files(under: ["Sources", "Tests", "Benchmarks"], ending: ".swift").map {
+      SwiftSource(path: $0, text: try Package.text(of: $0))
+    }
+  }
+
+  // MARK: Blanking
+
+  /// What the reader of a source is in the middle of.
+  private enum Context: Equatable {
+    case code
+    /// An interpolation: code within a string, until its parentheses are closed.
+    case interpolation(open: Int)
+    case string(hashes: Int, isMultiline: Bool)
+    case lineComment
+    case blockComment(depth: Int)
+  }
+
+  /// Replaces comments and the contents of strings by spaces; line ends stay.
+  private static func blankingText(_ bytes: [UInt8]) -> [UInt8] {
+    var result = bytes
+    var contexts: [Context] = [.code]
+    var place = 0
+    while place < bytes.count {
+      let length: Int
+      switch contexts[contexts.count - 1] {
+      case .code, .interpolation:
+        length = stepInCode(bytes, place, &contexts, &result)
+      case .string(let hashes, let isMultiline):
+        length = stepInString(bytes, place, hashes, isMultiline, &contexts)
+        blank(&result, place, length)
+      case .lineComment:
+        length = 1
+        if bytes[place] == newline { contexts.removeLast() } else { blank(&result, place, 1) }
+      case .blockComment(let depth):
+        length = stepInBlockComment(bytes, place, depth, &contexts)
+        blank(&result, place, length)
+      }
+      place += length
+    }
+    return result
+  }
+
+  private static let newline = UInt8(ascii: "\n")
+  private static let quote = UInt8(ascii: "\"")
+  private static let hash = UInt8(ascii: "#")
+
+  private static func blank(_ bytes: inout [UInt8], _ start: Int, _ count: Int) {
+    for place in start..<min(start + count, bytes.count) where bytes[place] != newline {
+      bytes[place] = UInt8(ascii: " ")
+    }
+  }
+
+  private static func stepInCode(
+    _ bytes: [UInt8], _ place: Int, _ contexts: inout [Context], _ result: inout [UInt8]
+  ) -> Int {
+    if starts(bytes, place, "//") {
+      contexts.append(.lineComment)
+      return 0
+    }
+    if starts(bytes, place, "/*") {
+      contexts.append(.blockComment(depth: 0))
+      return 0
+    }
+    if let end = endOfRawName(bytes, place) { return end - place }
+    let hashes = bytes[place...].prefix { $0 == hash }.count
+    if place + hashes < bytes.count, bytes[place + hashes] == quote {
+      let isMultiline = starts(bytes, place + hashes, "\"\"\"")
+      contexts.append(.string(hashes: hashes, isMultiline: isMultiline))
+      let length = hashes + (isMultiline ? 3 : 1)
+      blank(&result, place, length)
+      return length
+    }
+    if case .interpolation(let open) = contexts[contexts.count - 1] {
+      let change =
+        bytes[place] == UInt8(ascii: "(") ? 1 : bytes[place] == UInt8(ascii: ")") ? -1 : 0
+      contexts[contexts.count - 1] = .interpolation(open: open + change)
+      if open + change == 0 { contexts.removeLast() }
+    }
+    return 1
+  }
+
+  private static func stepInString(
+    _ bytes: [UInt8], _ place: Int, _ hashes: Int, _ isMultiline: Bool,
+    _ contexts: inout [Context]
+  ) -> Int {
+    let marks = String(repeating: "#", count: hashes)
+    if starts(bytes, place, "\\" + marks + "(") {
+      contexts.append(.interpolation(open: 1))
+      return 2 + hashes
+    }
+    if starts(bytes, place, "\\" + marks) { return 2 + hashes }
+    let end = (isMultiline ? "\"\"\"" : "\"") + marks
+    if starts(bytes, place, end) || (!isMultiline && bytes[place] == newline) {
+      contexts.removeLast()
+      return bytes[place] == newline ? 1 : end.utf8.count
+    }
+    return 1
+  }
+
+  private static func stepInBlockComment(
+    _ bytes: [UInt8], _ place: Int, _ depth: Int, _ contexts: inout [Context]
+  ) -> Int {
+    if starts(bytes, place, "/*") {
+      contexts[contexts.count - 1] = .blockComment(depth: depth + 1)
+      return 2
+    }
+    if starts(bytes, place, "*/") {
+      contexts.removeLast()
+      if depth > 1 { contexts.append(.blockComment(depth: depth - 1)) }
+      return 2
+    }
+    return 1
+  }
+
+  /// The place behind a name in backticks, which may hold any words and marks.
+  private static func endOfRawName(_ bytes: [UInt8], _ place: Int) -> Int? {
+    guard bytes[place] == UInt8(ascii: "`") else { return nil }
+    let rest = bytes[(place + 1)...]
+    guard let end = rest.firstIndex(where: { $0 == UInt8(ascii: "`") || $0 == newline }) else {
+      return nil
+    }
+    return end + 1
+  }
+
+  private static func starts(_ bytes: [UInt8], _ place: Int, _ text: String) -> Bool {
+    bytes[place...].starts(with: text.utf8)
+  }
+
+  // MARK: Tokens
+
+  private static func tokens(of code: [UInt8]) -> [Token] {
+    var tokens: [Token] = []
+    var line = 1
+    var place = 0
+    while place < code.count {
+      var end = place
+      while end < code.count, isWordPart(code[end]) { end += 1 }
+      if end == place, let rawEnd = endOfRawName(code, place) { end = rawEnd }
+      if end == place {
+        if code[place] == newline { line += 1 }
+        if code[place] > 32 {
+          tokens.append(Token(text: String(decoding: [code[place]], as: UTF8.self), line: line))
+        }
+        place += 1
+      } else {
+        tokens.append(Token(text: String(decoding: code[place..<end], as: UTF8.self), line: line))
+        place = end
+      }
+    }
+    return tokens
+  }
+
+  private static func isWordPart(_ byte: UInt8) -> Bool {
+    byte >= 128 || byte == UInt8(ascii: "_")
+      || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9"))
+      || (byte | 32 >= UInt8(ascii: "a") && byte | 32 <= UInt8(ascii: "z"))
+  }
+}
