@@ -19,9 +19,33 @@ struct Bench {
     }
   }
 
-  /// Runs everything; false where the store does not verify afterwards.
+  /// Runs everything and prints it; false where the store does not verify afterwards.
   private static func run(_ options: BenchOptions) throws -> Bool {
+    // The folder is gone before anything is printed: a closed pipe ends the program.
+    let report = try measure(options)
+    if options.json == "-" {
+      FileHandle.standardError.write(Data(report.text.utf8))
+      FileHandle.standardOutput.write(try report.table.json())
+    } else {
+      if let path = options.json {
+        try report.table.json().write(to: URL(fileURLWithPath: path))
+      }
+      FileHandle.standardOutput.write(Data(report.text.utf8))
+    }
+    return report.isSound
+  }
+
+  /// What a run has to say.
+  private struct Report {
+    let text: String
+    let table: ResultTable
+    /// The store verified at the end.
+    let isSound: Bool
+  }
+
+  private static func measure(_ options: BenchOptions) throws -> Report {
     let progress = Progress()
+    let load = Machine.load
     let rows = try makeRows(options, progress)
     let folder = try StoreFolder(path: options.path, options: options.store)
     defer { try? folder.leave() }
@@ -31,30 +55,20 @@ struct Bench {
     for workload in options.workloads { try session.measure(workload) }
     let activity = session.activity
     let verification = try session.verify()
-    let diskByteCount = folder.allocatedByteCount(StoreFolder.measured)
+    let diskByteCount = try folder.allocatedByteCount(StoreFolder.measured)
     progress.clear()
-
-    let report = """
-      \(header(options, rows, diskByteCount))
+    let text = """
+      \(header(options, rows, diskByteCount, load))
 
       \(session.table.text)
 
-      median, min and max of \(Harness.windowCount) windows, or of the rounds of a load; ns/op for each thread
+      median, min and max of \(Harness.windowCount) windows, or of a load's rounds; ns/op per thread
       \(activity)
       hash of all reads \(String(session.hash, radix: 16))
       \(verification.summary)
 
       """
-    if options.json == "-" {
-      FileHandle.standardError.write(Data(report.utf8))
-      FileHandle.standardOutput.write(try session.table.json())
-    } else {
-      FileHandle.standardOutput.write(Data(report.utf8))
-      if let path = options.json {
-        try session.table.json().write(to: URL(fileURLWithPath: path))
-      }
-    }
-    return verification.findings.isEmpty
+    return Report(text: text, table: session.table, isSound: verification.findings.isEmpty)
   }
 
   private static func makeRows(_ options: BenchOptions, _ progress: Progress) throws -> QuakeRows {
@@ -67,7 +81,7 @@ struct Bench {
   }
 
   private static func header(
-    _ options: BenchOptions, _ rows: QuakeRows, _ diskByteCount: Int
+    _ options: BenchOptions, _ rows: QuakeRows, _ diskByteCount: Int, _ load: String
   ) -> String {
     let lines = [
       ("rows", "\(rows.count.grouped) (\(rows.origin)), by integer and by string key"),
@@ -78,6 +92,7 @@ struct Bench {
       ("page size", "\(options.store.pageSize.grouped) bytes"),
       ("access", "\(options.store.access)"),
       ("machine", Machine.description),
+      ("load", load),
       ("date", Machine.date),
       ("Swift", Machine.swiftVersion),
     ]

@@ -62,7 +62,7 @@ struct Harness {
     return windows
   }
 
-  /// Waits until every thread has ended another turn, which may outlast a window; false: one failed.
+  /// Waits until every thread has ended another turn, however long; false if one failed.
   private func waitForTurns(
     of runners: [Runner], after marks: [Runner.Mark], _ crew: Crew
   ) -> Bool {

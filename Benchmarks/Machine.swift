@@ -18,6 +18,13 @@ enum Machine {
     return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
+  /// How many threads wanted a processor in the last minute: above 0, others disturb the figures.
+  static var load: String {
+    var averages = [0.0]
+    guard getloadavg(&averages, 1) == 1 else { return "unknown" }
+    return String(format: "%.1f threads wanted to run in the minute before", averages[0])
+  }
+
   static var date: String {
     ISO8601DateFormatter().string(from: Date())
   }

@@ -26,8 +26,14 @@ struct StoreFolder {
           "\(storePath(name)) already exists: remove it, or type --path with another folder.")
       }
     }
-    try FileManager.default.createDirectory(
-      atPath: self.path, withIntermediateDirectories: true)
+    do {
+      try FileManager.default.createDirectory(
+        atPath: self.path, withIntermediateDirectories: true)
+    } catch {
+      throw BenchFailure(
+        "The folder \(self.path) cannot be made (\(error.localizedDescription)): type --path with "
+          + "one that can.")
+    }
   }
 
   /// A new store of this name; one that is there from an earlier round is removed.
@@ -51,15 +57,15 @@ struct StoreFolder {
   }
 
   /// What the files of a store take on the disk, without their holes.
-  func allocatedByteCount(_ name: String) -> Int {
-    let keys: Set<URLResourceKey> = [.totalFileAllocatedSizeKey]
-    let store = URL(fileURLWithPath: storePath(name))
-    let files = FileManager.default.enumerator(at: store, includingPropertiesForKeys: Array(keys))
-    var sum = 0
-    while let file = files?.nextObject() as? URL {
-      sum += (try? file.resourceValues(forKeys: keys).totalFileAllocatedSize) ?? 0
+  ///
+  /// Asked of the system itself, because Foundation's allocated size is a multiple of it on Linux.
+  func allocatedByteCount(_ name: String) throws -> Int {
+    let store = storePath(name)
+    return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in
+      var status = stat()
+      guard stat(store + "/" + file, &status) == 0 else { return sum }
+      return sum + Int(status.st_blocks) * 512
     }
-    return sum
   }
 
   /// Removes a temporary folder with all that is in it; another stays.

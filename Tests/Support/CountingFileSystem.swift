@@ -92,6 +92,11 @@ private final class CountingFile: File {
     return try inner.byteCount()
   }
 
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.reserve(byteCount: byteCount)
+  }
+
   func setByteCount(_ count: UInt64) throws(StorageError) {
     counter.add { $0.others += 1 }
     try inner.setByteCount(count)

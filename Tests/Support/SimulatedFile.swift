@@ -28,6 +28,8 @@ final class SimulatedFile: File {
 
   func byteCount() throws(StorageError) -> UInt64 { try disk.byteCount(self) }
 
+  func reserve(byteCount: UInt64) throws(StorageError) { try setByteCount(byteCount) }
+
   func setByteCount(_ count: UInt64) throws(StorageError) {
     try requireWritable()
     try disk.setByteCount(self, count)

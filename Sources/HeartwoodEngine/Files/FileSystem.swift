@@ -63,6 +63,10 @@ package protocol File: AnyObject, Sendable {
   /// Cuts or extends the file; an extension reads as zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
+  /// Takes the space for `byteCount` bytes from the file system and makes the file that long; what
+  /// was not written reads as zeros.
+  func reserve(byteCount: UInt64) throws(StorageError)
+
   /// Makes what was written before this call durable, and the length, with the strongest means the
   /// platform has.
   func sync() throws(StorageError)

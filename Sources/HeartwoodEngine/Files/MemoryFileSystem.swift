@@ -327,6 +327,8 @@ private final class MemoryFile: File {
 
   func byteCount() throws(StorageError) -> UInt64 { content.length() }
 
+  func reserve(byteCount: UInt64) throws(StorageError) { try setByteCount(byteCount) }
+
   func setByteCount(_ count: UInt64) throws(StorageError) {
     try requireWritable()
     content.setByteCount(Int(count))

@@ -113,6 +113,27 @@ final class PosixFile: File {
       "change the length", SystemCalls.retrying { ftruncate(descriptor, off_t(count)) })
   }
 
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    #if canImport(Darwin)
+      // Darwin takes the space apart from the length, and not on every file system; without it the
+      // space is taken as the bytes are written.
+      var request = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
+        fst_length: off_t(byteCount), fst_bytesalloc: 0)
+      _ = SystemCalls.retrying { fcntl(descriptor, F_PREALLOCATE, &request) }
+      try setByteCount(byteCount)
+    #else
+      // Reports its error as a result, not in errno.
+      var code = posix_fallocate(descriptor, 0, off_t(byteCount))
+      while code == EINTR { code = posix_fallocate(descriptor, 0, off_t(byteCount)) }
+      if code == EOPNOTSUPP || code == EINVAL {
+        try setByteCount(byteCount)
+      } else if code != 0 {
+        throw SystemError(code: code).storageError("take space", path)
+      }
+    #endif
+  }
+
   func sync() throws(StorageError) {
     _ = try value("sync", SystemCalls.sync(descriptor))
   }

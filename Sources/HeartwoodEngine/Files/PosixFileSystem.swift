@@ -129,6 +129,7 @@ package final class PosixFileSystem: FileSystem {
       }
       defer { close(descriptor) }
       let block = ByteBlock(count: 64)
+      defer { block.keep() }
       guard
         case .success(let count) = SystemCalls.retrying({ read(descriptor, block.bytes.base, 64) }),
         count >= 36

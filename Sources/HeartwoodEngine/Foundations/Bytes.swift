@@ -220,6 +220,11 @@ package final class ByteBlock: @unchecked Sendable {
   }
 
   deinit { bytes.base.deallocate() }
+
+  /// Marks a moment until which the block must live: its memory is used through values the compiler
+  /// does not connect with it.
+  @inline(__always)
+  package func keep() { withExtendedLifetime(self) {} }
 }
 
 extension Array where Element == UInt8 {
@@ -237,9 +242,6 @@ extension RawSpan {
   /// Runs `body` with the bytes of this span.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
-    let result: Result<R, E> = withUnsafeBytes { buffer in
-      do throws(E) { return .success(try body(Bytes(buffer))) } catch { return .failure(error) }
-    }
-    return try result.get()
+    try withUnsafeBytes { buffer throws(E) in try body(Bytes(buffer)) }
   }
 }

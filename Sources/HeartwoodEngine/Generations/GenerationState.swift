@@ -33,7 +33,7 @@ package final class GenerationState: @unchecked Sendable {
     source.initialize(
       to: PageSource(
         root: index.root, depth: index.depth, firstSegment: segments.first,
-        segmentCount: UInt64(segments.segments.count),
+        segmentCount: UInt64(segments.regionCount),
         segmentShift: UInt64(files.geometry.segmentShift),
         slotMask: UInt64(files.geometry.framesPerSegment - 1),
         segments: UnsafePointer(segments.regions), windowCount: regions.count,

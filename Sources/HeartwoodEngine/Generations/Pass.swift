@@ -114,9 +114,14 @@ package struct Pass {
     }
     let backfilled = files.words.backfilled
     result.backfilled = Generation(frame: backfilled)
+    try prune(backfilled)
+    result.segmentCount = try deleteSegments(upTo: backfilled)
+  }
+
+  /// Lets the newest states forget what is in the page file now, while nobody appends.
+  private func prune(_ backfilled: FrameNumber) throws(StorageError) {
     try gate.enter(timeout: nil)
     defer { gate.leave() }
-    result.segmentCount = try deleteSegments(upTo: backfilled)
     try table.prune(backfilled: backfilled)
   }
 
@@ -185,6 +190,7 @@ package struct Pass {
     }
     let target = slots[0]?.sequence == newest.sequence ? 1 : 0
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    defer { block.keep() }
     HeaderSlot(
       geometry: files.geometry, identity: files.identity, sequence: newest.sequence + 1,
       backfilled: backfilled, durableUpTo: files.words.durable, lineages: lineages

@@ -13,7 +13,9 @@ package final class StoreFiles: Sendable {
   package let locks: StoreLocks
   package let cache: PageCache
   package let structure: StructureCheck
-  package let counters = ActivityCounters()
+  package let counters: ActivityCounters
+  /// Where the segments a writer enters come from.
+  package let supply: SegmentSupply
   /// One pass at a time.
   package let maintenance: ExclusiveByte
   /// One sync of the log at a time.
@@ -32,6 +34,11 @@ package final class StoreFiles: Sendable {
     self.words = words
     self.locks = locks
     self.structure = structure
+    let counters = ActivityCounters()
+    self.counters = counters
+    supply = SegmentSupply(files: log) { segment throws(StorageError) in
+      try Self.makeNameDurable(segment, words, log, counters)
+    }
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(LockByte.maintenance, of: locks)
     syncing = ExclusiveByte(LockByte.sync, of: locks)
@@ -41,7 +48,9 @@ package final class StoreFiles: Sendable {
   ///
   /// Decided by comparing with the shared word, not by "I created it": the creator may have died
   /// between creating and syncing. The word holds segment + 1, so that 0 means none.
-  package func makeNameDurable(_ segment: UInt64) throws(StorageError) {
+  private static func makeNameDurable(
+    _ segment: UInt64, _ words: SharedWords, _ log: LogFiles, _ counters: ActivityCounters
+  ) throws(StorageError) {
     guard words.load(CountersLayout.named) < segment + 1 else { return }
     try log.syncDirectory()
     counters.update { $0.directorySyncs += 1 }

@@ -66,6 +66,7 @@ package enum Catalog {
 
   package static func encode(_ row: Row) -> [UInt8] {
     let block = ByteBlock(count: CatalogLayout.byteCount)
+    defer { block.keep() }
     block.bytes.store32(row.root.tree, CatalogLayout.tree.offset)
     block.bytes.store32(row.root.page, CatalogLayout.root.offset)
     block.bytes.store64(row.count, CatalogLayout.count.offset)

@@ -79,8 +79,7 @@ public struct KeyspaceWriter {
         "The value has \(value.count) bytes; the limit is \(Limits.maxValueByteCount).")
     }
     try session.changing { () throws(StorageError) in
-      let writer = TreeWriter(pages: session.pages, root: keyspace.row.root)
-      if try writer.put(SearchKey(key), value) {
+      if try keyspace.writer.put(SearchKey(key), value) {
         keyspace.row.count += 1
         keyspace.hasNewCount = true
       }
@@ -90,8 +89,7 @@ public struct KeyspaceWriter {
   func delete(_ key: Bytes) throws(StorageError) -> Bool {
     requireOpen()
     return try session.changing { () throws(StorageError) in
-      let writer = TreeWriter(pages: session.pages, root: keyspace.row.root)
-      guard try writer.delete(SearchKey(key)) else { return false }
+      guard try keyspace.writer.delete(SearchKey(key)) else { return false }
       keyspace.row.count -= 1
       keyspace.hasNewCount = true
       return true

@@ -43,6 +43,7 @@ package struct KeyspaceReads {
         bytes: page.value.buffer, reference: page.reference, copy: nil, view: view)
     }
     let block = try copy(reference)
+    defer { block.keep() }
     return LocatedValue(
       bytes: block.bytes.bytes.buffer, reference: nil, copy: Unmanaged.passRetained(block),
       view: view)
@@ -61,6 +62,7 @@ package struct KeyspaceReads {
   /// The value a leaf refers to, copied together.
   func whole(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
+    defer { block.keep() }
     return block.bytes.bytes.copied()
   }
 
@@ -126,6 +128,7 @@ package struct KeyspaceReads {
       return
     }
     let block = ByteBlock(count: bound.bytes.count)
+    defer { block.keep() }
     bound.bytes.withBytes { block.bytes.copy($0, to: 0) }
     while isValid {
       let order = cursor.key.compare(block.bytes.bytes)
@@ -169,6 +172,7 @@ package struct KeyspaceReads {
       return try body(key.buffer.bytes, page.value.buffer.bytes)
     }
     let block = try copy(reference)
+    defer { block.keep() }
     return try body(key.buffer.bytes, block.bytes.bytes.buffer.bytes)
   }
 }

@@ -31,16 +31,15 @@ package final class LogFiles: Sendable {
     return names.compactMap { geometry.segment(named: $0) }.sorted()
   }
 
-  /// Opens the segments that exist from `first` on.
+  /// Opens the segments that exist from `first` on, in order.
   ///
-  /// Gaps end a table: what lies behind one can only be reached by a lineage jump, and no jump ever
-  /// leaves a gap, because new lineages start right after the last existing segment.
+  /// Segments that a checkpoint deletes meanwhile are left out.
   package func openAll(from first: UInt64) throws(StorageError) -> SegmentTable {
     var segments: [Segment] = []
     for number in try existing() where number >= first {
-      if let last = segments.last, last.number + 1 != number {
+      guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "A log segment is missing between \(geometry.segmentName(last.number)) and this one.",
+          "The name of this log segment is far from those that belong to the store.",
           file: geometry.segmentName(number))
       }
       guard let file = try fileSystem.open(path(number), isWritable ? .write : .read)
@@ -56,26 +55,32 @@ package final class LogFiles: Sendable {
     return SegmentTable(segments)
   }
 
-  /// Makes the file of a segment, at full length and written through, with its header.
+  /// Makes the file of a segment, at full length, with its header.
   ///
   /// What an earlier attempt left there is overwritten: its creator died before the name was
   /// durable, so no frame in it was ever acknowledged. The name is not durable yet when this
-  /// returns. Zeros are written, not left as a hole, so that a commit later changes no metadata and
-  /// a full disk is met here, not in the middle of a commit.
-  package func create(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
+  /// returns. A segment made ahead gets zeros written through, so that a commit later changes no
+  /// metadata; one that is about to be filled does without.
+  package func create(
+    _ number: UInt64, lineage: UInt64, isAhead: Bool
+  ) throws(StorageError) -> Segment {
     guard let file = try fileSystem.open(path(number), .create) else {
       throw StorageError(.io, "The log segment vanished while it was made.", file: path(number))
     }
     let header = SegmentHeader(
       geometry: geometry, identity: identity, lineage: lineage,
       firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
-    let chunkByteCount = min(geometry.segmentByteCount, 1 << 20)
+    let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
     let chunk = ByteBlock(count: chunkByteCount)
+    defer { chunk.keep() }
     header.encode(to: chunk.bytes)
-    var offset = 0
-    while offset < geometry.segmentByteCount {
+    if try file.byteCount() > 0 { try file.setByteCount(0) }
+    try file.reserve(byteCount: UInt64(geometry.segmentByteCount))
+    try file.write([chunk.bytes.bytes], at: 0)
+    chunk.bytes.clear(0, SegmentLayout.byteCount)
+    var offset = chunkByteCount
+    while isAhead, offset < geometry.segmentByteCount {
       try file.write([chunk.bytes.bytes], at: UInt64(offset))
-      if offset == 0 { chunk.bytes.clear(0, SegmentLayout.byteCount) }
       offset += chunkByteCount
     }
     return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)

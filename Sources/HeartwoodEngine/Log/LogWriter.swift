@@ -13,7 +13,7 @@ package struct LogWriter {
   private let transaction: UInt64
   private let base: FrameNumber
   private var ordinal: UInt32 = 0
-  private let makeNameDurable: (UInt64) throws(StorageError) -> Void
+  private let supply: SegmentSupply
 
   /// One page image to append: its buffer gets frame index and hash before it is written.
   package struct Image {
@@ -27,17 +27,16 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter makeNameDurable: Called with each segment before a frame of it is written.
+  /// - Parameter supply: Where new segments come from, with durable names.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
-    base: FrameNumber, durableUpTo: FrameNumber,
-    makeNameDurable: @escaping (UInt64) throws(StorageError) -> Void
+    base: FrameNumber, durableUpTo: FrameNumber, supply: SegmentSupply
   ) {
     self.files = files
     self.table = table
     self.lineage = lineage
     self.durableUpTo = durableUpTo
-    self.makeNameDurable = makeNameDurable
+    self.supply = supply
     self.base = base
     digest = point.digest
     // The frame before `base` in the order of frames: groups are placed by stepping on from it.
@@ -50,7 +49,8 @@ package struct LogWriter {
   /// Between the first write and the last, nothing of it counts; from then on the transaction has
   /// happened, whatever becomes of the writer.
   ///
-  /// - Complexity: One write for each group and segment it touches; no sync of file content.
+  /// - Complexity: One write for each group and segment it touches; one sync of the folder if the
+  ///   transaction enters segments that were not made ahead.
   package mutating func commit(
     _ images: [Image], pageCount: PageNumber, time: UInt64
   ) throws(StorageError) -> (point: CommitPoint, frames: [FrameNumber]) {
@@ -58,6 +58,9 @@ package struct LogWriter {
     frames.reserveCapacity(images.count)
     let perGroup = GroupLayout.maxImageCount(pageByteCount: files.geometry.pageByteCount)
     let headerBlock = ByteBlock(count: files.geometry.pageByteCount)
+    defer { headerBlock.keep() }
+    let groupCount = max((images.count + perGroup - 1) / perGroup, 1)
+    try addSegments(through: files.geometry.advance(base, by: images.count + groupCount - 1))
     var start = 0
     repeat {
       let end = min(start + perGroup, images.count)
@@ -97,13 +100,25 @@ package struct LogWriter {
     ordinal += 1
   }
 
+  /// Gets all segments up to the transaction's last frame at once.
+  private mutating func addSegments(through last: FrameNumber) throws(StorageError) {
+    let needed = files.geometry.segment(of: last)
+    let first = table.segments.last.map { $0.number + 1 } ?? files.geometry.segment(of: base)
+    guard first <= needed else { return }
+    for segment in try supply.take(first, through: needed, lineage: lineage) {
+      table = table.appending(segment)
+    }
+  }
+
   /// Writes consecutive frames, one call for each segment they lie in.
-  private mutating func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
+  private func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
     let geometry = files.geometry
     var frame = first
     var position = 0
     while position < parts.count {
-      let segment = try segment(of: frame)
+      guard let segment = table[geometry.segment(of: frame)] else {
+        throw .corrupt("A log segment is missing.", file: geometry.segmentName(geometry.segment(of: frame)))
+      }
       let room = geometry.framesPerSegment - geometry.footerFrames - geometry.slot(of: frame)
       let count = min(room, parts.count - position)
       try segment.file.write(
@@ -111,18 +126,5 @@ package struct LogWriter {
       position += count
       if position < parts.count { frame = geometry.firstFrame(of: segment.number + 1) }
     }
-  }
-
-  private mutating func segment(of frame: FrameNumber) throws(StorageError) -> Segment {
-    let number = files.geometry.segment(of: frame)
-    let segment: Segment
-    if let existing = table[number] {
-      segment = existing
-    } else {
-      segment = try files.create(number, lineage: lineage)
-      table = table.appending(segment)
-    }
-    try makeNameDurable(number)
-    return segment
   }
 }

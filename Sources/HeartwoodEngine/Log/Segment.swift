@@ -23,20 +23,32 @@ package final class Segment: Sendable {
   }
 }
 
-/// The segments that states of one time can refer to, in order and without gaps.
+/// The segments that states of one time can refer to, in order.
 ///
-/// Immutable: a new segment makes a new table. A state retains the table it was made with, and
-/// with it every mapping its readers may hold pointers into.
+/// There may be gaps: of names made together, a power cut may keep the later and lose the earlier;
+/// neither had a frame then. Immutable: a new segment makes a new table. A state retains the table it
+/// was made with, and with it every mapping its readers may hold pointers into.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written in init only.
   package let segments: [Segment]
+  /// The mapped segments from the first to the last; a gap has bits that are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
+  package let regionCount: Int
+  private let gapBits: VerifiedBits?
 
   package init(_ segments: [Segment]) {
     self.segments = segments
-    regions = .allocate(capacity: max(segments.count, 1))
-    for (position, segment) in segments.enumerated() {
-      if let region = segment.region { (regions + position).initialize(to: region) }
+    let first = segments.first?.number ?? 0
+    let count = segments.last.map { Int($0.number - first) + 1 } ?? 0
+    regionCount = count
+    regions = .allocate(capacity: max(count, 1))
+    gapBits = count == segments.count ? nil : segments.first.map { VerifiedBits(like: $0.bits) }
+    if let gapBits {
+      let gap = PageRegion(pages: UnsafeRawPointer(regions), verified: gapBits.words)
+      regions.initialize(repeating: gap, count: count)
+    }
+    for segment in segments {
+      if let region = segment.region { regions[Int(segment.number - first)] = region }
     }
   }
 
@@ -46,13 +58,16 @@ package final class SegmentTable: @unchecked Sendable {
   package var first: UInt64 { segments.first?.number ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {
-    guard number >= first, number - first < UInt64(segments.count) else { return nil }
-    return segments[Int(number - first)]
+    guard number >= first else { return nil }
+    let distance = Int(clamping: number - first)
+    // Without gaps, the place is the distance.
+    if distance < segments.count, segments[distance].number == number { return segments[distance] }
+    return segments.first { $0.number == number }
   }
 
   /// This table and one more segment at its end.
   package func appending(_ segment: Segment) -> SegmentTable {
-    precondition(segments.isEmpty || segment.number == segments[segments.count - 1].number + 1)
+    precondition(segments.isEmpty || segment.number > segments[segments.count - 1].number)
     return SegmentTable(segments + [segment])
   }
 

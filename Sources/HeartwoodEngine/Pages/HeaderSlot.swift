@@ -196,6 +196,7 @@ package struct HeaderSlot: Hashable, Sendable {
   /// have written one meanwhile.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    defer { block.keep() }
     var slots: [HeaderSlot?] = []
     for offset in HeaderSlotLayout.offsets {
       let count = try file.read(into: block.bytes, at: offset)

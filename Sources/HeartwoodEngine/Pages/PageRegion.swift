@@ -35,6 +35,9 @@ package final class VerifiedBits: @unchecked Sendable {
     for word in 0..<count { (words + word).initialize(to: Atomic(0)) }
   }
 
+  /// As many bits, none of them set.
+  package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
+
   deinit {
     words.deinitialize(count: count)
     words.deallocate()

@@ -15,8 +15,11 @@ final class Maintenance: @unchecked Sendable {
   private var isStopped = false
   private var isRunning = false
   private var wantsPass = false
+  private var wantsSegments = false
   private var ages = false
   private var nextPassAt: FrameNumber
+  /// The first segment that has not asked for the one after it.
+  private var nextSegment: UInt64 = 0
 
   init(
     files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
@@ -51,16 +54,30 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Looks whether a commit has made the log long enough for a checkpoint.
+  /// Looks whether a commit has made the log long enough for a checkpoint, or used up a segment.
   func noteCommit(_ generation: FrameNumber) throws(StorageError) {
-    let isDue = lock.withLock {
-      guard generation >= nextPassAt else { return false }
-      wantsPass = true
-      if upkeep == .background { lock.wakeAll() }
-      return true
+    // Half way through a segment, the next one is made.
+    let isHalfWay =
+      files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
+    let (isDue, needsSegment) = lock.withLock {
+      let isDue = generation >= nextPassAt
+      let segment = files.geometry.segment(of: generation)
+      let needsSegment = isHalfWay && segment >= nextSegment
+      if needsSegment { nextSegment = segment + 1 }
+      if isDue { wantsPass = true }
+      if needsSegment { wantsSegments = true }
+      if upkeep == .background, isDue || needsSegment { lock.wakeAll() }
+      return (isDue, needsSegment)
     }
-    guard isDue, upkeep == .inline else { return }
-    _ = try runPass()
+    guard upkeep == .inline else { return }
+    if needsSegment { try makeSegments() }
+    if isDue { _ = try runPass() }
+  }
+
+  private func makeSegments() throws(StorageError) {
+    let state = table.appended
+    guard let last = state.segments.segments.last else { return }
+    try files.supply.refill(after: last.number, lineage: state.point.lineage)
   }
 
   /// One pass, now; waits for one that is running.
@@ -101,7 +118,13 @@ final class Maintenance: @unchecked Sendable {
   private func work() {
     lock.acquire()
     while !isStopped {
-      if wantsPass {
+      if wantsSegments {
+        wantsSegments = false
+        lock.release()
+        // A writer who finds none makes it himself and meets the error.
+        try? makeSegments()
+        lock.acquire()
+      } else if wantsPass {
         wantsPass = false
         lock.release()
         // An error here is not lost: it closes writing, or the next pass meets it again.

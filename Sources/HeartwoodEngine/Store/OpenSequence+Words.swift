@@ -48,11 +48,13 @@ extension OpenSequence {
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       // Written, not just extended: storing into a mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
+      defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)
     }
     let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
     guard let boot = fileSystem.bootIdentity else { return (words, 0) }
     let block = ByteBlock(count: 32)
+    defer { block.keep() }
     let counters = try file.identity()
     block.bytes.store64(boot, 0)
     block.bytes.store64(counters.device, 8)
@@ -109,6 +111,7 @@ extension OpenSequence {
   ) throws(StorageError) {
     guard !options.readOnly, durable < point.frame else { return }
     let block = ByteBlock(count: geometry.pageByteCount)
+    defer { block.keep() }
     var frame = geometry.next(after: durable)
     while frame <= point.frame {
       if let segment = table[geometry.segment(of: frame)] {
@@ -135,14 +138,14 @@ extension OpenSequence {
       number = point.frame == 0 ? 0 : geometry.segment(of: point.frame) + 1
     }
     let lineage = fileSystem.random()
-    let segment = try log.create(number, lineage: lineage)
-    try log.syncDirectory()
+    let supply = SegmentSupply(files: log) { _ throws(StorageError) in try log.syncDirectory() }
+    let segments = try supply.take(number, through: number, lineage: lineage)
     var writer = LogWriter(
-      files: log, table: table.appending(segment), after: point, lineage: lineage,
-      base: geometry.firstFrame(of: number), durableUpTo: point.frame, makeNameDurable: { _ in })
+      files: log, table: SegmentTable(table.segments + segments), after: point, lineage: lineage,
+      base: geometry.firstFrame(of: number), durableUpTo: point.frame, supply: supply)
     let seal = try writer.commit(
       [], pageCount: point.pageCount, time: fileSystem.wallClockMilliseconds)
-    try segment.file.sync()
+    for segment in segments { try segment.file.sync() }
     return (seal.point, writer.table)
   }
 }

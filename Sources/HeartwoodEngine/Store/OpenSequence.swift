@@ -113,6 +113,7 @@ struct OpenSequence {
       identity: StoreIdentity(high: fileSystem.random(), low: fileSystem.random()), sequence: 1,
       backfilled: .empty, durableUpTo: 0, lineages: [])
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    defer { block.keep() }
     header.encode(to: block.bytes)
     try fileSystem.remove(path + "/pages.new")
     guard let file = try fileSystem.open(path + "/pages.new", .create) else {
@@ -129,6 +130,7 @@ struct OpenSequence {
   /// Tells a damaged store from something that never was one.
   private func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
+    defer { block.keep() }
     for offset in HeaderSlotLayout.offsets {
       let count = try pages.read(into: block.bytes, at: offset)
       if count == 8, block.bytes.bytes.load64(0) == HeaderSlotLayout.magicNumber {

@@ -62,6 +62,7 @@ public final class Store: Sendable {
     var options = options
     options.access = .buffered
     options.upkeep = .inline
+    options.segmentByteCount = max(256 << 10, options.pageSize * 16)
     return try Store(at: "/store", options: options, fileSystem: MemoryFileSystem())
   }
 
@@ -157,6 +158,7 @@ public final class Store: Sendable {
   public func verify() throws -> VerificationReport {
     try requireOpen()
     let snapshot = try snapshot()
+    defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
   }
 

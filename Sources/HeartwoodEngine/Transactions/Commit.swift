@@ -62,7 +62,7 @@ package struct Commit {
     let images = pages.images()
     var writer = LogWriter(
       files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
-      base: base, durableUpTo: files.words.durable, makeNameDurable: files.makeNameDurable)
+      base: base, durableUpTo: files.words.durable, supply: files.supply)
     let appended: (point: CommitPoint, frames: [FrameNumber])
     do throws(StorageError) {
       appended = try writer.commit(

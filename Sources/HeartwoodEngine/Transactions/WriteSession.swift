@@ -1,14 +1,16 @@
 /// A keyspace a transaction has touched.
 final class OpenKeyspace {
   let name: String
+  let writer: TreeWriter
   var row: Catalog.Row
   /// Whether the catalog has to be told at the commit.
   var hasNewCount = false
   var isRemoved = false
 
-  init(name: String, row: Catalog.Row) {
+  init(name: String, row: Catalog.Row, pages: WorkingPages) {
     self.name = name
     self.row = row
+    writer = TreeWriter(pages: pages, root: row.root)
   }
 }
 
@@ -56,7 +58,7 @@ final class WriteSession {
     }
     let opened: OpenKeyspace
     if keyspaces[name] == nil, let row = try Catalog.row(name, in: pages.view) {
-      opened = OpenKeyspace(name: name, row: row)
+      opened = OpenKeyspace(name: name, row: row, pages: pages)
     } else {
       opened = try changing { () throws(StorageError) in try create(name) }
     }
@@ -76,10 +78,12 @@ final class WriteSession {
       throw StorageError(.full, "The store has made as many keyspaces as it can number.")
     }
     let block = ByteBlock(count: 4)
+    defer { block.keep() }
     block.bytes.store32(number + 1, 0)
     try setRow(Catalog.nextTreeKey, block.bytes.bytes)
     let root = try TreeWriter.create(pages, tree: number)
-    let created = OpenKeyspace(name: name, row: Catalog.Row(root: root, count: 0))
+    let created = OpenKeyspace(
+      name: name, row: Catalog.Row(root: root, count: 0), pages: pages)
     try writeRow(created)
     return created
   }
@@ -100,7 +104,7 @@ final class WriteSession {
         try catalog.delete(SearchKey(key))
       }
     }
-    let removed = keyspaces[name] ?? OpenKeyspace(name: name, row: row)
+    let removed = keyspaces[name] ?? OpenKeyspace(name: name, row: row, pages: pages)
     removed.isRemoved = true
     keyspaces[name] = removed
     return true

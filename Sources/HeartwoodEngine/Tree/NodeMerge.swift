@@ -28,8 +28,8 @@ struct NodeMerge {
     let margin = entries.isLeaf || count < 4 ? 1 : 2
     guard count >= 2 else { return nil }
     let bounds = margin...(count - margin)
-    let common = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
-    let middle = entries.middle(prefixCount: common, within: bounds)
+    let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
+    let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageSize: pageSize) { return split }
     // A branch must not be left with a single child, even where nothing more can be moved.
     guard !entries.isLeaf else { return nil }

@@ -19,10 +19,10 @@ package enum NodeSearch {
   @inline(never)
   private static func longPrefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let prefix = node.prefix
-    let common = key.bytes.commonPrefix(with: prefix)
-    if common == prefix.count { return 0 }
-    if common == key.count { return -1 }
-    return key.bytes.load8(common) < prefix.load8(common) ? -1 : 1
+    let shared = key.bytes.commonPrefix(with: prefix)
+    if shared == prefix.count { return 0 }
+    if shared == key.count { return -1 }
+    return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
   /// The entry of a branch whose child covers `key`: the last one not after it.
@@ -95,9 +95,9 @@ package enum NodeSearch {
     if ours > 8, theirs > 8 {
       let rest = node.rest(index)
       let other = key.bytes.slice(node.prefixCount &+ 8, theirs &- 8)
-      let common = rest.commonPrefix(with: other)
-      if common < rest.count, common < other.count {
-        return Int(rest.load8(common)) &- Int(other.load8(common))
+      let shared = rest.commonPrefix(with: other)
+      if shared < rest.count, shared < other.count {
+        return Int(rest.load8(shared)) &- Int(other.load8(shared))
       }
     }
     return ours &- theirs

@@ -1,28 +1,29 @@
 /// Memory a writer needs while it changes a tree: a path, keys under construction, copies of pages.
 ///
-/// Kept as long as the writer, so that a change that fits its leaf allocates nothing.
+/// Kept as long as the writer. All but the path is made on first use: most changes fit their leaf
+/// and need no more.
 final class TreeWorkspace {
   private static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 
-  let path: TreePath
-  /// Two keys of a rebuild, valid until the next key is asked for.
-  let firstKey: MutableBytes
-  let secondKey: MutableBytes
-  /// The key a split gives to the level above.
-  let separator: MutableBytes
-  /// An overflow reference on its way into a leaf.
-  let reference: MutableBytes
-  private let keys: ByteBlock
+  let path = TreePath()
+  private var keys: ByteBlock?
   private var copies: ByteBlock?
 
-  init() {
-    path = TreePath()
-    keys = ByteBlock(
-      count: Self.keyByteCount * 3 + OverflowLayout.referenceByteCount, alignment: 16)
-    firstKey = keys.bytes.slice(0, Self.keyByteCount)
-    secondKey = keys.bytes.slice(Self.keyByteCount, Self.keyByteCount)
-    separator = keys.bytes.slice(2 * Self.keyByteCount, Self.keyByteCount)
-    reference = keys.bytes.slice(3 * Self.keyByteCount, OverflowLayout.referenceByteCount)
+  /// Two keys of a rebuild, valid until the next key is asked for.
+  var firstKey: MutableBytes { keyPlace(0, Self.keyByteCount) }
+  var secondKey: MutableBytes { keyPlace(1, Self.keyByteCount) }
+  /// The key a split gives to the level above.
+  var separator: MutableBytes { keyPlace(2, Self.keyByteCount) }
+  /// An overflow reference on its way into a leaf.
+  var reference: MutableBytes { keyPlace(3, OverflowLayout.referenceByteCount) }
+
+  private func keyPlace(_ place: Int, _ byteCount: Int) -> MutableBytes {
+    let block =
+      keys
+      ?? ByteBlock(
+        count: Self.keyByteCount * 3 + OverflowLayout.referenceByteCount, alignment: 16)
+    keys = block
+    return block.bytes.slice(place * Self.keyByteCount, byteCount)
   }
 
   /// A copy of a page, valid until the next one with the same `place`, which is 0 or 1.

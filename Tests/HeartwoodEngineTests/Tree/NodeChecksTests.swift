@@ -126,10 +126,17 @@ struct TreeChecksTests {
           TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageSize: 4096))
       }
       // Damage that every page by itself survives: references and values that lead elsewhere.
-      let pages = fixture.livePages.sorted()
+      let pages = try fixture.livePages.sorted()
       for _ in 0...random.next() % 4 {
         let number = pages[Int(random.next() % UInt64(pages.count))]
         let page = try fixture.pages.writable(number)
+        let node = NodeView(page.bytes)
+        let kind = page.bytes.load8(PageLayout.kind.offset)
+        if kind == PageKind.branch.rawValue, random.next() % 2 == 0 {
+          let child = Int(random.next() % UInt64(node.count))
+          let other = pages[Int(random.next() % UInt64(pages.count))]
+          page.store32(other, node.heads + node.count * 8 + child * 4)
+        }
         let original = page.bytes.copied()
         page.store8(UInt8(truncatingIfNeeded: random.next() % 7), 20 + Int(random.next() % 1000))
         if NodeChecks.check(page.bytes) != nil {
@@ -169,5 +176,6 @@ struct TreeChecksTests {
       var isAtRow = try cursor.first()
       while isAtRow { isAtRow = try cursor.next() }
     }
+    withExtendedLifetime(fixture) {}
   }
 }

@@ -45,10 +45,10 @@ struct OverflowTests {
     }
     try fixture.check(entryCount: 1)
     #expect(try !fixture.put([1], [2]))
-    #expect(fixture.livePages.count == 1)
+    #expect(try fixture.livePages.count == 1)
     #expect(try !fixture.put([1], value))
     #expect(try fixture.delete([1]))
-    #expect(fixture.livePages.count == 1)
+    #expect(try fixture.livePages.count == 1)
     #expect(fixture.pinnedCount == 0)
   }
 
@@ -62,6 +62,7 @@ struct OverflowTests {
     if let found { fixture.view.release(found.reference) }
     _ = try fixture.put([1], value + [1])
     #expect(try overflow.inPlace(reference(fixture, [1])).map { _ in 1 } == nil)
+    #expect(fixture.pinnedCount == 0)
   }
 
   @Test func `is written piece by piece`() throws {
@@ -85,7 +86,7 @@ struct OverflowTests {
   @Test func `is refused when its bytes changed`() throws {
     let fixture = try TreeFixture(pageSize: 4096)
     _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
-    for number in fixture.livePages {
+    for number in try fixture.livePages {
       let page = try fixture.pages.writable(number)
       guard page.bytes.load8(PageLayout.kind.offset) == PageKind.overflow.rawValue else { continue }
       page.store8(~page.bytes.load8(40), 40)

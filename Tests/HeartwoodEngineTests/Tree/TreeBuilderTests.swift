@@ -29,7 +29,7 @@ struct TreeBuilderTests {
       #expect(try fixture.delete(key))
     }
     try fixture.check(entryCount: 0)
-    #expect(fixture.livePages == [fixture.root.page])
+    #expect(try fixture.livePages == [fixture.root.page])
   }
 
   @Test func `takes keys only in ascending order`() throws {

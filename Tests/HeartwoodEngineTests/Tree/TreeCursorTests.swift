@@ -73,6 +73,7 @@ struct TreeCursorTests {
         if index < keys.count { #expect(cursor.key.copied() == keys[index]) }
       }
     }
+    withExtendedLifetime((fixture, cursor)) {}
   }
 
   @Test func `is nowhere in an empty tree`() throws {
@@ -83,6 +84,7 @@ struct TreeCursorTests {
     #expect(try !cursor.next())
     #expect(try !cursor.previous())
     #expect(try cursor.hasValue() == false)
+    withExtendedLifetime(fixture) {}
   }
 
   @Test(arguments: [UInt64(1), 2, 3, 4])
@@ -124,6 +126,7 @@ struct TreeCursorTests {
         #expect(try cursor.hasValue())
       }
     }
+    withExtendedLifetime((fixture, cursor)) {}
   }
 }
 

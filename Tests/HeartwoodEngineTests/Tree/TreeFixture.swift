@@ -1,16 +1,36 @@
 import HeartwoodEngine
 import Testing
 
-/// A tree in memory pages, as the tests of the tree see it.
+/// A tree in a store's pages, as the tests of the tree see it: the real writer's pages over a log in
+/// memory, read through the cache.
 final class TreeFixture {
   static let tree: TreeID = 5
 
-  let pages: WorkingPages
+  private(set) var pages: WorkingPages
   let root: TreeRoot
-  let writer: TreeWriter
+  private(set) var writer: TreeWriter
+  private let files: StoreFiles
+  private let pool: PagePool
 
   init(pageSize: Int) throws {
-    pages = WorkingPages(pageSize: pageSize)
+    let fileSystem = MemoryFileSystem()
+    try fileSystem.createDirectory("/tree")
+    let geometry = try #require(
+      Geometry(pageByteCount: pageSize, segmentByteCount: pageSize * 64))
+    let log = LogFiles(
+      fileSystem: fileSystem, directory: "/tree", geometry: geometry,
+      identity: StoreIdentity(high: 1, low: 2), isMapped: false, isWritable: true)
+    files = StoreFiles(
+      pageFile: PageFile(
+        file: try #require(try fileSystem.open("/tree/pages", .create)), geometry: geometry,
+        isMapped: false),
+      log: log, words: SharedWords.ofThisProcess(),
+      locks: StoreLocks(file: try #require(try fileSystem.open("/tree/locks", .create))),
+      cacheByteCount: 1 << 20, structure: { NodeChecks.check($0) })
+    pool = PagePool(pageByteCount: pageSize)
+    let state = try GenerationState(
+      point: .empty, index: PageIndex(), segments: SegmentTable([]), files: files)
+    pages = WorkingPages(on: state, files: files, pool: pool, base: 1)
     root = try TreeWriter.create(pages, tree: Self.tree)
     writer = TreeWriter(pages: pages, root: root)
   }
@@ -18,11 +38,38 @@ final class TreeFixture {
   // MARK: What the store below the tree knows
 
   var view: PageView { pages.view }
-  var livePages: Set<PageNumber> { pages.live }
-  var pinnedCount: Int { pages.view.pinned }
+  var pinnedCount: Int { files.cache.pinnedCount }
 
-  /// Makes all pages copy-on-write, as for the next transaction.
-  func beginTransaction() { pages.freeze() }
+  /// Pages in use, bitmaps left out.
+  var livePages: Set<PageNumber> {
+    get throws {
+      let used = UsedPages(view: view, geometry: files.geometry)
+      let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
+      var live: Set<PageNumber> = []
+      for page in 0..<pages.pageCount where Int(page) % perBitmap != 0 {
+        if try used.contains(page) { live.insert(page) }
+      }
+      return live
+    }
+  }
+
+  /// Appends what was changed to the log and goes on in a transaction that builds on it.
+  func beginTransaction() throws {
+    let base = files.geometry.next(after: pages.state.generation)
+    var log = LogWriter(
+      files: files.log, table: pages.state.segments, after: pages.state.point, lineage: 0,
+      base: base, durableUpTo: 0, supply: files.supply)
+    let images = pages.images()
+    let (point, frames) = try log.commit(images, pageCount: pages.pageCount, time: 0)
+    let index = PageIndex(sharing: pages.state.index)
+    for (image, frame) in zip(images, frames) { index.set(image.page, to: frame) }
+    let state = try GenerationState(
+      point: point, index: index, segments: log.table, files: files,
+      lowestFree: pages.lowestFree)
+    pages = WorkingPages(
+      on: state, files: files, pool: pool, base: files.geometry.next(after: point.frame))
+    writer = TreeWriter(pages: pages, root: root)
+  }
 
   // MARK: Operations
 
@@ -73,10 +120,11 @@ final class TreeFixture {
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: view, root: root) { visited.insert($0).inserted }
     #expect(checks.findings.isEmpty, sourceLocation: place)
-    #expect(visited == livePages, sourceLocation: place)
+    let live = try livePages
+    #expect(visited == live, sourceLocation: place)
     #expect(pinnedCount == 0, sourceLocation: place)
     if let entryCount { #expect(checks.entryCount == entryCount, sourceLocation: place) }
-    for page in livePages {
+    for page in live {
       let reference = try view.page(page)
       let finding = NodeChecks.check(reference.bytes)
       #expect(finding == nil, sourceLocation: place)

@@ -8,7 +8,7 @@ struct TreeModel {
 
   /// Shapes of keys, each hard for another part of a node.
   enum KeyShape: String, CaseIterable, Sendable, CustomStringConvertible {
-    case integers, shortStrings, longCommonPrefixes, mixedPrefixes, zeroBytes, anyLength
+    case integers, shortStrings, longSharedPrefixes, mixedPrefixes, zeroBytes, anyLength
 
     var description: String { rawValue }
 
@@ -19,7 +19,7 @@ struct TreeModel {
         return [0x20] + TreeModel.bigEndian(number % 5000)
       case .shortStrings:
         return Array("\(number % 3000)".utf8)
-      case .longCommonPrefixes:
+      case .longSharedPrefixes:
         let length = 300 + Int(number % 3) * 300
         return [UInt8](repeating: 0x61, count: length) + Array("\(number % 977)".utf8)
       case .mixedPrefixes:
