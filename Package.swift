@@ -30,7 +30,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      swiftSettings: settings),
+      exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       swiftSettings: settings),

@@ -52,7 +52,13 @@ struct Bench {
     let interrupts = folder.leaveOnInterrupt()
     defer { for interrupt in interrupts { interrupt.cancel() } }
     var session = try Session(options, rows, folder, progress)
-    for workload in options.workloads { try session.measure(workload) }
+    for workload in options.workloads {
+      do {
+        try session.measure(workload)
+      } catch {
+        throw BenchFailure("\(workload.rawValue) stopped: \(error)")
+      }
+    }
     let activity = session.activity
     let verification = try session.verify()
     let diskByteCount = try folder.allocatedByteCount(StoreFolder.measured)

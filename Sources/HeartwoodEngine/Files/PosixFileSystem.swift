@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -113,7 +115,16 @@ package final class PosixFileSystem: FileSystem {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  package func random() -> UInt64 { UInt64.random(in: .min ... .max) }
+  /// Steps of one sequence with an unpredictable start (SplitMix64, Steele et al. 2014): each commit
+  /// takes one, and asking the system for each would double its calls.
+  package func random() -> UInt64 {
+    var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
   /// Linux names each boot in `/proc`; Darwin tells the moment of the boot.
   private static func readBootIdentity() -> UInt64? {

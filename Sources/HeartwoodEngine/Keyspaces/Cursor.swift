@@ -5,7 +5,7 @@
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
-    case transaction(WriteSession)
+    case transaction(TransactionScope)
   }
 
   private let reads: KeyspaceReads
@@ -22,7 +22,7 @@ public final class Cursor {
   }
 
   private func check() {
-    if case .transaction(let session) = owner { session.requireOpen() }
+    if case .transaction(let scope) = owner { scope.requireOpen() }
   }
 
   /// Moves to the first key that is not less than `key`; false if there is none.

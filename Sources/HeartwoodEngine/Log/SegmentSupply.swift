@@ -11,6 +11,8 @@ package final class SegmentSupply: @unchecked Sendable {
   private var ready: [Segment] = []
   /// How many are made ahead: two once a writer has come too early for one.
   private var wanted = 1
+  /// The last segment a writer got; he may be filling it before any state shows it.
+  private var newestTaken: UInt64?
 
   /// - Parameter makeNameDurable: Called with a segment whose file is complete.
   package init(
@@ -39,14 +41,16 @@ package final class SegmentSupply: @unchecked Sendable {
         segments.append(try files.create(number, lineage: lineage, isAhead: false))
       }
     }
+    newestTaken = last
     try makeNameDurable(last)
     return segments
   }
 
-  /// Makes segments ahead, behind the last one in use.
+  /// Makes segments ahead, behind the last one in use, which is `last` or one taken since.
   package func refill(after last: UInt64, lineage: UInt64) throws(StorageError) {
     lock.acquire()
     defer { lock.release() }
+    let last = max(last, newestTaken ?? last)
     ready.removeAll { $0.number <= last }
     guard ready.count < wanted else { return }
     while ready.count < wanted {

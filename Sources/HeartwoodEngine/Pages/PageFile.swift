@@ -15,7 +15,7 @@ package final class PageFile: @unchecked Sendable {
     let mapping: Mapping
     let bits: VerifiedBits
     var region: PageRegion {
-      PageRegion(pages: UnsafeRawPointer(mapping.bytes.base), verified: bits.words)
+      PageRegion(pages: mapping.bytes.bytes.base, verified: bits.words)
     }
   }
 

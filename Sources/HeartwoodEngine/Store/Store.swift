@@ -99,7 +99,8 @@ public final class Store: Sendable {
       throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
     }
     let frame = try commit.run(
-      durability: durability ?? options.durability, timeout: options.busyMilliseconds, body)
+      isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
+      body)
     // The commit is done and acknowledged, whatever becomes of the checkpoint.
     try? maintenance.noteCommit(frame)
     return Generation(frame: frame)

@@ -18,17 +18,17 @@ package struct Commit {
 
   /// Runs `body` as the only writer and makes its changes one generation.
   ///
+  /// - Parameter isDurable: Returns only when the commit survives a power cut.
   /// - Returns: The new generation; the newest one there is if `body` changed nothing.
   package func run(
-    durability: StoreOptions.Durability, timeout: UInt64?,
+    isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
   ) throws -> FrameNumber {
     let state = try append(timeout: timeout, body)
-    switch durability {
-    case .normal:
-      table.publishVisible(state)
-    case .full:
+    if isDurable {
       try queue.makeDurable(state.generation)
+    } else {
+      table.publishVisible(state)
     }
     return state.generation
   }
@@ -47,7 +47,7 @@ package struct Commit {
     let session = WriteSession(pages: pages)
     var transaction = WriteTransaction(session: session)
     do {
-      defer { session.end() }
+      defer { session.scope.end() }
       try body(&transaction)
       try session.finish()
     }

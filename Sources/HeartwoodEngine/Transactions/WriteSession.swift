@@ -18,21 +18,16 @@ final class OpenKeyspace {
 ///
 /// Used by the one thread that holds the writer lock.
 final class WriteSession {
-  let pages: WorkingPages
+  let scope: TransactionScope
+  var pages: WorkingPages { scope.pages }
   private var keyspaces: [String: OpenKeyspace] = [:]
-  private var isOpen = true
   /// The error that stopped a change half way: what the pages hold then is nobody's state.
   private var interruption: StorageError?
 
-  init(pages: WorkingPages) { self.pages = pages }
+  init(pages: WorkingPages) { scope = TransactionScope(pages: pages) }
 
   /// Traps if the transaction's closure has returned.
-  func requireOpen() {
-    precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
-  }
-
-  /// Ends the time in which the transaction may be used.
-  func end() { isOpen = false }
+  func requireOpen() { scope.requireOpen() }
 
   /// Runs a change; one that fails half way makes the transaction impossible to commit.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {

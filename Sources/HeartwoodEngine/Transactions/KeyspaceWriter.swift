@@ -37,7 +37,7 @@ public struct KeyspaceWriter {
   }
 
   /// A cursor over this keyspace, in front of the first entry.
-  public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session)) }
+  public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session.scope)) }
 
   /// Fills an empty keyspace from entries in strictly ascending key order, leaf by leaf.
   ///

@@ -1,0 +1,168 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What operations cost, in counts that do not wobble: pages, syncs, calls of the system, retains.
+@Suite("The cost of an operation", .serialized)
+struct CostTests {
+  private let folder: ScratchDirectory
+  private let calls: CountingFileSystem
+
+  init() throws {
+    folder = try ScratchDirectory()
+    calls = CountingFileSystem(PosixFileSystem())
+  }
+
+  private func open(_ access: StoreOptions.Access = .mapped) throws -> Store {
+    var options = StoreOptions()
+    options.access = access
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    return try Store(at: folder.path(of: "store"), options: options, fileSystem: calls)
+  }
+
+  private func load(_ store: Store, _ count: Int64) throws {
+    try store.write { transaction in
+      try transaction.keyspace("rows").load(
+        sorted: (0..<count).lazy.map { (Key($0), [UInt8](repeating: UInt8($0 & 0xFF), count: 100)) })
+    }
+  }
+
+  @Test(.evidence("I9"), arguments: [false, true])
+  func `of a point read is no system call and no retain`(isCheckpointed: Bool) throws {
+    let store = try open()
+    try load(store, 20_000)
+    if isCheckpointed { try store.checkpoint() }
+    let snapshot = try store.snapshot()
+    let rows = try #require(try snapshot.keyspace("rows"))
+    var sum = 0
+    func read() throws {
+      for key in stride(from: Int64(0), to: 20_000, by: 7) {
+        try rows.withValue(key) { sum += Int($0.unsafeLoad(as: UInt8.self)) }
+      }
+    }
+    try read()
+    let before = calls.counts
+    try read()
+    #expect(calls.counts - before == CallCounts())
+    #expect(sum > 0)
+    #expect(try store.verify().findings == [])
+  }
+
+  #if !DEBUG
+    @Test(.evidence("I9"))
+    func `of a point read is no retain and no object`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try ScratchDirectory()
+        var options = StoreOptions()
+        // No other thread is measured with this one.
+        options.upkeep = .inline
+        let store = try Store(
+          at: folder.path(of: "store"), options: options, fileSystem: PosixFileSystem())
+        try store.write { transaction in
+          try transaction.keyspace("rows").load(
+            sorted: (0..<20_000).lazy.map { (Key($0), [UInt8](repeating: 7, count: 100)) })
+        }
+        let rows = try #require(try store.snapshot().keyspace("rows"))
+        var sum = 0
+        for _ in 0..<2 {
+          let counts = try RetainProbe.measure {
+            for key in stride(from: 0, to: 20_000, by: 7) {
+              try rows.withValue(key) { sum += Int($0.unsafeLoad(as: UInt8.self)) }
+            }
+          }
+          // The first round touches pages for the first time, which verifies and counts them.
+          if sum > 7 * 3000, let counts { precondition(counts == RetainProbe.Counts()) }
+        }
+        precondition(sum == 7 * 2858 * 2)
+        _ = try store.verify()
+      }
+    }
+  #endif
+
+  @Test(.evidence("I9"))
+  func `of reading the current generation again is no system call`() throws {
+    let store = try open()
+    try load(store, 100)
+    let held = try store.snapshot()
+    let before = calls.counts
+    for _ in 0..<100 {
+      try store.read { _ = try $0.keyspace("rows")?.get(Int64(7)) }
+    }
+    let after = calls.counts
+    // The first read touches and verifies pages; in mapped reading that is no call either.
+    #expect(after - before == CallCounts())
+    withExtendedLifetime(held) {}
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `of a point read is one page for each level of the tree`() throws {
+    let store = try open(.buffered)
+    try load(store, 100_000)
+    let rows = try #require(try store.snapshot().keyspace("rows"))
+    let before = store.statistics.cacheLookupCount
+    for key in stride(from: Int64(0), to: 100_000, by: 1000) { _ = try rows.get(key) }
+    // 100,000 rows are 2,900 leaves under 11 branches under a root.
+    #expect(store.statistics.cacheLookupCount - before == 300)
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `of an overwrite is one leaf, one header and one sync`() throws {
+    let store = try open()
+    try load(store, 10_000)
+    try store.write { try $0.keyspace("rows").put(Int64(1), [1]) }
+    let calls = self.calls.counts
+    let activity = store.statistics.activity
+    for key in Int64(0)..<20 {
+      try store.write { try $0.keyspace("rows").put(key * 400, [2]) }
+    }
+    let done = store.statistics.activity
+    #expect(done.commits - activity.commits == 20)
+    #expect(done.pagesLogged - activity.pagesLogged == 20)
+    #expect(done.bytesLogged - activity.bytesLogged == 20 * 2 * 4096)
+    #expect(done.logSyncs - activity.logSyncs == 20)
+    let after = self.calls.counts
+    #expect(after.writes - calls.writes == 20)
+    #expect(after.bytesWritten - calls.bytesWritten == 20 * 2 * 4096)
+    #expect(after.syncs - calls.syncs == 20)
+    #expect(after.directorySyncs == calls.directorySyncs)
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `of an insert is the catalog's page more`() throws {
+    let store = try open()
+    try store.write { transaction in
+      let rows = try transaction.keyspace("rows")
+      for key in Int64(0)..<20 { try rows.put(key * 100, [1]) }
+    }
+    let before = store.statistics.activity.pagesLogged
+    try store.write { try $0.keyspace("rows").put(Int64(55), [1]) }
+    #expect(store.statistics.activity.pagesLogged - before == 2)
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `of a commit without durability is no sync`() throws {
+    let store = try open()
+    try load(store, 1000)
+    let before = calls.counts
+    for key in Int64(0)..<50 {
+      try store.write(durability: .normal) { try $0.keyspace("rows").put(key, [2]) }
+    }
+    #expect(calls.counts.syncs == before.syncs)
+    #expect(calls.counts.directorySyncs == before.directorySyncs)
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test func `of a checkpoint is two syncs of the page file and one of the folder`() throws {
+    let store = try open()
+    try load(store, 1000)
+    let before = store.statistics.activity
+    try store.checkpoint()
+    let after = store.statistics.activity
+    #expect(after.pageFileSyncs - before.pageFileSyncs == 2)
+    #expect(after.logSyncs == before.logSyncs)
+    #expect(after.directorySyncs - before.directorySyncs == 1)
+    #expect(after.pagesCheckpointed - before.pagesCheckpointed == store.statistics.pageCount)
+    #expect(try store.verify().findings == [])
+  }
+}

@@ -1,0 +1,140 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What happens to a program that uses a store wrongly: it stops, or is told.
+@Suite("Misuse of a store")
+struct MisuseTests {
+  @Test(.evidence("U1"))
+  func `traps when a write is started inside a write`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { _ in
+        try store.write { _ in }
+      }
+    }
+  }
+
+  @Test(.evidence("U1"))
+  func `traps when a checkpoint is asked for inside a write`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { _ in try store.checkpoint() }
+    }
+  }
+
+  @Test(.evidence("U2"))
+  func `traps when a keyspace is used after its transaction`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      var escaped: KeyspaceWriter?
+      try store.write { escaped = try $0.keyspace("a") }
+      try escaped?.put("key", [1])
+    }
+  }
+
+  @Test(.evidence("U2"))
+  func `traps when a transaction is used after its closure`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      var escaped: WriteTransaction?
+      try store.write { escaped = $0 }
+      _ = try escaped?.keyspace("a")
+    }
+  }
+
+  @Test(.evidence("U2"))
+  func `traps when a transaction's cursor is used after its closure`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      var escaped: Cursor?
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("a")
+        try keyspace.put("key", [1])
+        escaped = keyspace.cursor()
+      }
+      try escaped?.next()
+    }
+  }
+
+  @Test(.evidence("U2"))
+  func `traps when a keyspace is used after it was removed`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("a")
+        try transaction.removeKeyspace("a")
+        try keyspace.put("key", [1])
+      }
+    }
+  }
+
+  @Test(.evidence("U3"))
+  func `is told when a key, a value or a name is over its limit`() throws {
+    let store = try Store.inMemory()
+    func refuses(_ body: (KeyspaceWriter) throws -> Void) throws {
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("a")
+        do {
+          try body(keyspace)
+          Issue.record("nothing was thrown")
+        } catch let error as StorageError {
+          #expect(error.kind == .tooLarge)
+        }
+        try keyspace.put("after", [1])
+      }
+    }
+    try refuses { try $0.put(String(repeating: "k", count: 960), [1]) }
+    try refuses { try $0.put([UInt8](repeating: 1, count: 960), [1]) }
+    try refuses { _ = try $0.get(String(repeating: "k", count: 2000)) }
+    try store.write { transaction in
+      try transaction.keyspace("a").put(String(repeating: "k", count: 959), [1])
+      for name in ["", String(repeating: "n", count: 256)] {
+        #expect(throws: StorageError.self) { try transaction.keyspace(name) }
+      }
+      _ = try transaction.keyspace(String(repeating: "n", count: 255))
+    }
+    #expect(try store.snapshot().keyspace("a")?.get("after") == [1])
+    #expect(try store.verify().findings == [])
+  }
+
+  @Test(.evidence("U4"))
+  func `is told when the store is closed`() throws {
+    let store = try Store.inMemory()
+    try store.write { try $0.keyspace("a").put("key", [1]) }
+    let snapshot = try store.snapshot()
+    #expect(try store.verify().findings == [])
+    try store.close()
+    try store.close()
+    func isRefused(_ body: () throws -> Void) {
+      do {
+        try body()
+        Issue.record("nothing was thrown")
+      } catch {
+        #expect((error as? StorageError)?.kind == .closed)
+      }
+    }
+    isRefused { _ = try store.snapshot() }
+    isRefused { _ = try store.snapshot(at: snapshot.generation) }
+    isRefused { try store.write { _ in } }
+    isRefused { try store.checkpoint() }
+    isRefused { _ = try store.verify() }
+    // A snapshot from before stays what it was.
+    #expect(try snapshot.keyspace("a")?.get("key") == [1])
+  }
+
+  @Test func `is not punished for a failing body`() throws {
+    struct Stop: Error {}
+    let store = try Store.inMemory()
+    #expect(throws: Stop.self) {
+      try store.write { transaction in
+        try transaction.keyspace("a").put("key", [1])
+        throw Stop()
+      }
+    }
+    #expect(try store.snapshot().keyspaceNames == [])
+    try store.write { try $0.keyspace("b").put("key", [1]) }
+    #expect(try store.snapshot().keyspaceNames == ["b"])
+    #expect(try store.verify().findings == [])
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+/// Readers, writers and checkpoints at the same time, on real threads and real files.
+@Suite("A store used by threads")
+struct ThreadTests {
+  private final class Failures: Sendable {
+    private let list = Mutex<[String]>([])
+    func add(_ sentence: String) { list.withLock { $0.append(sentence) } }
+    var all: [String] { list.withLock { $0 } }
+  }
+
+  /// Runs the bodies on a thread each and waits for all of them.
+  private func concurrently(_ bodies: [@Sendable () throws -> Void], _ failures: Failures) {
+    let group = DispatchGroup()
+    for body in bodies {
+      group.enter()
+      Thread.detachNewThread {
+        do { try body() } catch { failures.add("\(error)") }
+        group.leave()
+      }
+    }
+    group.wait()
+  }
+
+  /// Each commit writes its number under every key; a reader that sees two numbers saw half a commit.
+  @Test(
+    .evidence("I1"), .evidence("I2"), .evidence("D2"),
+    arguments: [StoreOptions.Access.mapped, .buffered])
+  func `shows each reader one generation while commits and checkpoints go on`(
+    access: StoreOptions.Access
+  ) throws {
+    let folder = try ScratchDirectory()
+    var options = StoreOptions()
+    options.access = access
+    options.segmentByteCount = 128 << 10
+    options.checkpointLogByteCount = 1 << 20
+    options.cacheByteCount = 1 << 20
+    let store = try Store(at: folder.path(of: "store"), options: options)
+    let isDone = Atomic<Bool>(false)
+    let failures = Failures()
+    let keys = (0..<200).map { Int64($0) }
+    @Sendable func value(_ number: Int) -> [UInt8] {
+      let size = 80 + number % 60
+      return [UInt8](repeating: UInt8(number % 251), count: size)
+    }
+    try store.write { transaction in
+      for key in keys { try transaction.keyspace("a").put(key, value(0)) }
+    }
+    let writer: @Sendable () throws -> Void = {
+      defer { isDone.store(true, ordering: .releasing) }
+      for number in 1...400 {
+        try store.write(durability: number % 50 == 0 ? .full : .normal) { transaction in
+          let keyspace = try transaction.keyspace("a")
+          for key in keys { try keyspace.put(key, value(number)) }
+        }
+      }
+    }
+    let reader: @Sendable () throws -> Void = {
+      var last = Generation(frame: 0)
+      while !isDone.load(ordering: .acquiring) {
+        let snapshot = try store.snapshot()
+        if snapshot.generation < last { failures.add("a reader went back in time") }
+        last = snapshot.generation
+        let keyspace = try snapshot.keyspace("a")
+        let first = try keyspace?.get(keys[0])
+        for key in keys where try keyspace?.get(key) != first {
+          failures.add("\(snapshot.generation) shows two commits")
+        }
+        let count = try keyspace?.count()
+        if count != keys.count { failures.add("\(snapshot.generation) counts wrong") }
+      }
+    }
+    let checkpointer: @Sendable () throws -> Void = {
+      while !isDone.load(ordering: .acquiring) { try store.checkpoint() }
+    }
+    concurrently([writer, reader, reader, checkpointer], failures)
+    #expect(failures.all.isEmpty)
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.evidence("I3"))
+  func `lets writers in one after the other, each on top of all before`() throws {
+    let folder = try ScratchDirectory()
+    let store = try Store(at: folder.path(of: "store"))
+    let failures = Failures()
+    let writer: @Sendable () throws -> Void = {
+      for _ in 0..<25 {
+        try store.write(durability: .full) { transaction in
+          let keyspace = try transaction.keyspace("a")
+          let old = try keyspace.get("sum")?.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+          let new = (old ?? 0) + 1
+          try keyspace.put("sum", withUnsafeBytes(of: new) { [UInt8]($0) })
+        }
+      }
+    }
+    concurrently([writer, writer, writer, writer], failures)
+    #expect(failures.all.isEmpty)
+    let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
+    #expect(sum == 100)
+    // Whoever waits for the sync of another finds its own commit synced.
+    #expect(store.statistics.activity.logSyncs <= 100)
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test func `gives up waiting for the writer when the time is over`() throws {
+    var options = StoreOptions()
+    options.busyTimeout = .milliseconds(50)
+    let store = try Store.inMemory(options: options)
+    let failures = Failures()
+    let hasStarted = DispatchSemaphore(value: 0)
+    let mayEnd = DispatchSemaphore(value: 0)
+    let slow: @Sendable () throws -> Void = {
+      try store.write { transaction in
+        try transaction.keyspace("a").put("slow", [1])
+        hasStarted.signal()
+        mayEnd.wait()
+      }
+    }
+    let impatient: @Sendable () throws -> Void = {
+      hasStarted.wait()
+      defer { mayEnd.signal() }
+      do {
+        try store.write { _ in }
+        failures.add("a second writer got in")
+      } catch let error as StorageError where error.kind == .busy {}
+    }
+    concurrently([slow, impatient], failures)
+    #expect(failures.all.isEmpty)
+    try store.write { try $0.keyspace("a").put("after", [1]) }
+    #expect(try store.snapshot().keyspace("a")?.count() == 2)
+    #expect(try store.verify().findings == [])
+  }
+}

@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Counts the retains and object allocations of a piece of code.
+///
+/// The Swift runtime calls both through variables that it exports for instruments and looks at only
+/// while a flag is set; the probe sets them for the time of one measurement. Some runtimes hand the
+/// payload of small strings to such functions as if it were an object, so a measurement belongs into
+/// a process of its own, an exit test, and the code measured must not copy strings.
+package enum RetainProbe {
+  /// What a piece of code did.
+  package struct Counts: Equatable, Sendable {
+    package var retains = 0
+    package var allocations = 0
+
+    package init() {}
+  }
+
+  private typealias Retain = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+  private typealias Allocate = @convention(c) (UnsafeRawPointer?, Int, Int) ->
+    UnsafeMutableRawPointer?
+
+  private nonisolated(unsafe) static var counts = Counts()
+  private nonisolated(unsafe) static var retain: Retain?
+  private nonisolated(unsafe) static var allocate: Allocate?
+
+  /// Runs `body` and says what it did; `nil` if this runtime does not let itself be observed.
+  package static func measure(_ body: () throws -> Void) rethrows -> Counts? {
+    let program = dlopen(nil, RTLD_NOW)
+    guard let retainSlot = dlsym(program, "_swift_retain"),
+      let allocateSlot = dlsym(program, "_swift_allocObject"),
+      let flag = dlsym(
+        program, "_swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly")
+    else { return nil }
+    let retains = retainSlot.assumingMemoryBound(to: Retain.self)
+    let allocations = allocateSlot.assumingMemoryBound(to: Allocate.self)
+    retain = retains.pointee
+    allocate = allocations.pointee
+    counts = Counts()
+    retains.pointee = { object in
+      RetainProbe.counts.retains += 1
+      return RetainProbe.retain?(object)
+    }
+    allocations.pointee = { metadata, size, mask in
+      RetainProbe.counts.allocations += 1
+      return RetainProbe.allocate?(metadata, size, mask)
+    }
+    flag.storeBytes(of: 1, as: UInt8.self)
+    defer {
+      flag.storeBytes(of: 0, as: UInt8.self)
+      if let retain { retains.pointee = retain }
+      if let allocate { allocations.pointee = allocate }
+    }
+    try body()
+    return counts
+  }
+}

@@ -1,0 +1,98 @@
+package import HeartwoodEngine
+package import Testing
+
+/// A place for a store, and the store opened on it for the length of a body.
+///
+/// At the end of the body the whole store is verified, which must find nothing, and closed.
+package struct StoreFixture: Sendable {
+  package let fileSystem: any FileSystem
+  package let path: String
+  package var options: StoreOptions
+  /// Kept for as long as the fixture, then removed.
+  private let folder: ScratchDirectory?
+
+  private init(
+    _ fileSystem: any FileSystem, path: String, options: StoreOptions, folder: ScratchDirectory?
+  ) {
+    self.fileSystem = fileSystem
+    self.path = path
+    self.options = options
+    self.folder = folder
+  }
+
+  /// A place on the machine's own files.
+  package static func onDisk(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
+    let folder = try ScratchDirectory()
+    return StoreFixture(
+      PosixFileSystem(), path: folder.path(of: "store"), options: options, folder: folder)
+  }
+
+  /// A place in memory, with upkeep by the caller of `write`, so that each run does the same.
+  package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
+    on(MemoryFileSystem(), options)
+  }
+
+  /// A place on any file system in memory.
+  package static func on(
+    _ fileSystem: any FileSystem, _ options: StoreOptions = StoreOptions()
+  ) -> StoreFixture {
+    var options = options
+    options.access = .buffered
+    options.upkeep = .inline
+    return StoreFixture(fileSystem, path: "/store", options: options, folder: nil)
+  }
+
+  /// Opens the store and leaves the rest to the caller.
+  package func open() throws(StorageError) -> Store {
+    try Store(at: path, options: options, fileSystem: fileSystem)
+  }
+
+  /// Opens the store, runs `body`, verifies the whole store and closes it.
+  @discardableResult
+  package func run<R>(
+    _ location: SourceLocation = #_sourceLocation, _ body: (Store) throws -> R
+  ) throws -> R {
+    let store = try open()
+    let result = try body(store)
+    try Self.expectSound(store, location)
+    try store.close()
+    return result
+  }
+
+  /// Expects that verifying the whole store finds nothing.
+  package static func expectSound(
+    _ store: Store, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(try store.verify().findings == [], sourceLocation: location)
+  }
+
+  // MARK: Files
+
+  /// The path of a file of the store.
+  package func path(of name: String) -> String { path + "/" + name }
+
+  /// The names in the store's folder, in order.
+  package func names() throws(StorageError) -> [String] {
+    try (fileSystem.list(path) ?? []).sorted()
+  }
+
+  /// The bytes of a file of the store.
+  package func bytes(of name: String) throws -> [UInt8] {
+    try #require(try fileSystem.open(path(of: name), .read)).allBytes()
+  }
+
+  /// The bytes of every file of the store, by name.
+  package func allBytes() throws -> [String: [UInt8]] {
+    var result: [String: [UInt8]] = [:]
+    for name in try names() { result[name] = try bytes(of: name) }
+    return result
+  }
+
+  /// Makes a file of the store hold these bytes and no others; the folder is made if it is missing.
+  package func write(_ bytes: [UInt8], to name: String) throws {
+    try fileSystem.createDirectory(path)
+    let file = try #require(try fileSystem.open(path(of: name), .create))
+    try file.setByteCount(0)
+    if !bytes.isEmpty { try file.write(bytes, at: 0) }
+  }
+}
