@@ -79,6 +79,14 @@ package enum SystemThread {
     return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
+  /// Lets this thread rest.
+  package static func sleep(milliseconds: UInt64) {
+    var time = timespec()
+    time.tv_sec = Int(milliseconds / 1000)
+    time.tv_nsec = Int(milliseconds % 1000) * 1_000_000
+    nanosleep(&time, nil)
+  }
+
   /// Runs `body` on a thread of its own; `false` if the system has no more threads.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     final class Box {

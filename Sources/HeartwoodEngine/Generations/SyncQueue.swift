@@ -1,10 +1,13 @@
 /// W3: makes appended commits durable, one sync for all that are waiting.
 ///
-/// Whoever gets the sync lock syncs everything appended until then; the others find their
-/// generation durable when their turn comes.
-package final class SyncQueue: Sendable {
+/// One of those who wait syncs everything appended until then; the others wake together when it is
+/// done, and those whose commit it covered go on at once. Thread-safe.
+package final class SyncQueue: @unchecked Sendable {
+  // @unchecked because `isSyncing` is guarded by `lock`.
   private let files: StoreFiles
   private let table: GenerationTable
+  private let lock = Lock()
+  private var isSyncing = false
 
   package init(files: StoreFiles, table: GenerationTable) {
     self.files = files
@@ -17,27 +20,44 @@ package final class SyncQueue: Sendable {
   ///   any more: a failed sync is never tried again, because the system may have dropped the pages.
   /// - Complexity: At most one sync for each segment appended to since the last.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
-    try files.syncing.withLock { () throws(StorageError) in
+    lock.acquire()
+    defer { lock.release() }
+    // Compared with `durable`, never with `committed`: that one also moves without a sync.
+    while files.words.durable < generation {
       guard !files.words.hasFailed else { throw Self.closedForWriting }
-      // Compared with `durable`, never with `committed`: that one also moves without a sync.
-      guard files.words.durable < generation else { return }
-      let state = table.appended
-      let geometry = files.geometry
-      let first = geometry.segment(of: geometry.next(after: files.words.durable))
-      let last = geometry.segment(of: state.generation)
-      do throws(StorageError) {
-        for segment in state.segments.segments
-        where segment.number >= first && segment.number <= last {
-          try segment.file.sync()
-          files.counters.update { $0.logSyncs += 1 }
-        }
-      } catch {
-        files.words.setFailed()
-        throw error
+      if isSyncing {
+        lock.wait()
+        continue
       }
-      table.publishVisible(state)
-      table.publishDurable(state)
+      isSyncing = true
+      lock.release()
+      defer {
+        lock.acquire()
+        isSyncing = false
+        lock.wakeAll()
+      }
+      try files.syncing.withLock { () throws(StorageError) in try sync() }
     }
+  }
+
+  /// W3.2 to W3.5: syncs what is appended now, then shows it.
+  private func sync() throws(StorageError) {
+    let state = table.appended
+    let geometry = files.geometry
+    let first = geometry.segment(of: geometry.next(after: files.words.durable))
+    let last = geometry.segment(of: state.generation)
+    do throws(StorageError) {
+      for segment in state.segments.segments
+      where segment.number >= first && segment.number <= last {
+        try segment.file.sync()
+        files.counters.update { $0.logSyncs += 1 }
+      }
+    } catch {
+      files.words.setFailed()
+      throw error
+    }
+    table.publishVisible(state)
+    table.publishDurable(state)
   }
 
   package static let closedForWriting = StorageError(
