@@ -41,6 +41,9 @@ final class CrashHistory {
   private let seed: UInt64
   private let options: StoreOptions
 
+  /// The newest generation anybody has seen.
+  private(set) var newestGeneration = Generation(frame: 0)
+
   struct Abandoned: Error {}
 
   /// Calls that change something, from the first step on.
@@ -125,7 +128,7 @@ final class CrashHistory {
     var generator = SeededGenerator(seed: seed &* 1_000_003 &+ UInt64(number))
     var content = contents[acknowledgedCount]
     try attempt(durability, number) {
-      try store.write(durability: durability) { transaction in
+      self.newestGeneration = try store.write(durability: durability) { transaction in
         for _ in 0..<operationCount {
           let name = ["a", "b", "c"][Int(generator.next() % 3)]
           let key = Int64(generator.next() % 40)
@@ -152,7 +155,7 @@ final class CrashHistory {
     var content = contents[acknowledgedCount]
     content["b"] = nil
     try attempt(.full, number) {
-      try store.write { transaction in
+      self.newestGeneration = try store.write { transaction in
         try transaction.removeKeyspace("b")
         try self.writeNumber(&transaction, number)
       }

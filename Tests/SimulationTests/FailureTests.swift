@@ -72,7 +72,8 @@ struct FailureTests {
     }
   }
 
-  @Test(.evidence("F2"), .evidence("F3"), .evidence("F5"), arguments: [false, true], [false, true])
+  @Test(
+    .evidence("F2"), .evidence("F3"), .evidence("F5"), arguments: [false, true], [false, true])
   func `stays right when a call fails, once or for ever`(isLasting: Bool, drops: Bool) throws {
     let calls = try callCount()
     for call in (calls.before + 1)...calls.after {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long simulations run: a short pass in `swift test`, a long one where the environment variable
-/// `HEARTWOOD_SIMULATION` is `long`.
+/// How long simulations run: a short pass in `swift test`, a long one where the environment
+/// variable `HEARTWOOD_SIMULATION` is `long`.
 enum SimulationScale {
   static let isLong = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
 

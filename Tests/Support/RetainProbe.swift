@@ -10,8 +10,8 @@
 ///
 /// The Swift runtime calls both through variables that it exports for instruments and looks at only
 /// while a flag is set; the probe sets them for the time of one measurement. Some runtimes hand the
-/// payload of small strings to such functions as if it were an object, so a measurement belongs into
-/// a process of its own, an exit test, and the code measured must not copy strings.
+/// payload of small strings to such functions as if it were an object, so a measurement belongs
+/// into a process of its own, an exit test, and the code measured must not copy strings.
 package enum RetainProbe {
   /// What a piece of code did.
   package struct Counts: Equatable, Sendable {
@@ -22,7 +22,8 @@ package enum RetainProbe {
   }
 
   private typealias Retain = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
-  private typealias Allocate = @convention(c) (UnsafeRawPointer?, Int, Int) ->
+  private typealias Allocate =
+    @convention(c) (UnsafeRawPointer?, Int, Int) ->
     UnsafeMutableRawPointer?
 
   private nonisolated(unsafe) static var counts = Counts()

@@ -16,7 +16,6 @@ struct SourceTests {
     "Generations/WorkingTable.swift",
     "Keyspaces/LocatedValue.swift",
     "Log/Segment.swift",
-    "Pages/PageFile.swift",
     "Pages/PageRegion.swift",
   ]
 

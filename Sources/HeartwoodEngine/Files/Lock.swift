@@ -42,8 +42,9 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Gives up the lock until ``wakeAll()`` or until `milliseconds` have passed, then takes it again;
-  /// `nil` waits without limit. May return early.
+  /// Gives up the lock, waits, and takes it again.
+  ///
+  /// Waits for ``wakeAll()`` or for `milliseconds`, without limit if `nil`; may return early.
   package func wait(milliseconds: UInt64? = nil) {
     guard let milliseconds else {
       pthread_cond_wait(condition, mutex)
@@ -96,17 +97,21 @@ package enum SystemThread {
     let box = Unmanaged.passRetained(Box(body))
     #if canImport(Darwin)
       var thread: pthread_t?
-      let result = pthread_create(&thread, nil, { pointer in
-        Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
-        return nil
-      }, box.toOpaque())
+      let result = pthread_create(
+        &thread, nil,
+        { pointer in
+          Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
+          return nil
+        }, box.toOpaque())
       if result == 0, let thread { pthread_detach(thread) }
     #else
       var thread = pthread_t()
-      let result = pthread_create(&thread, nil, { pointer in
-        if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
-        return nil
-      }, box.toOpaque())
+      let result = pthread_create(
+        &thread, nil,
+        { pointer in
+          if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+          return nil
+        }, box.toOpaque())
       if result == 0 { pthread_detach(thread) }
     #endif
     if result != 0 { box.release() }

@@ -115,8 +115,10 @@ package final class PosixFileSystem: FileSystem {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Steps of one sequence with an unpredictable start (SplitMix64, Steele et al. 2014): each commit
-  /// takes one, and asking the system for each would double its calls.
+  /// The next number of a sequence with an unpredictable start.
+  ///
+  /// Each commit takes one, and asking the system for it would double its calls. The sequence is
+  /// SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -23,7 +23,8 @@ struct FreeSpace {
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
   }
 
-  /// Marks the lowest free page as used and returns its number; the page file grows if none is free.
+  /// Marks the lowest free page as used and returns its number; the page file grows if none is
+  /// free.
   mutating func take(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
     while true {
       let bitmap = Int(lowestFree) / pagesPerBitmap

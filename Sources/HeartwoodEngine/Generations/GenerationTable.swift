@@ -157,7 +157,11 @@ package final class GenerationTable: @unchecked Sendable {
   ) throws(StorageError) -> Pin {
     let built: Result<GenerationState, StorageError>
     do throws(StorageError) {
-      if let known { built = .success(known) } else { built = .success(try files.state(at: generation)) }
+      if let known {
+        built = .success(known)
+      } else {
+        built = .success(try files.state(at: generation))
+      }
     } catch {
       built = .failure(error)
     }
@@ -208,7 +212,9 @@ package final class GenerationTable: @unchecked Sendable {
     notify?()
   }
 
-  /// Ends an entry without references. An unlock that fails keeps log space, nothing else.
+  /// Ends an entry without references.
+  ///
+  /// An unlock that fails keeps log space, nothing else.
   private func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
@@ -237,7 +243,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Publishing
 
-  /// W1.6: the state every later writer builds on. Under the writer lock.
+  /// W1.6: the state every later writer builds on; under the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.words.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -255,7 +261,9 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Notes that a state is synced. After ``publishVisible(_:)``, never before: a death in between
+  /// Notes that a state is synced.
+  ///
+  /// After ``publishVisible(_:)``, never before: a death in between
   /// must not leave a floor above every visible generation.
   package func publishDurable(_ state: GenerationState) {
     files.words.raise(CountersLayout.durable, to: state.generation)

@@ -120,7 +120,8 @@ package final class PageIndex: @unchecked Sendable {
   }
 
   private static func release(_ node: Node, depth: Int) {
-    guard count(of: node).pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    guard
+      count(of: node).pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
     else { return }
     if depth > 0 {
       for slot in 1...fanout {

@@ -46,7 +46,8 @@ package final class PageLoader: Sendable {
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
     }
-    return try cached(number, place: UInt64(number) << 1, "pages", nil) { target throws(StorageError) in
+    return try cached(number, place: UInt64(number) << 1, "pages", nil) {
+      target throws(StorageError) in
       try files.pageFile.read(number, into: target)
     }
   }
@@ -84,7 +85,8 @@ package final class PageLoader: Sendable {
       bytes, page: number, seed: files.identity.seed, file: name, structure: files.structure)
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
-      throw .corrupt("Frame \(found) lies where frame \(frame) should be.", file: name, page: number)
+      throw .corrupt(
+        "Frame \(found) lies where frame \(frame) should be.", file: name, page: number)
     }
     if frame == nil, found > files.words.backfilled {
       throw .corrupt(

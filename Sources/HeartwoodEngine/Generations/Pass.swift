@@ -74,7 +74,8 @@ package struct Pass {
     let top = words.durable
     words.raise(CountersLayout.floor, to: top)
     words.fence()
-    var found = Set(try files.locks.liveElsewhere(in: words.backfilled..<max(top, words.backfilled)))
+    var found = Set(
+      try files.locks.liveElsewhere(in: words.backfilled..<max(top, words.backfilled)))
     // Our own pins do not show in the lock list; they are read after the floor is published.
     found.formUnion(table.lockedGenerations)
     let present = words.decision

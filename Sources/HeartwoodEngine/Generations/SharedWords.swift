@@ -77,7 +77,9 @@ package final class SharedWords: @unchecked Sendable {
     (mapping.bytes.base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  package func load(_ field: Field) -> UInt64 { word(field.offset).pointee.load(ordering: .acquiring) }
+  package func load(_ field: Field) -> UInt64 {
+    word(field.offset).pointee.load(ordering: .acquiring)
+  }
 
   package func store(_ value: UInt64, _ field: Field) {
     word(field.offset).pointee.store(value, ordering: .releasing)

@@ -51,7 +51,7 @@ public final class Cursor {
     return try cursor.last()
   }
 
-  /// Moves to the next entry; to the first one if the cursor is new. False at the end.
+  /// Moves to the next entry, or to the first if the cursor is new; false at the end.
   @discardableResult
   public func next() throws -> Bool {
     if !isPlaced { return try first() }
@@ -59,7 +59,7 @@ public final class Cursor {
     return try cursor.next()
   }
 
-  /// Moves to the entry before; to the last one if the cursor is new. False at the start.
+  /// Moves to the entry before, or to the last if the cursor is new; false at the start.
   @discardableResult
   public func previous() throws -> Bool {
     if !isPlaced { return try last() }

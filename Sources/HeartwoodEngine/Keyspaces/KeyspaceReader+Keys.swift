@@ -23,7 +23,8 @@ extension KeyspaceReader {
     return try body(found.bytes.bytes)
   }
 
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
+  /// is none.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value.
   @discardableResult
@@ -61,7 +62,8 @@ extension KeyspaceReader {
     return try body(found.bytes.bytes)
   }
 
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
+  /// is none.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value.
   @discardableResult
@@ -99,7 +101,8 @@ extension KeyspaceReader {
     return try body(found.bytes.bytes)
   }
 
-  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is
+  /// none.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value.
   @discardableResult
@@ -137,7 +140,8 @@ extension KeyspaceReader {
     return try body(found.bytes.bytes)
   }
 
-  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there
+  /// is none.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value.
   @discardableResult

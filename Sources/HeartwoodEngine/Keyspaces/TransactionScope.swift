@@ -1,7 +1,7 @@
 /// The pages of a transaction, and whether its closure still runs.
 ///
-/// Whatever reads from a transaction holds its scope: the pages live as long as anybody may refer to
-/// them, and use after the closure is noticed. For one thread at a time.
+/// Whatever reads from a transaction holds its scope: the pages live as long as anybody may refer
+/// to them, and use after the closure is noticed. For one thread at a time.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true

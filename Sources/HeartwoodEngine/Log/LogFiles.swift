@@ -86,6 +86,16 @@ package final class LogFiles: Sendable {
     return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
   }
 
+  /// What a segment says about itself, or `nil` if its header is not whole.
+  package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
+    let block = ByteBlock(count: SegmentLayout.byteCount)
+    defer { block.keep() }
+    guard try segment.file.read(into: block.bytes, at: 0) == SegmentLayout.byteCount else {
+      return nil
+    }
+    return SegmentHeader.decode(block.bytes.bytes)
+  }
+
   package func remove(_ number: UInt64) throws(StorageError) {
     try fileSystem.remove(path(number))
   }

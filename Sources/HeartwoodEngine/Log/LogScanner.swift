@@ -56,9 +56,9 @@ package struct LogScanner {
 
   /// The next commit, or `nil` where the log ends.
   ///
-  /// A lineage that starts in a later segment with our digest goes first: it was begun by a recovery
-  /// that judged what continues in place as not whole. Later witnesses count that place as synced,
-  /// so its images are not looked at again, and it would pass by its headers alone.
+  /// A lineage that starts in a later segment with our digest goes first: it was begun by a
+  /// recovery that judged what continues in place as not whole. Later witnesses count that place as
+  /// synced, so its images are not looked at again, and it would pass by its headers alone.
   package mutating func next() throws(StorageError) -> ScannedCommit? {
     var found: ScannedCommit?
     for start in starts[point.digest] ?? [] where start >= nextFrame {

@@ -117,7 +117,8 @@ package struct LogWriter {
     var position = 0
     while position < parts.count {
       guard let segment = table[geometry.segment(of: frame)] else {
-        throw .corrupt("A log segment is missing.", file: geometry.segmentName(geometry.segment(of: frame)))
+        throw .corrupt(
+          "A log segment is missing.", file: geometry.segmentName(geometry.segment(of: frame)))
       }
       let room = geometry.framesPerSegment - geometry.footerFrames - geometry.slot(of: frame)
       let count = min(room, parts.count - position)

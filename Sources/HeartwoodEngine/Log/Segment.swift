@@ -26,8 +26,8 @@ package final class Segment: Sendable {
 /// The segments that states of one time can refer to, in order.
 ///
 /// There may be gaps: of names made together, a power cut may keep the later and lose the earlier;
-/// neither had a frame then. Immutable: a new segment makes a new table. A state retains the table it
-/// was made with, and with it every mapping its readers may hold pointers into.
+/// neither had a frame then. Immutable: a new segment makes a new table. A state retains the table
+/// it was made with, and with it every mapping its readers may hold pointers into.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written in init only.
   package let segments: [Segment]

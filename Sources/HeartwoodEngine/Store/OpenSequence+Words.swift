@@ -81,7 +81,9 @@ extension OpenSequence {
     if words.epoch % 2 == 1 { words.store(words.epoch + 1, CountersLayout.epoch) }
   }
 
-  /// The words of a new boot. Nothing below the newest commit is alive unless somebody holds it:
+  /// Sets the words of a new boot.
+  ///
+  /// Nothing below the newest commit is alive unless somebody holds it:
   /// a token of a generation that was given up must not bring it back.
   private func initialise(
     _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable,

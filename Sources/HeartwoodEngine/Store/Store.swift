@@ -117,7 +117,8 @@ public final class Store: Sendable {
     return Snapshot(try table.pinNewest(), table: table)
   }
 
-  /// Pins a given generation, which is possible as long as it is live or nothing was given up since.
+  /// Pins a given generation, which is possible as long as it is live or nothing was given up
+  /// since.
   ///
   /// - Throws: `generationExpired` if a checkpoint has passed it, or if it never was a commit.
   /// - Complexity: As ``snapshot()``, and one page read for each group of the log if no snapshot of
@@ -170,8 +171,8 @@ public final class Store: Sendable {
 
   /// Closes the store: runs a last checkpoint, notes what is durable, and gives up its locks.
   ///
-  /// Operations after this throw `closed`. Snapshots that are still held stay readable, and keep the
-  /// store's lock until the last of them is gone. Closing twice is no error.
+  /// Operations after this throw `closed`. Snapshots that are still held stay readable, and keep
+  /// the store's lock until the last of them is gone. Closing twice is no error.
   ///
   /// - Throws: What kept the last checkpoint from succeeding. The store is closed all the same, and
   ///   loses nothing: the log has everything.

@@ -25,7 +25,7 @@ public struct StoreOptions: Sendable {
   public var pageSize = 4096
   /// What commits promise unless they say otherwise.
   public var durability = Durability.full
-  /// How pages are read. In-memory stores are always buffered.
+  /// How pages are read; in-memory stores are always buffered.
   public var access = Access.mapped
   /// Opens for reading only: nothing is written, and writing throws.
   public var readOnly = false

@@ -131,6 +131,22 @@ struct Verification {
 
   // MARK: The log
 
+  /// Segments that hold frames belong to this store and this place.
+  ///
+  /// A header that is not whole says nothing: a power cut may take it while the frames behind it
+  /// survive, and these prove themselves.
+  private mutating func checkHeaders(of segments: [Segment]) throws(StorageError) {
+    for segment in segments {
+      guard let header = try files.log.header(of: segment) else { continue }
+      if header.identity != files.identity || header.geometry != files.geometry
+        || header.firstFrame != files.geometry.firstFrame(of: segment.number)
+      {
+        report.findings.append(
+          "Log segment \(files.geometry.segmentName(segment.number)) belongs elsewhere.")
+      }
+    }
+  }
+
   /// Every commit behind the page file's state verifies, images included, up to this generation.
   private mutating func checkLog() {
     do throws(StorageError) {
@@ -145,15 +161,20 @@ struct Verification {
       var scanner = try LogScanner(
         table: try files.log.openAll(from: first), geometry: files.geometry,
         seed: files.identity.seed, from: header.backfilled)
+      var used: Set<UInt64> = []
       while scanner.point.frame < state.generation, let commit = try scanner.next() {
         report.logCommitCount += 1
+        used.formUnion(commit.images.map { files.geometry.segment(of: $0.frame) })
+        used.insert(files.geometry.segment(of: commit.point.frame))
         if try !scanner.verifyImages(of: commit) {
           report.findings.append(
             "A page image of the commit that ends at frame \(commit.point.frame) is damaged.")
         }
       }
+      try checkHeaders(of: scanner.table.segments.filter { used.contains($0.number) })
       // A checkpoint may have moved the page file on while this ran; then the walk means nothing.
-      if scanner.point.frame != state.generation, files.words.backfilled == header.backfilled.frame {
+      if scanner.point.frame != state.generation, files.words.backfilled == header.backfilled.frame
+      {
         report.findings.append(
           "The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
       }

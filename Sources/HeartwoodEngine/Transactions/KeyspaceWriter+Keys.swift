@@ -16,7 +16,8 @@ extension KeyspaceWriter {
     return try body(located.bytes.bytes)
   }
 
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
+  /// is none.
   @discardableResult
   public func read(
     _ key: Int, range: Range<Int>, _ body: (RawSpan) throws -> Void
@@ -67,7 +68,8 @@ extension KeyspaceWriter {
     return try body(located.bytes.bytes)
   }
 
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
+  /// is none.
   @discardableResult
   public func read(
     _ key: Int64, range: Range<Int>, _ body: (RawSpan) throws -> Void
@@ -118,7 +120,8 @@ extension KeyspaceWriter {
     return try body(located.bytes.bytes)
   }
 
-  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is
+  /// none.
   @discardableResult
   public func read(
     _ key: String, range: Range<Int>, _ body: (RawSpan) throws -> Void
@@ -169,7 +172,8 @@ extension KeyspaceWriter {
     return try body(located.bytes.bytes)
   }
 
-  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there
+  /// is none.
   @discardableResult
   public func read(
     _ key: [UInt8], range: Range<Int>, _ body: (RawSpan) throws -> Void

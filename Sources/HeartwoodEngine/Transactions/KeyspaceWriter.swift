@@ -51,7 +51,8 @@ public struct KeyspaceWriter {
     requireOpen()
     guard keyspace.row.count == 0 else {
       throw StorageError(
-        .invalidArgument, "Only an empty keyspace can be loaded; this one has "
+        .invalidArgument,
+        "Only an empty keyspace can be loaded; this one has "
           + "\(keyspace.row.count) keys. Use `put`.")
     }
     try session.changing { () throws(StorageError) in

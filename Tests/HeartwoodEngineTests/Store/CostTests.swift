@@ -24,7 +24,8 @@ struct CostTests {
   private func load(_ store: Store, _ count: Int64) throws {
     try store.write { transaction in
       try transaction.keyspace("rows").load(
-        sorted: (0..<count).lazy.map { (Key($0), [UInt8](repeating: UInt8($0 & 0xFF), count: 100)) })
+        sorted: (0..<count).lazy.map { (Key($0), [UInt8](repeating: UInt8($0 & 0xFF), count: 100)) }
+      )
     }
   }
 

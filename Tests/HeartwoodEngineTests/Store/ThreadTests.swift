@@ -26,7 +26,8 @@ struct ThreadTests {
     group.wait()
   }
 
-  /// Each commit writes its number under every key; a reader that sees two numbers saw half a commit.
+  /// Each commit writes its number under every key; a reader that sees two numbers saw half a
+  /// commit.
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("D2"),
     arguments: [StoreOptions.Access.mapped, .buffered])

@@ -1,8 +1,8 @@
 import HeartwoodEngine
 import Testing
 
-/// A tree in a store's pages, as the tests of the tree see it: the real writer's pages over a log in
-/// memory, read through the cache.
+/// A tree in a store's pages, as the tests of the tree see it: the real writer's pages over a log
+/// in memory, read through the cache.
 final class TreeFixture {
   static let tree: TreeID = 5
 

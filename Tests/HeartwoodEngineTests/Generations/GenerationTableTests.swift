@@ -1,0 +1,336 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Live generations as locks in the kernel, seen by somebody else who has the files open.
+@Suite("A generation table")
+struct GenerationTableTests {
+  private func fixture(
+    _ access: StoreOptions.Access = .mapped, durability: StoreOptions.Durability = .full
+  ) throws -> StoreFixture {
+    var options = StoreOptions()
+    options.access = access
+    options.durability = durability
+    options.segmentByteCount = 64 << 10
+    options.checkpointLogByteCount = 0
+    return try .onDisk(options)
+  }
+
+  @discardableResult
+  private func commit(_ store: Store, _ number: Int) throws -> FrameNumber {
+    try store.write { try $0.keyspace("k").put(number % 7, Array("\(number)".utf8)) }
+      .frame
+  }
+
+  private func value(_ snapshot: Snapshot, _ number: Int) throws -> [UInt8]? {
+    try snapshot.keyspace("k")?.get(number % 7)
+  }
+
+  /// The locks file of an open store, opened once more: another owner.
+  private func other(_ fixture: StoreFixture) throws -> any File {
+    try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
+  }
+
+  private func isLive(_ file: any File, _ generation: FrameNumber) throws -> Bool {
+    try !StoreLocks(file: file).liveElsewhere(in: generation..<generation + 1).isEmpty
+  }
+
+  /// All generations that others than `file` hold.
+  private func live(_ file: any File) throws -> [FrameNumber] {
+    try StoreLocks(file: file).liveElsewhere(in: 0..<1 << 41)
+  }
+
+  private func expectExpired(
+    _ store: Store, _ generation: FrameNumber, _ location: SourceLocation = #_sourceLocation
+  ) {
+    let error = #expect(throws: StorageError.self, sourceLocation: location) {
+      try store.snapshot(at: Generation(frame: generation))
+    }
+    #expect(error?.kind == .generationExpired, sourceLocation: location)
+  }
+
+  /// The same while a snapshot is held.
+  private func isLive(
+    _ file: any File, _ generation: FrameNumber, while snapshot: Snapshot
+  ) throws -> Bool {
+    defer { withExtendedLifetime(snapshot) {} }
+    return try isLive(file, generation)
+  }
+
+  /// Waits until a condition holds, for much longer than it takes.
+  private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<2000 {
+      if try condition() { return true }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    return false
+  }
+
+  @Test(.evidence("I6")) func `locks a live byte for as long as a snapshot lives`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let generation = try commit(store, 1)
+      let file = try other(fixture)
+      var snapshots = [try store.snapshot(), try store.snapshot()]
+      snapshots.append(try store.snapshot(at: Generation(frame: generation)))
+      let byte = (1 << 40) + generation
+      #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
+      try commit(store, 2)
+      // No longer the newest: it goes with the last reference, and not before.
+      while !snapshots.isEmpty {
+        #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
+        snapshots.removeLast()
+      }
+      #expect(try file.lockedByOthers(in: byte..<byte + 1) == nil)
+    }
+  }
+
+  @Test(.evidence("I6")) func `lets go of the newest generation when nobody uses it`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let generation = try commit(store, 1)
+      let file = try other(fixture)
+      #expect(try isLive(file, generation, while: store.snapshot()))
+      let isGone = try eventually { try !isLive(file, generation) }
+      #expect(isGone)
+      // And takes it again.
+      #expect(try isLive(file, generation, while: store.snapshot()))
+    }
+  }
+
+  @Test(.evidence("I6")) func `drops a lingering pin when a newer generation comes`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let file = try other(fixture)
+      for number in 1...20 {
+        let generation = try commit(store, number)
+        #expect(try store.read { try value($0, number) } == Array("\(number)".utf8))
+        #expect(try live(file).allSatisfy { $0 == generation })
+      }
+    }
+  }
+
+  @Test(.evidence("I6")) func `leaves no lock behind a closed store`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      try commit(store, 1)
+      _ = try store.snapshot()
+    }
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+    #expect(try file.lockedByOthers(in: 0..<1 << 62) == nil)
+  }
+
+  // MARK: A given generation
+
+  @Test(.evidence("I5"), .evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `gives a live generation whole`(access: StoreOptions.Access) throws {
+    let fixture = try fixture(access)
+    try fixture.run { store in
+      let first = try commit(store, 1)
+      let held = try store.snapshot()
+      for number in 2...60 { try commit(store, number) }
+      try store.checkpoint()
+      let again = try store.snapshot(at: Generation(frame: first))
+      #expect(again.generation == held.generation)
+      #expect(try value(again, 1) == Array("1".utf8))
+      #expect(try again.keyspace("k")?.count() == 1)
+      #expect(try value(held, 1) == Array("1".utf8))
+      #expect(try store.checkpoint().heldBackBy?.frame == first)
+      withExtendedLifetime((held, again)) {}
+    }
+  }
+
+  @Test(.evidence("I5")) func `gives a superseded generation no pass has given up`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let generations = try (1...40).map { try commit(store, $0) }
+      for (position, generation) in generations.enumerated().reversed() {
+        let snapshot = try store.snapshot(at: Generation(frame: generation))
+        #expect(snapshot.generation.frame == generation)
+        #expect(try value(snapshot, position + 1) == Array("\(position + 1)".utf8))
+        #expect(try snapshot.keyspace("k")?.count() == min(position + 1, 7))
+      }
+    }
+  }
+
+  @Test(.evidence("I5")) func `refuses an expired generation`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let generations = try (1...10).map { try commit(store, $0) }
+      try store.checkpoint()
+      for generation in generations.dropLast() { expectExpired(store, generation) }
+      let newest = try #require(generations.last)
+      #expect(try store.snapshot(at: Generation(frame: newest)).generation.frame == newest)
+      let file = try other(fixture)
+      #expect(try live(file).allSatisfy { $0 == newest })
+    }
+  }
+
+  @Test(.evidence("I5")) func `refuses a generation that never was`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let first = try commit(store, 1)
+      let second = try commit(store, 2)
+      #expect(second > first + 1)
+      for generation in [first + 1, second - 1, second + 1, 1 << 41, .max] {
+        expectExpired(store, generation)
+      }
+      let file = try other(fixture)
+      #expect(try live(file).isEmpty)
+      #expect(store.statistics.liveGenerationCount == 0)
+    }
+  }
+
+  @Test func `of a fresh store shows an empty generation`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.keyspaceNames == [])
+      #expect(try snapshot.keyspace("k") == nil)
+      #expect(store.statistics.pageCount == 0)
+      let again = try store.snapshot(at: snapshot.generation)
+      #expect(again.generation == snapshot.generation)
+      // The seal of the first lineage is a generation of its own; nobody held the one before.
+      #expect(snapshot.generation > Generation(frame: 0))
+      expectExpired(store, 0)
+    }
+  }
+
+  @Test func `of a store that was made and never opened shows generation 0`() throws {
+    let made = StoreFixture.inMemory()
+    try made.run { _ in }
+    var bytes = try HeaderSlotFile.fresh(like: made.bytes(of: "pages"))
+    bytes += [UInt8](repeating: 0, count: Int(Geometry.firstPageOffset) - bytes.count)
+    var fixture = StoreFixture.inMemory()
+    fixture.options.readOnly = true
+    try fixture.write(bytes, to: "pages")
+    try fixture.write([], to: "locks")
+    try fixture.run { store in
+      let snapshot = try store.snapshot()
+      #expect(snapshot.generation == Generation(frame: 0))
+      #expect(try snapshot.keyspaceNames == [])
+      #expect(try store.snapshot(at: Generation(frame: 0)).generation.frame == 0)
+    }
+  }
+
+  // MARK: Locks of others
+
+  private func geometry(of fixture: StoreFixture) throws -> Geometry {
+    try #require(
+      Geometry(pageByteCount: 4096, segmentByteCount: fixture.options.segmentByteCount))
+  }
+
+  private func segments(of fixture: StoreFixture) throws -> [UInt64] {
+    let geometry = try geometry(of: fixture)
+    return try fixture.names().compactMap { geometry.segment(named: $0) }
+  }
+
+  /// Says of a segment whether the page file holds all of it.
+  private func covered(
+    _ fixture: StoreFixture, _ result: CheckpointResult
+  ) throws -> (UInt64) -> Bool {
+    let geometry = try geometry(of: fixture)
+    return { geometry.lastSlot(of: $0) <= result.backfilled.frame }
+  }
+
+  @Test(.evidence("I7")) func `is held back by a lock of somebody else`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let first = try commit(store, 1)
+      let file = try other(fixture)
+      #expect(try file.lock(.shared, (1 << 40) + first..<(1 << 40) + first + 1))
+      for number in 2...100 { try commit(store, number) }
+      let segments = try segments(of: fixture)
+      for _ in 0..<2 {
+        let result = try store.checkpoint()
+        #expect(result.heldBackBy?.frame == first)
+        #expect(result.backfilled.frame == first)
+        #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
+      }
+      #expect(try self.segments(of: fixture) == segments)
+      #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
+      let result = try store.checkpoint()
+      #expect(result.heldBackBy == nil)
+      #expect(result.backfilled == store.statistics.newest)
+      let (kept, isCovered) = (try self.segments(of: fixture), try covered(fixture, result))
+      #expect(kept.allSatisfy { !isCovered($0) })
+      #expect(result.segmentCount == segments.count(where: isCovered))
+      #expect(result.segmentCount > 5)
+      expectExpired(store, first)
+    }
+  }
+
+  @Test(.evidence("I7")) func `leaves an empty log when nobody holds anything`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      for number in 1...50 { try commit(store, number) }
+      let result = try store.checkpoint()
+      #expect(result.backfilled == store.statistics.newest)
+      let (kept, isCovered) = (try segments(of: fixture), try covered(fixture, result))
+      #expect(kept.allSatisfy { !isCovered($0) })
+      #expect(try store.verify().logCommitCount == 0)
+    }
+  }
+
+  @Test(.evidence("I7")) func `is held back by any of 300 locks at once`() throws {
+    let fixture = try fixture(.buffered, durability: .normal)
+    try fixture.run { store in
+      let file = try other(fixture)
+      var held: [FrameNumber] = []
+      for number in 0..<300 {
+        let generation = try commit(store, number)
+        #expect(try file.lock(.shared, (1 << 40) + generation..<(1 << 40) + generation + 1))
+        held.append(generation)
+      }
+      try commit(store, 300)
+      for released in [0, 1, 100, 150, 48] {
+        for generation in held.prefix(released) {
+          #expect(try file.lock(.none, (1 << 40) + generation..<(1 << 40) + generation + 1))
+        }
+        held.removeFirst(released)
+        let result = try store.checkpoint()
+        #expect(result.heldBackBy?.frame == held.first)
+        #expect(result.backfilled.frame == held.first)
+        for generation in held {
+          let snapshot = try store.snapshot(at: Generation(frame: generation))
+          #expect(snapshot.generation.frame == generation)
+        }
+      }
+      #expect(held.count == 1)
+      #expect(try file.lock(.none, 1 << 40..<1 << 41))
+      #expect(try store.checkpoint().heldBackBy == nil)
+      expectExpired(store, held[0])
+    }
+  }
+
+  @Test func `ignores a lock on a generation that is given up`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let first = try commit(store, 1)
+      try commit(store, 2)
+      try store.checkpoint()
+      let file = try other(fixture)
+      #expect(try file.lock(.shared, (1 << 40) + first..<(1 << 40) + first + 1))
+      try commit(store, 3)
+      #expect(try store.checkpoint().heldBackBy == nil)
+      expectExpired(store, first)
+    }
+  }
+}
+
+/// Page files as they are between the making of a store and its first opening.
+private enum HeaderSlotFile {
+  /// The first header slot a store with the identity and geometry of another would have had.
+  static func fresh(like bytes: [UInt8]) throws -> [UInt8] {
+    let file = try #require(try MemoryFileSystem().open("pages", .create))
+    try file.write(bytes, at: 0)
+    let newest = try #require(HeaderSlot.newest(try HeaderSlot.readBoth(file)))
+    let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    HeaderSlot(
+      geometry: newest.geometry, identity: newest.identity, sequence: 1, backfilled: .empty,
+      durableUpTo: 0, lineages: []
+    ).encode(to: block.bytes)
+    return withExtendedLifetime(block) { block.bytes.bytes.copied() }
+  }
+}

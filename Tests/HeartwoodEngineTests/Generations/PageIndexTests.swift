@@ -1,0 +1,139 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+/// The persistent index from pages to frames. Serialized, because it counts the nodes of all.
+@Suite("A page index", .serialized)
+struct PageIndexTests {
+  /// Page numbers in one of several shapes.
+  private func page(_ random: inout SeededGenerator) -> PageNumber {
+    let number = UInt32(truncatingIfNeeded: random.next())
+    switch random.below(6) {
+    case 0: return number % 64
+    case 1: return number % 5000
+    case 2: return number % (1 << 20)
+    case 3: return PageNumber.max - 1 - number % 70
+    case 4: return 1 << (number % 32)
+    default: return min(number, .max - 1)
+    }
+  }
+
+  private func entries(_ index: PageIndex) -> [PageNumber: FrameNumber] {
+    var entries: [PageNumber: FrameNumber] = [:]
+    var last: PageNumber?
+    index.forEach { page, frame in
+      if let last { #expect(last < page, "out of order") }
+      last = page
+      entries[page] = frame
+    }
+    return entries
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `holds what a dictionary holds`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let index = PageIndex()
+    var model: [PageNumber: FrameNumber] = [:]
+    for _ in 0..<800 {
+      let page = page(&random)
+      let frame = random.next() >> 8 | 1
+      index.set(page, to: frame)
+      model[page] = frame
+    }
+    #expect(entries(index) == model, "seed \(seed)")
+    for _ in 0..<2000 {
+      let page = page(&random)
+      guard index.frame(of: page) != model[page] ?? 0 else { continue }
+      Issue.record("page \(page), seed \(seed)")
+    }
+  }
+
+  @Test func `is empty at first`() {
+    let index = PageIndex()
+    #expect(entries(index).isEmpty)
+    for page: PageNumber in [0, 1, 63, 64, 4096, .max - 1, .max] {
+      #expect(index.frame(of: page) == 0)
+    }
+    #expect(entries(PageIndex(sharing: index)).isEmpty)
+  }
+
+  @Test func `reaches every page number a store can have`() {
+    let pages: [PageNumber] = [
+      0, 63, 64, 4095, 4096, 262_143, 262_144, 1 << 24, 1 << 30, 1 << 31, .max - 1,
+    ]
+    // Grown from below, and begun at the top.
+    for order in [pages, Array(pages.reversed())] {
+      let index = PageIndex()
+      for page in order { index.set(page, to: UInt64(page) + 5) }
+      let expected = Dictionary(uniqueKeysWithValues: pages.map { ($0, UInt64($0) + 5) })
+      #expect(entries(index) == expected)
+      for page in pages {
+        #expect(index.frame(of: page + 1) == (pages.contains(page + 1) ? UInt64(page) + 6 : 0))
+      }
+    }
+  }
+
+  @Test(.evidence("I1"), arguments: 0..<10 as Range<UInt64>)
+  func `leaves older versions as they were`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var versions: [(index: PageIndex, model: [PageNumber: FrameNumber])] = []
+    var model: [PageNumber: FrameNumber] = [:]
+    for number in 0..<60 {
+      // Mostly on the newest, sometimes on another.
+      let old = versions.isEmpty ? nil : versions[max(0, versions.count - 1 - random.below(2))]
+      let index = old.map { PageIndex(sharing: $0.index) } ?? PageIndex()
+      model = old?.model ?? [:]
+      for _ in 0..<random.below(40) {
+        let page = page(&random)
+        let frame = UInt64(number * 1000 + random.below(1000) + 1)
+        index.set(page, to: frame)
+        model[page] = frame
+      }
+      versions.append((index, model))
+      if random.isTrue(in256: 60) { versions.remove(at: random.below(versions.count)) }
+      if versions.isEmpty { continue }
+    }
+    for (index, model) in versions { #expect(entries(index) == model, "seed \(seed)") }
+  }
+
+  @Test func `copies few nodes for a small change`() {
+    let index = PageIndex()
+    for page in 0..<50_000 as Range<PageNumber> { index.set(page, to: UInt64(page) + 1) }
+    let next = PageIndex(sharing: index)
+    let before = probe(next, from: 0..<50_000)
+    next.set(40_000, to: 7)
+    #expect(next.frame(of: 40_000) == 7)
+    #expect(index.frame(of: 40_000) == 40_001)
+    #expect(probe(index, from: 0..<50_000) == before)
+  }
+
+  private func probe(_ index: PageIndex, from pages: Range<PageNumber>) -> UInt64 {
+    pages.reduce(0) { $0 &* 31 &+ index.frame(of: $1) }
+  }
+
+  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  @Test func `frees its nodes with the last version that has them`() async {
+    await #expect(processExitsWith: .success) {
+      let start = PageIndex.liveNodeCount.load(ordering: .relaxed)
+      for seed in 0..<5 as Range<UInt64> {
+        var random = SeededGenerator(seed: seed)
+        var versions = [PageIndex()]
+        for _ in 0..<300 {
+          let index = PageIndex(sharing: versions[random.below(versions.count)])
+          for _ in 0..<random.below(20) {
+            let page = PageNumber(truncatingIfNeeded: random.next() >> UInt64(random.below(40)))
+            index.set(min(page, .max - 1), to: random.next() | 1)
+          }
+          versions.append(index)
+          if versions.count > 10 { versions.remove(at: random.below(versions.count)) }
+        }
+        let most = PageIndex.liveNodeCount.load(ordering: .relaxed)
+        withExtendedLifetime(versions) {}
+        versions = []
+        #expect(most > start)
+        #expect(PageIndex.liveNodeCount.load(ordering: .relaxed) == start, "seed \(seed)")
+      }
+    }
+  }
+}

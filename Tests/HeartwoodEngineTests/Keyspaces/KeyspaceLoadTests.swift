@@ -1,0 +1,111 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Filling an empty keyspace in order, against as many single puts.
+@Suite("A load")
+struct KeyspaceLoadTests {
+  private func rows(_ seed: UInt64, count: Int, pageSize: Int) -> [(Key, [UInt8])] {
+    var random = SeededGenerator(seed: seed)
+    var rows: [Key: [UInt8]] = [:]
+    while rows.count < count {
+      let key = KeyspaceModel.key(
+        KeyspaceModel.names[random.below(KeyspaceModel.names.count)], &random
+      ).encoded
+      // Some hundreds of keys of each kind; a part more makes them enough.
+      let longer = Key(unverified: key.bytes + Key(random.below(1000)).bytes)
+      rows[longer] = KeyspaceModel.value(&random, pageSize: pageSize)
+    }
+    return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  private func content(_ store: Store, _ name: String) throws -> [KeyspaceModel.Row] {
+    var found: [KeyspaceModel.Row] = []
+    try store.snapshot().keyspace(name)?.forEach { key, value in
+      found.append((Key(unverified: key.array), value.array))
+      return true
+    }
+    return found
+  }
+
+  @Test(arguments: [0, 1, 2, 50, 1500], [4096, 65_536])
+  func `equals as many puts`(count: Int, pageSize: Int) throws {
+    let rows = rows(UInt64(count), count: count, pageSize: pageSize)
+    var options = StoreOptions()
+    options.pageSize = pageSize
+    options.segmentByteCount = pageSize * 64
+    try StoreFixture.inMemory(options).run { store in
+      try store.write { try $0.keyspace("loaded").load(sorted: rows) }
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("put")
+        for (key, value) in rows.shuffled() { try keyspace.put(key, value) }
+      }
+      let (loaded, put) = (try content(store, "loaded"), try content(store, "put"))
+      #expect(loaded.count == count)
+      #expect(loaded.elementsEqual(put) { $0.key == $1.key && $0.value == $1.value })
+      #expect(try store.snapshot().keyspace("loaded")?.count() == count)
+      // And takes changes like any other.
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("loaded")
+        for (key, _) in rows where key.bytes.count % 2 == 0 { try keyspace.delete(key) }
+        for number in 0..<100 { try keyspace.put(number, [1]) }
+      }
+    }
+  }
+
+  /// What can be wrong with the entries.
+  enum Wrong: String, CaseIterable, Sendable {
+    case keyTwice, descending, keyTooLong
+  }
+
+  @Test(.evidence("D5"), arguments: Wrong.allCases)
+  func `with an error leaves the store as it was`(wrong: Wrong) throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { try $0.keyspace("other").put(1, [1]) }
+      let (generation, pageCount) = (store.statistics.newest, store.statistics.pageCount)
+      var rows = (0..<2000).map { (Key($0), [UInt8](repeating: 1, count: 50)) }
+      switch wrong {
+      case .keyTwice: rows[1500].0 = rows[1499].0
+      case .descending: rows.swapAt(1800, 1700)
+      case .keyTooLong: rows.append((Key(String(repeating: "x", count: 1000)), []))
+      }
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").load(sorted: rows) }
+      }
+      #expect(error?.kind == (wrong == .keyTooLong ? .tooLarge : .invalidArgument))
+      // Caught within the body, the transaction can only be given up all the same.
+      #expect(throws: StorageError.self) {
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace("k")
+          do { try keyspace.load(sorted: rows) } catch is StorageError {}
+          try transaction.keyspace("other").put(1, [2])
+        }
+      }
+      #expect(store.statistics.newest == generation)
+      #expect(store.statistics.pageCount == pageCount)
+      #expect(try store.snapshot().keyspaceNames == ["other"])
+      #expect(try store.snapshot().keyspace("other")?.get(1) == [1])
+    }
+  }
+
+  @Test func `into a keyspace that has something is refused and does no harm`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        try keyspace.put(5, [5])
+        let error = #expect(throws: StorageError.self) {
+          try keyspace.load(sorted: [(Key(1), [1])])
+        }
+        #expect(error?.kind == .invalidArgument)
+        try keyspace.put(6, [6])
+        try keyspace.delete(5)
+        try keyspace.delete(6)
+        try keyspace.load(sorted: [(Key(1), [1]), (Key(2), [2])])
+      }
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      #expect(try keyspace.count() == 2)
+      #expect(try keyspace.get(1) == [1])
+      #expect(try keyspace.get(5) == nil)
+    }
+  }
+}

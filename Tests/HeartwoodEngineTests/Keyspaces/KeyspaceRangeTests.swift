@@ -1,0 +1,235 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Walks over a keyspace: ranges in both directions, in a snapshot and in a transaction.
+@Suite("A range of keys")
+struct KeyspaceRangeTests {
+  private static let keys =
+    ((0..<300).map { Key($0 * 10) } + (0..<50).map { Key("s\($0)") }).sorted()
+
+  /// Bounds at keys, between them, and beyond both ends.
+  private static let bounds: [Key?] = [
+    nil, Key(-5), Key(0), Key(5), Key(10), Key(1490), Key(1495), Key(2990), Key(2991),
+    Key("s"), Key("s49"), Key("t"), Key([UInt8]([1])),
+  ]
+
+  private func fill(_ store: Store) throws {
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("k")
+      for key in Self.keys { try keyspace.put(key, Array(key.bytes.reversed())) }
+      try keyspace.put(Key(10), [UInt8](repeating: 3, count: 9000))
+      try keyspace.put(Key(20), [UInt8](repeating: 4, count: 3000))
+      _ = try transaction.keyspace("empty")
+    }
+  }
+
+  /// What walks have in common in readers and writers.
+  private typealias Walk = (
+    _ lower: Key?, _ upper: Key?, _ reversed: Bool, _ body: (RawSpan, RawSpan) throws -> Bool
+  ) throws -> Void
+
+  private func expected(_ lower: Key?, _ upper: Key?, _ reversed: Bool) -> [Key] {
+    let inRange = Self.keys.filter { key in
+      (lower.map { $0 <= key } ?? true) && (upper.map { key < $0 } ?? true)
+    }
+    return reversed ? inRange.reversed() : inRange
+  }
+
+  private func checkAll(_ walk: Walk) throws {
+    for lower in Self.bounds {
+      for upper in Self.bounds {
+        for reversed in [false, true] {
+          let expected = expected(lower, upper, reversed)
+          for stop in [Int.max, 1, 2, expected.count] where stop > 0 {
+            var found: [Key] = []
+            try walk(lower, upper, reversed) { key, _ in
+              found.append(Key(unverified: key.array))
+              return found.count < stop
+            }
+            #expect(
+              found == Array(expected.prefix(stop)),
+              "\(String(describing: lower)) to \(String(describing: upper)), \(reversed)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `is walked in both directions in a snapshot`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      try checkAll { try keyspace.forEach(from: $0, upTo: $1, reversed: $2, $3) }
+    }
+  }
+
+  @Test func `is walked in both directions in a transaction`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        try checkAll { try keyspace.forEach(from: $0, upTo: $1, reversed: $2, $3) }
+      }
+    }
+  }
+
+  @Test func `passes keys with their values, large ones too`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      for reversed in [false, true] {
+        var byteCount = 0
+        try keyspace.forEach(reversed: reversed) { key, value in
+          let expected = try keyspace.get(Key(unverified: key.array))
+          #expect(value.array == expected)
+          byteCount += value.byteCount
+          return true
+        }
+        #expect(byteCount > 12_000)
+      }
+    }
+  }
+
+  @Test func `of an empty keyspace is empty`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let empty = try #require(try store.snapshot().keyspace("empty"))
+      for lower in Self.bounds {
+        for reversed in [false, true] {
+          try empty.forEach(from: lower, reversed: reversed) { _, _ in
+            Issue.record("there is nothing")
+            return true
+          }
+        }
+      }
+      let cursor = empty.cursor()
+      #expect(try !cursor.next() && !cursor.previous() && !cursor.first() && !cursor.last())
+      #expect(try !cursor.seek(5))
+      #expect(!cursor.isValid)
+      #expect(cursor.key == nil)
+      #expect(try cursor.value == nil)
+    }
+  }
+
+  @Test func `ends where its body throws`() throws {
+    struct Mistake: Error {}
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      var count = 0
+      #expect(throws: Mistake.self) {
+        try keyspace.forEach { _, _ in
+          count += 1
+          if count == 3 { throw Mistake() }
+          return true
+        }
+      }
+      #expect(count == 3)
+    }
+  }
+
+  @Test func `shows what its body changes ahead`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        var found: [Int] = []
+        try keyspace.forEach(upTo: Key(2900)) { key, _ in
+          let number = try Key.decode(key, as: Int.self)
+          found.append(number)
+          if number % 20 == 0 { try keyspace.delete(number + 10) }
+          if number % 100 == 0 { try keyspace.put(number + 5, [UInt8](repeating: 1, count: 700)) }
+          try keyspace.delete(number)
+          return true
+        }
+        let expected = (0..<2900).filter { $0 % 20 == 0 || $0 % 100 == 5 }
+        #expect(found == expected)
+        #expect(try keyspace.count() == 60)
+      }
+    }
+  }
+
+  // MARK: Cursors
+
+  @Test(arguments: 0..<6 as Range<UInt64>) func `is walked by a cursor`(seed: UInt64) throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      try walk(keyspace.cursor(), seed) { _, _ in }
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        try walk(keyspace.cursor(), seed) { _, _ in }
+        // With changes under it, which the model makes too.
+        try walk(keyspace.cursor(), seed + 100) { random, keys in
+          for _ in 0..<random.below(4) {
+            let key = Key(random.below(3100))
+            if random.isTrue(in256: 128) {
+              try keyspace.put(key, random.bytes(random.below(500)))
+              keys.insert(key)
+            } else {
+              try keyspace.delete(key)
+              keys.remove(key)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Moves a cursor about and compares its place with that in a sorted list of keys.
+  private func walk(
+    _ cursor: Cursor, _ seed: UInt64,
+    _ change: (inout SeededGenerator, inout Set<Key>) throws -> Void
+  ) throws {
+    var random = SeededGenerator(seed: seed)
+    var keys = Set(Self.keys)
+    var sorted = Self.keys
+    var place: Key?
+    for step in 0..<200 {
+      let old = keys
+      try change(&random, &keys)
+      if keys != old { sorted = keys.sorted() }
+      let isThere: Bool
+      switch place == nil ? random.below(3) : random.below(9) {
+      case 0:
+        let key = random.isTrue(in256: 40) ? Key("s\(random.below(60))") : Key(random.below(3100))
+        isThere = try cursor.seek(key)
+        place = sorted.first { $0 >= key }
+      case 1:
+        isThere = try cursor.first()
+        place = sorted.first
+      case 2:
+        isThere = try cursor.last()
+        place = sorted.last
+      case 3...6:
+        isThere = try cursor.next()
+        place = place.flatMap { old in sorted.first { $0 > old } }
+      default:
+        isThere = try cursor.previous()
+        place = place.flatMap { old in sorted.last { $0 < old } }
+      }
+      #expect(isThere == (place != nil), "seed \(seed), step \(step)")
+      #expect(cursor.isValid == (place != nil), "seed \(seed), step \(step)")
+      #expect(cursor.key == place?.bytes, "seed \(seed), step \(step)")
+      #expect(try (cursor.value == nil) == (place == nil), "seed \(seed), step \(step)")
+    }
+  }
+
+  @Test func `begins at either end with a new cursor`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      let keyspace = try #require(try store.snapshot().keyspace("k"))
+      let (forward, backward) = (keyspace.cursor(), keyspace.cursor())
+      #expect(forward.key == nil)
+      #expect(try forward.next())
+      #expect(forward.key == Key(0).bytes)
+      #expect(try backward.previous())
+      #expect(backward.key == Self.keys.max()?.bytes)
+      #expect(try forward.seek(20))
+      #expect(try forward.value == [UInt8](repeating: 4, count: 3000))
+      #expect(try forward.previous())
+      #expect(try forward.value == [UInt8](repeating: 3, count: 9000))
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The page file of a small closed store, to be changed page by page with the hashes mended.
+struct DamagedPages {
+  static let pageByteCount = 4096
+  /// Everything is in the page file: the log has been brought home.
+  private(set) var bytes: [UInt8]
+  let header: HeaderSlot
+
+  /// Makes a store with several leaves under one root, with large values and with free pages.
+  init() throws {
+    let fixture = StoreFixture.inMemory()
+    try fixture.run { store in
+      try store.write { transaction in
+        let numbers = try transaction.keyspace("numbers")
+        for number in 0..<200 { try numbers.put(number, [UInt8](repeating: 7, count: 60)) }
+        try transaction.keyspace("gone").put(1, [UInt8](repeating: 1, count: 9000))
+        let large = try transaction.keyspace("large")
+        try large.put(1, [UInt8](repeating: 2, count: 3000))
+        try large.put(2, [UInt8](repeating: 3, count: 10_000))
+      }
+      try store.write { try $0.removeKeyspace("gone") }
+      try store.checkpoint()
+    }
+    bytes = try fixture.bytes(of: "pages")
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
+    header = try #require(HeaderSlot.newest(try HeaderSlot.readBoth(file)))
+  }
+
+  var pageCount: Int { Int(header.backfilled.pageCount) }
+
+  private func start(_ page: Int) -> Int {
+    Int(Geometry.firstPageOffset) + page * Self.pageByteCount
+  }
+
+  /// Calls `body` with a page to change, and gives it the hash that belongs to it then.
+  mutating func change(_ page: Int, _ body: (MutableBytes) -> Void) {
+    let block = ByteBlock(count: Self.pageByteCount)
+    defer { block.keep() }
+    bytes.withBytes { block.bytes.copy($0.slice(start(page), Self.pageByteCount), to: 0) }
+    body(block.bytes)
+    let hash = PageChecks.hash(block.bytes.bytes, seed: header.identity.seed)
+    block.bytes.store64(hash, PageLayout.hash.offset)
+    bytes.replaceSubrange(
+      start(page)..<start(page + 1), with: block.bytes.bytes.copied())
+  }
+
+  /// What `body` reads from a page.
+  func read<R>(_ page: Int, _ body: (Bytes) throws -> R) rethrows -> R {
+    try bytes.withUnsafeBytes { buffer in
+      try body(Bytes(buffer).slice(start(page), Self.pageByteCount))
+    }
+  }
+
+  func isUsed(_ page: Int) -> Bool {
+    read(0) { $0.load8(BitmapLayout.bits + page / 8) & UInt8(1 << (page % 8)) != 0 }
+  }
+
+  /// The first used page of a kind for which `condition` holds.
+  func page(
+    _ kind: PageKind, where condition: (Bytes) -> Bool = { _ in true }
+  ) throws -> Int {
+    try #require(
+      (0..<pageCount).first { page in
+        isUsed(page)
+          && read(page) { $0.load8(PageLayout.kind.offset) == kind.rawValue && condition($0) }
+      })
+  }
+
+  /// Changes a byte of a page and leaves its hash as it was.
+  mutating func flip(_ page: Int, _ offset: Int) { bytes[start(page) + offset] ^= 1 }
+
+  /// Where the catalog has the number of the next tree: the value of its first entry.
+  func nextTreeOffset() throws -> Int {
+    read(1) { catalog in
+      let count = Int(catalog.load16(NodeLayout.count.offset))
+      return Int(catalog.load16(NodeLayout.headsOffset(prefixLength: 0) + count * 8)) + 4
+    }
+  }
+
+  /// The tree number and root of a keyspace, as its row in the catalog has them.
+  func row(_ name: String) throws -> (offset: Int, tree: UInt32, root: UInt32, count: UInt64) {
+    try read(1) { catalog in
+      let count = Int(catalog.load16(NodeLayout.count.offset))
+      let prefix = Int(catalog.load16(NodeLayout.prefixLength.offset))
+      try #require(prefix == 0)
+      let heads = NodeLayout.headsOffset(prefixLength: 0)
+      // Names of at most seven bytes lie in the heads altogether, behind the tag of strings.
+      var wanted: UInt64 = 0
+      for byte in [0x40] + Array(name.utf8) { wanted = wanted << 8 | UInt64(byte) }
+      wanted <<= UInt64(8 * (7 - name.utf8.count))
+      let index = try #require(
+        (0..<count).first { catalog.load64(heads + $0 * 8) == wanted })
+      let cell = Int(catalog.load16(heads + count * 8 + index * 2)) + 4
+      return (
+        cell, catalog.load32(cell), catalog.load32(cell + 4), catalog.load64(cell + 8)
+      )
+    }
+  }
+
+  /// The offset in a leaf of the reference to its large value with this index.
+  func reference(in leaf: Int, _ index: Int) -> Int {
+    read(leaf) { page in
+      let count = Int(page.load16(NodeLayout.count.offset))
+      let prefix = Int(page.load16(NodeLayout.prefixLength.offset))
+      let slots = NodeLayout.headsOffset(prefixLength: prefix) + count * 8
+      let cell = Int(page.load16(slots + index * 2))
+      return cell + 4 + max(0, Int(page.load16(cell)) - 8)
+    }
+  }
+
+  /// Opens the store with these pages on another machine, and says what verifying it finds.
+  func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
+    var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
+    fixture.options.access = access
+    try fixture.write(bytes, to: "pages")
+    let store = try fixture.open()
+    let report = try store.verify()
+    #expect(report.pageCount == pageCount)
+    try? store.close()
+    return report.findings
+  }
+}

@@ -1,0 +1,263 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What lies at a path may be anything: it is opened, or named for what it is and left alone.
+@Suite("An opening")
+struct OpeningTests {
+  /// A closed store on disk with a little in it.
+  private func sample(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1, 2, 3]) }
+    }
+    return fixture
+  }
+
+  /// Expects an error of a kind that names a file in a sentence, and files that stay as they were.
+  private func expectRefusal(
+    _ fixture: StoreFixture, _ kind: StorageError.Kind,
+    _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let before = try fixture.allBytes()
+    for readOnly in [false, true] {
+      var fixture = fixture
+      fixture.options.readOnly = readOnly
+      let error = #expect(throws: StorageError.self, sourceLocation: location) {
+        try fixture.open()
+      }
+      #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
+      if let error { Self.expectSentence(error, location) }
+      var after = try fixture.allBytes()
+      // Made when it is missing, and always empty.
+      if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
+      // By name, since the bytes of whole files tell nobody anything.
+      let names = Set(before.keys).union(after.keys)
+      let changed = names.filter { before[$0] != after[$0] }.sorted()
+      #expect(changed == [], "changed by the opening", sourceLocation: location)
+    }
+  }
+
+  private static func expectSentence(_ error: StorageError, _ location: SourceLocation) {
+    let comment: Comment = "\(error)"
+    #expect(error.message.first?.isUppercase == true, comment, sourceLocation: location)
+    #expect(error.message.hasSuffix("."), comment, sourceLocation: location)
+    #expect(error.message.count > 15, comment, sourceLocation: location)
+    #expect(error.file?.isEmpty == false, comment, sourceLocation: location)
+    if let file = error.file {
+      #expect(error.description.contains(file), comment, sourceLocation: location)
+    }
+  }
+
+  // MARK: What is no store
+
+  @Test(.evidence("B4")) func `of a folder with other things is refused`() throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.write(Array("mine".utf8), to: "letter.txt")
+    try expectRefusal(fixture, .notAStore)
+    #expect(try fixture.names() == ["letter.txt"])
+  }
+
+  @Test(.evidence("B4")) func `of a file is refused`() throws {
+    let folder = try ScratchDirectory()
+    let path = folder.path(of: "file")
+    try Data("text".utf8).write(to: URL(fileURLWithPath: path))
+    for readOnly in [false, true] {
+      var options = StoreOptions()
+      options.readOnly = readOnly
+      for place in [path, path + "/store"] {
+        let error = #expect(throws: StorageError.self) { try Store(at: place, options: options) }
+        #expect(error?.kind == .notAStore)
+        if let error { Self.expectSentence(error, #_sourceLocation) }
+      }
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("text".utf8))
+  }
+
+  @Test(
+    .evidence("B4"),
+    arguments: [
+      "", "text", String(repeating: "A page file this is not. ", count: 20_000),
+    ])
+  func `of a page file that is none is refused`(text: String) throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.write(Array(text.utf8), to: "pages")
+    try fixture.write([], to: "locks")
+    try expectRefusal(fixture, .notAStore)
+  }
+
+  @Test(.evidence("B4")) func `of what is no store leaves a new page file there alone`() throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.write(Array("text".utf8), to: "pages")
+    try fixture.write(Array("more text".utf8), to: "pages.new")
+    try fixture.write([], to: "locks")
+    try expectRefusal(fixture, .notAStore)
+  }
+
+  @Test func `of a path without a parent folder is refused`() throws {
+    let folder = try ScratchDirectory()
+    let error = #expect(throws: StorageError.self) {
+      try Store(at: folder.path(of: "none") + "/store")
+    }
+    #expect(error?.kind == .io)
+    #expect(error?.errno == 2)
+    if let error { Self.expectSentence(error, #_sourceLocation) }
+    var options = StoreOptions()
+    options.readOnly = true
+    let missing = #expect(throws: StorageError.self) {
+      try Store(at: folder.path(of: "none"), options: options)
+    }
+    #expect(missing?.kind == .notAStore)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  // MARK: What is another store
+
+  /// Writes a field into both header slots, with hashes that fit.
+  private func setHeader(_ fixture: StoreFixture, _ field: Field, _ value: UInt32) throws {
+    let bytes = try fixture.bytes(of: "pages")
+    let block = ByteBlock(count: bytes.count)
+    bytes.withBytes { block.bytes.copy($0, to: 0) }
+    for offset in HeaderSlotLayout.offsets.map({ Int($0) }) {
+      let slot = block.bytes.slice(offset, HeaderSlotLayout.byteCount)
+      guard slot.bytes.load64(0) == HeaderSlotLayout.magicNumber else { continue }
+      slot.store32(value, field.offset)
+      let hash = XXH64.hash(slot.bytes.slice(0, HeaderSlotLayout.hash.offset), seed: 0)
+      slot.store64(hash, HeaderSlotLayout.hash.offset)
+    }
+    try fixture.write(withExtendedLifetime(block) { block.bytes.bytes.copied() }, to: "pages")
+  }
+
+  @Test(
+    .evidence("B4"),
+    arguments: [
+      (HeaderSlotLayout.version, 2), (HeaderSlotLayout.features, 1),
+      (HeaderSlotLayout.features, 0x8000_0000), (HeaderSlotLayout.pageByteCount, 3000),
+      (HeaderSlotLayout.framesPerSegment, 7), (HeaderSlotLayout.footerFrames, 0),
+    ] as [(Field, UInt32)])
+  func `of a store in another format is refused`(field: Field, value: UInt32) throws {
+    let fixture = try sample()
+    try setHeader(fixture, field, value)
+    try expectRefusal(fixture, .incompatibleFormat)
+    // A program of that format may be making another page file just now.
+    try fixture.write([1, 2, 3], to: "pages.new")
+    try expectRefusal(fixture, .incompatibleFormat)
+  }
+
+  // MARK: Damage
+
+  @Test(
+    .evidence("B2"), .evidence("D10"),
+    arguments: [
+      0, 1, 4095, 4096, 65_536, 70_000, 131_071, 131_072, 131_073, 139_264,
+    ])
+  func `of a cut page file is refused`(count: Int) throws {
+    let fixture = try sample()
+    let bytes = try fixture.bytes(of: "pages")
+    #expect(bytes.count > 139_264)
+    try fixture.write(Array(bytes.prefix(count)), to: "pages")
+    try expectRefusal(fixture, count < 8 ? .notAStore : .corrupt)
+  }
+
+  @Test(.evidence("B2"), .evidence("D10"))
+  func `of a log without its page file is refused`() throws {
+    let fixture = try sample()
+    try fixture.fileSystem.remove(fixture.path(of: "pages"))
+    let before = try fixture.allBytes()
+    #expect(before.keys.contains { $0.hasPrefix("wal-") })
+    let error = #expect(throws: StorageError.self) { try fixture.open() }
+    #expect(error?.kind == .corrupt)
+    #expect(error?.file == fixture.path(of: "pages"))
+    let isUnchanged = try fixture.allBytes() == before
+    #expect(isUnchanged)
+  }
+
+  @Test(.evidence("B2"), .evidence("D10"))
+  func `of a log with a segment from nowhere is refused`() throws {
+    let fixture = try sample()
+    try fixture.write([1, 2, 3], to: "wal-7ffffffffffffc01")
+    try expectRefusal(fixture, .corrupt)
+  }
+
+  @Test(.evidence("D10"), arguments: [0, 5000, 70_000])
+  func `of a cut log that was synced is refused and changes nothing`(count: Int) throws {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    let fixture = StoreFixture.inMemory(options)
+    let store = try fixture.open()
+    for number in 0..<20 { try store.write { try $0.keyspace("k").put(number, [1]) } }
+    // A copy of the files while the store is open is what a power cut leaves, at the least.
+    let copy = StoreFixture.inMemory(options)
+    for (name, bytes) in try fixture.allBytes() where name != "counters" && name != "locks" {
+      try copy.write(bytes, to: name)
+    }
+    try copy.write([], to: "locks")
+    try store.close()
+    let names = try copy.names().filter { $0.hasPrefix("wal-") }
+    try #require(names.count > 3)
+    try copy.write(Array(try copy.bytes(of: names[1]).prefix(count % 65_536)), to: names[1])
+    try expectRefusal(copy, .corrupt)
+  }
+
+  @Test func `removes a page file that never got its name`() throws {
+    let fixture = try sample()
+    try fixture.write([1, 2, 3], to: "pages.new")
+    try fixture.run { store throws in
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
+    }
+    #expect(try !fixture.names().contains("pages.new"))
+    let fresh = try StoreFixture.onDisk()
+    try fresh.write([UInt8](repeating: 9, count: 200_000), to: "pages.new")
+    try fresh.run { store throws in
+      #expect(try store.snapshot().keyspaceNames == [])
+    }
+    #expect(try !fresh.names().contains("pages.new"))
+  }
+
+  @Test func `makes what is missing beside page file and log`() throws {
+    let fixture = try sample()
+    for name in ["locks", "counters"] {
+      try fixture.fileSystem.remove(fixture.path(of: name))
+      try fixture.run { store throws in
+        #expect(try store.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
+      }
+    }
+  }
+
+  // MARK: Options
+
+  @Test(arguments: [4096, 16_384, 65_536])
+  func `keeps the sizes the store was made with`(pageSize: Int) throws {
+    var options = StoreOptions()
+    options.pageSize = pageSize
+    options.segmentByteCount = pageSize * 16
+    let fixture = try sample(options)
+    for other in [4096, 8192, 65_536, 5, -1] {
+      var again = fixture
+      again.options.pageSize = other
+      again.options.segmentByteCount = 1 << 20
+      try again.run { store throws in
+        #expect(store.statistics.pageByteCount == pageSize)
+        #expect(store.statistics.logByteCount % (pageSize * 16) == 0)
+        #expect(try store.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (0, 1 << 20), (5000, 1 << 20), (2048, 1 << 20), (131_072, 4 << 20), (-4096, 1 << 20),
+    (4096, 0), (4096, 4096 * 7), (4096, 4096 * 12), (65_536, 1 << 18), (4096, -1),
+  ])
+  func `refuses sizes no store can have`(pageSize: Int, segment: Int) throws {
+    var options = StoreOptions()
+    options.pageSize = pageSize
+    options.segmentByteCount = segment
+    let fixture = try StoreFixture.onDisk(options)
+    let error = #expect(throws: StorageError.self) { try fixture.open() }
+    #expect(error?.kind == .invalidArgument)
+    #expect(try !fixture.names().contains("pages"))
+    #expect(error?.message.hasSuffix(".") == true)
+  }
+}

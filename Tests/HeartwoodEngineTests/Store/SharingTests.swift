@@ -1,0 +1,217 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Who may have a store open at the same time, and what a reader may do.
+@Suite("A second opening")
+struct SharingTests {
+  private func sample(_ access: StoreOptions.Access = .mapped) throws -> StoreFixture {
+    var options = StoreOptions()
+    options.access = access
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        for number in 0..<500 { try keyspace.put(number, Array("value \(number)".utf8)) }
+        try keyspace.put("large", [UInt8](repeating: 4, count: 50_000))
+      }
+    }
+    return fixture
+  }
+
+  private func expectBusy(
+    _ fixture: StoreFixture, _ location: SourceLocation = #_sourceLocation
+  ) {
+    let error = #expect(throws: StorageError.self, sourceLocation: location) {
+      try fixture.open()
+    }
+    #expect(error?.kind == .busy, sourceLocation: location)
+    #expect(error?.file == fixture.path, sourceLocation: location)
+    #expect(error?.message.hasSuffix(".") == true, sourceLocation: location)
+  }
+
+  private func readOnly(_ fixture: StoreFixture) -> StoreFixture {
+    var fixture = fixture
+    fixture.options.readOnly = true
+    return fixture
+  }
+
+  private func expectReadable(_ store: Store) throws {
+    let keyspace = try #require(try store.snapshot().keyspace("k"))
+    #expect(try keyspace.count() == 501)
+    for number in 0..<500 {
+      #expect(try keyspace.get(number) == Array("value \(number)".utf8))
+    }
+    #expect(try keyspace.get("large")?.count == 50_000)
+  }
+
+  @Test(.evidence("I8")) func `is refused while the store is open`() throws {
+    let fixture = try sample()
+    try fixture.run { store in
+      expectBusy(fixture)
+      expectBusy(readOnly(fixture))
+      // The refused openers have disturbed nothing.
+      try store.write { try $0.keyspace("k").put(1, Array("value 1".utf8)) }
+      try expectReadable(store)
+    }
+    try fixture.run { try expectReadable($0) }
+  }
+
+  @Test(.evidence("I8")) func `is refused while readers have the store open`() throws {
+    let fixture = try sample()
+    try readOnly(fixture).run { _ in expectBusy(fixture) }
+    try fixture.run { try expectReadable($0) }
+  }
+
+  @Test(.evidence("I8")) func `is refused while somebody else holds the lock`() throws {
+    let fixture = try sample()
+    let other = try #require(
+      try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+    #expect(try other.lock(.exclusive, 0..<1))
+    expectBusy(fixture)
+    expectBusy(readOnly(fixture))
+    #expect(try other.lock(.shared, 0..<1))
+    expectBusy(fixture)
+    try readOnly(fixture).run { try expectReadable($0) }
+    #expect(try other.lock(.none, 0..<1))
+    try fixture.run { try expectReadable($0) }
+  }
+
+  @Test(.evidence("I8"), .evidence("I6"))
+  func `succeeds when the store was forgotten without being closed`() throws {
+    let fixture = try sample()
+    do {
+      let store = try fixture.open()
+      try store.write { try $0.keyspace("k").put(1, Array("value 1".utf8)) }
+    }
+    try fixture.run { try expectReadable($0) }
+  }
+
+  @Test(.evidence("I8")) func `waits for the last snapshot of a closed store`() throws {
+    let fixture = try sample()
+    let store = try fixture.open()
+    var held: [Snapshot] = [try store.snapshot()]
+    try StoreFixture.expectSound(store)
+    try store.close()
+    #expect(try held[0].keyspace("k")?.count() == 501)
+    held = []
+    withExtendedLifetime(store) {}
+  }
+
+  // MARK: Reading only
+
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `for reading changes no byte of any file`(access: StoreOptions.Access) throws {
+    let fixture = try sample(access)
+    let before = try fixture.allBytes()
+    try readOnly(fixture).run { store in
+      try expectReadable(store)
+      let write = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").put(1, [1]) }
+      }
+      #expect(write?.kind == .readOnly)
+      let checkpoint = #expect(throws: StorageError.self) { try store.checkpoint() }
+      #expect(checkpoint?.kind == .readOnly)
+      let generation = try store.snapshot().generation
+      #expect(try store.snapshot(at: generation).generation == generation)
+    }
+    let isUnchanged = try fixture.allBytes() == before
+    #expect(isUnchanged)
+  }
+
+  /// The log still holds everything: the store was forgotten, as if its process had died.
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `for reading sees what only the log has`(access: StoreOptions.Access) throws {
+    let fixture = try sample(access)
+    do {
+      let store = try fixture.open()
+      for number in 0..<100 {
+        try store.write { try $0.keyspace("log").put(number, [UInt8(number)]) }
+      }
+    }
+    let before = try fixture.allBytes()
+    try readOnly(fixture).run { store in
+      try expectReadable(store)
+      #expect(try store.snapshot().keyspace("log")?.count() == 100)
+      #expect(store.recovery.commitCount >= 100)
+    }
+    let isUnchanged = try fixture.allBytes() == before
+    #expect(isUnchanged)
+    try fixture.run { store throws in
+      #expect(try store.snapshot().keyspace("log")?.get(99) == [99])
+    }
+  }
+
+  @Test func `for reading needs no right to write`() throws {
+    let fixture = try sample()
+    let paths = try fixture.names().map { fixture.path(of: $0) }
+    func setPermissions(_ files: Int, _ folder: Int) throws {
+      for path in paths {
+        try FileManager.default.setAttributes([.posixPermissions: files], ofItemAtPath: path)
+      }
+      try FileManager.default.setAttributes([.posixPermissions: folder], ofItemAtPath: fixture.path)
+    }
+    try setPermissions(0o444, 0o555)
+    defer { try? setPermissions(0o644, 0o755) }
+    try readOnly(fixture).run { try expectReadable($0) }
+    // Who may do everything, as in many containers, is not stopped by permissions. What the engine
+    // asks of the files is seen here: none is opened for writing.
+    let guarded = WriteGuard(fixture.fileSystem)
+    var options = fixture.options
+    options.readOnly = true
+    let store = try Store(at: fixture.path, options: options, fileSystem: guarded)
+    try expectReadable(store)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  @Test func `for reading may come beside another one for reading`() throws {
+    let fixture = try sample()
+    try readOnly(fixture).run { first in
+      try readOnly(fixture).run { second in
+        try expectReadable(first)
+        try expectReadable(second)
+      }
+      try expectReadable(first)
+      expectBusy(fixture)
+    }
+    try fixture.run { try expectReadable($0) }
+  }
+}
+
+/// Another file system, of which nothing may be changed: the first attempt is an error.
+private final class WriteGuard: FileSystem {
+  private let inner: any FileSystem
+
+  init(_ inner: any FileSystem) { self.inner = inner }
+
+  private static func refusal(_ path: String) -> StorageError {
+    StorageError(.io, "This was to be read only.", file: path)
+  }
+
+  func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    guard access == .read else { throw Self.refusal(path) }
+    return try inner.open(path, access)
+  }
+
+  func createDirectory(_ path: String) throws(StorageError) { throw Self.refusal(path) }
+
+  func list(_ path: String) throws(StorageError) -> [String]? { try inner.list(path) }
+
+  func remove(_ path: String) throws(StorageError) { throw Self.refusal(path) }
+
+  func rename(_ source: String, to target: String) throws(StorageError) {
+    throw Self.refusal(source)
+  }
+
+  func syncDirectory(_ path: String) throws(StorageError) { try inner.syncDirectory(path) }
+
+  var bootIdentity: UInt64? { inner.bootIdentity }
+
+  var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  func random() -> UInt64 { inner.random() }
+}

@@ -1,0 +1,247 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What `verify()` finds in stores whose pages lie, with hashes that fit the lies.
+@Suite("A verification")
+struct VerificationTests {
+  /// One thing that is wrong with a store, and a word of the finding it must lead to.
+  enum Damage: String, CaseIterable, Sendable {
+    case usedPageMarkedFree, freePageMarkedUsed, missingPageMarkedUsed, lostBitmap
+    case childTwice, childMissing, childrenExchanged, treesExchanged, rootInUseTwice
+    case keysOutOfOrder, separatorsOutOfOrder
+    case wrongCount, wrongNextTree, wrongTree, wrongLeafLevel, wrongBranchLevel
+    case wrongValueHash, wrongValueLength, longerValue, wrongValueDepth, valuePageTwice
+    case wrongPayload, wrongPageNumber, newerThanPageFile, unmendedHash, cellCountOff
+
+    var word: String {
+      switch self {
+      case .usedPageMarkedFree: "is in use, but marked as free"
+      case .freePageMarkedUsed: "marked as used, but nothing refers to it"
+      case .missingPageMarkedUsed: "marked as used but does not exist"
+      case .lostBitmap: "should be a bitmap"
+      case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
+        "belongs to something else as well"
+      case .childMissing: "does not exist"
+      case .childrenExchanged: "outside the separators"
+      case .wrongTree, .wrongBranchLevel: "is not the node it should be"
+      case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
+      case .wrongCount: "but the catalog counts 201"
+      case .wrongNextTree: "but the next one is 1"
+      case .wrongLeafLevel: "claims a level"
+      case .wrongValueHash: "do not match its hash"
+      case .wrongValueLength, .wrongPayload: "wrong number of bytes"
+      case .longerValue: "claims more pages than there are"
+      case .wrongValueDepth: "index depth"
+      case .wrongPageNumber: "lies where another should be"
+      case .newerThanPageFile: "never moved here"
+      case .unmendedHash: "do not match its hash"
+      case .cellCountOff: "do not add up"
+      }
+    }
+  }
+
+  @Test(.evidence("B5"), arguments: [StoreOptions.Access.buffered, .mapped])
+  func `finds nothing in a sound store`(access: StoreOptions.Access) throws {
+    #expect(try DamagedPages().findings(access) == [])
+  }
+
+  @Test(.evidence("B5"), .evidence("B3"), arguments: Damage.allCases)
+  func `finds what is wrong`(damage: Damage) throws {
+    var pages = try DamagedPages()
+    try damagePages(damage, &pages)
+    let findings = try pages.findings()
+    #expect(findings.contains { $0.contains(damage.word) }, "\(findings)")
+    // The same through mappings, except for what the length of a mapped file rules out.
+    #expect(try pages.findings(.mapped).contains { $0.contains(damage.word) })
+  }
+
+  @Test func `counts what is there`() throws {
+    try StoreFixture.inMemory().run { store throws in
+      #expect(try store.verify().pageCount == 0)
+      try store.write { transaction in
+        for name in ["a", "b", "c"] {
+          let keyspace = try transaction.keyspace(name)
+          for number in 0..<300 { try keyspace.put(number, [1, 2, 3]) }
+        }
+      }
+      try store.write { try $0.removeKeyspace("b") }
+      let report = try store.verify()
+      #expect(report.keyspaceCount == 2)
+      #expect(report.entryCount == 600)
+      #expect(report.freePageCount > 0)
+      #expect(report.generation == store.statistics.newest)
+      #expect(report.pageCount == store.statistics.pageCount)
+      #expect(report.logCommitCount >= 2)
+    }
+  }
+
+  /// Damage in the log is found there while the page file does not have it yet.
+  @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    let fixture = StoreFixture.inMemory(options)
+    let store = try fixture.open()
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    try StoreFixture.expectSound(store)
+    let name = try #require(try fixture.names().first { $0.hasPrefix("wal-") })
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+    let offset = UInt64(store.statistics.newest.frame) * 4096 + 2000
+    try file.write([0xEE], at: offset)
+    #expect(try !store.verify().findings.isEmpty)
+    try file.write([0], at: offset)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  // MARK: Damage
+
+  private func damagePages(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    switch damage {
+    case .usedPageMarkedFree, .freePageMarkedUsed, .missingPageMarkedUsed, .lostBitmap:
+      try damageBitmap(damage, &pages)
+    case .wrongValueHash, .wrongValueLength, .longerValue, .wrongValueDepth, .valuePageTwice,
+      .wrongPayload:
+      try damageValue(damage, &pages)
+    case .childTwice, .childMissing, .childrenExchanged, .treesExchanged, .separatorsOutOfOrder,
+      .wrongBranchLevel:
+      try damageBranch(damage, &pages)
+    case .wrongCount, .wrongNextTree, .rootInUseTwice:
+      try damageCatalog(damage, &pages)
+    default:
+      try damageLeaf(damage, &pages)
+    }
+  }
+
+  private func damageBitmap(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    var page = try pages.page(.overflow)
+    if damage == .freePageMarkedUsed {
+      page = try #require((0..<pages.pageCount).first { !pages.isUsed($0) })
+    }
+    if damage == .missingPageMarkedUsed { page = pages.pageCount + 3 }
+    pages.change(0) { bitmap in
+      if damage == .lostBitmap {
+        // A leaf without entries is sound in itself.
+        bitmap.clear(24, bitmap.count - 24)
+        bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
+        bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
+      } else {
+        let offset = BitmapLayout.bits + page / 8
+        bitmap.store8(bitmap.bytes.load8(offset) ^ UInt8(1 << (page % 8)), offset)
+      }
+    }
+  }
+
+  /// Where the heads and the children of a branch begin.
+  private func places(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
+    let count = Int(branch.load16(NodeLayout.count.offset))
+    let prefix = Int(branch.load16(NodeLayout.prefixLength.offset))
+    let heads = NodeLayout.headsOffset(prefixLength: prefix)
+    return (count, heads, heads + count * 8)
+  }
+
+  private func damageBranch(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    let branch = try pages.page(.branch)
+    let (count, heads, children) = pages.read(branch) { places(of: $0) }
+    try #require(count >= 4)
+    let foreign = try pages.row("large").root
+    let missing = UInt32(pages.pageCount + 5)
+    pages.change(branch) { page in
+      switch damage {
+      case .childTwice:
+        page.store32(page.bytes.load32(children + 4), children + 8)
+      case .childMissing:
+        page.store32(missing, children + 8)
+      case .childrenExchanged:
+        let first = page.bytes.load32(children + 4)
+        page.store32(page.bytes.load32(children + 8), children + 4)
+        page.store32(first, children + 8)
+      case .treesExchanged:
+        page.store32(foreign, children + 8)
+      case .separatorsOutOfOrder:
+        let first = page.bytes.load64(heads + 8)
+        page.store64(page.bytes.load64(heads + 16), heads + 8)
+        page.store64(first, heads + 16)
+      default:
+        page.store8(2, PageLayout.level.offset)
+      }
+    }
+  }
+
+  private func damageLeaf(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    let tree = try pages.row("numbers").tree
+    let leaf = try pages.page(.leaf) { $0.load32(PageLayout.tree.offset) == tree }
+    let heads = pages.read(leaf) { places(of: $0).heads }
+    let backfilled = pages.header.backfilled.frame
+    pages.change(leaf) { page in
+      switch damage {
+      case .keysOutOfOrder:
+        let first = page.bytes.load64(heads)
+        page.store64(page.bytes.load64(heads + 8), heads)
+        page.store64(first, heads + 8)
+      case .wrongTree:
+        page.store32(tree + 1, PageLayout.tree.offset)
+      case .wrongLeafLevel:
+        page.store8(1, PageLayout.level.offset)
+      case .wrongPageNumber:
+        page.store32(UInt32(leaf) + 1, PageLayout.page.offset)
+      case .newerThanPageFile:
+        page.store64(backfilled + 100_000, PageLayout.frame.offset)
+      case .cellCountOff:
+        page.store32(page.bytes.load32(NodeLayout.heapUsed.offset) - 1, NodeLayout.heapUsed.offset)
+      default:
+        break
+      }
+    }
+    if damage == .unmendedHash { pages.flip(leaf, 3000) }
+  }
+
+  private func damageCatalog(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    let row = try pages.row("numbers")
+    let other = try pages.row("large")
+    let next = try pages.nextTreeOffset()
+    #expect(row.count == 200)
+    pages.change(1) { page in
+      switch damage {
+      case .wrongCount:
+        page.store64(row.count + 1, row.offset + 8)
+      case .wrongNextTree:
+        page.store32(1, next)
+      default:
+        page.store32(other.tree, row.offset)
+        page.store32(other.root, row.offset + 4)
+      }
+    }
+  }
+
+  private func damageValue(_ damage: Damage, _ pages: inout DamagedPages) throws {
+    let leaf = Int(try pages.row("large").root)
+    let (short, long) = (pages.reference(in: leaf, 0), pages.reference(in: leaf, 1))
+    if damage == .wrongPayload {
+      pages.change(try pages.page(.overflow)) {
+        let count = $0.bytes.load32(OverflowLayout.payloadCount.offset)
+        $0.store32(count - 1, OverflowLayout.payloadCount.offset)
+      }
+      return
+    }
+    if damage == .valuePageTwice {
+      pages.change(try pages.page(.overflowIndex)) {
+        $0.store32($0.bytes.load32(32), 36)
+      }
+      return
+    }
+    pages.change(leaf) { page in
+      let bytes = page.bytes
+      switch damage {
+      case .wrongValueHash:
+        page.store64(bytes.load64(short + 8) ^ 1, short + OverflowLayout.hash.offset)
+      case .wrongValueLength:
+        page.store64(bytes.load64(short) - 1, short + OverflowLayout.length.offset)
+      case .longerValue:
+        page.store64(1 << 30, long + OverflowLayout.length.offset)
+      default:
+        page.store8(2, long + OverflowLayout.depth.offset)
+      }
+    }
+  }
+}
