@@ -3,8 +3,8 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// The persistent index from pages to frames. Serialized, because it counts the nodes of all.
-@Suite("A page index", .serialized)
+/// The persistent index from pages to frames.
+@Suite("A page index")
 struct PageIndexTests {
   /// Page numbers in one of several shapes.
   private func page(_ random: inout SeededGenerator) -> PageNumber {

@@ -77,7 +77,7 @@ struct LogLineageTests {
 
   /// A recovery found a torn commit, dropped it and began a lineage behind it.
   ///
-  /// Commits of that lineage then carried witnesses above the torn commit's frames, so that the next
+  /// Commits of that lineage then carried witnesses above the torn commit's frames. So the next
   /// opening took it for synced, did not look at its images, and went on in place.
   @Test(.evidence("D9"), .evidence("D1"), arguments: [1, 2, 5] as [UInt64])
   func `prefers a later lineage to a torn commit in place`(segment: UInt64) throws {

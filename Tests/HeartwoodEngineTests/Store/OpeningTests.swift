@@ -182,23 +182,61 @@ struct OpeningTests {
 
   @Test(.evidence("D10"), arguments: [0, 5000, 70_000])
   func `of a cut log that was synced is refused and changes nothing`(count: Int) throws {
+    let copy = try abandonedCopy()
+    let names = try copy.names().filter { $0.hasPrefix("wal-") }
+    try #require(names.count > 3)
+    try copy.write(Array(try copy.bytes(of: names[1]).prefix(count % 65_536)), to: names[1])
+    try expectRefusal(copy, .corrupt)
+  }
+
+  /// The files of a store whose last commits are in the log only, as a dead process leaves them.
+  ///
+  /// One of the commits takes several segments; all but the last were synced.
+  private func abandonedCopy() throws -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
     options.segmentByteCount = 64 << 10
     let fixture = StoreFixture.inMemory(options)
     let store = try fixture.open()
     for number in 0..<20 { try store.write { try $0.keyspace("k").put(number, [1]) } }
-    // A copy of the files while the store is open is what a power cut leaves, at the least.
+    try store.write { try $0.keyspace("k").put(20, [UInt8](repeating: 1, count: 200_000)) }
+    try store.write { try $0.keyspace("k").put(21, [1]) }
     let copy = StoreFixture.inMemory(options)
     for (name, bytes) in try fixture.allBytes() where name != "counters" && name != "locks" {
       try copy.write(bytes, to: name)
     }
     try copy.write([], to: "locks")
+    try StoreFixture.expectSound(store)
     try store.close()
-    let names = try copy.names().filter { $0.hasPrefix("wal-") }
-    try #require(names.count > 3)
-    try copy.write(Array(try copy.bytes(of: names[1]).prefix(count % 65_536)), to: names[1])
-    try expectRefusal(copy, .corrupt)
+    return copy
+  }
+
+  @Test(.evidence("D10")) func `of a log without one of its synced segments is refused`() throws {
+    let whole = try abandonedCopy()
+    let names = try whole.names().filter { $0.hasPrefix("wal-") }
+    try whole.run { store throws in
+      #expect(try store.snapshot().keyspace("k")?.count() == 22)
+    }
+    // Those made ahead hold nothing yet.
+    for position in 0..<names.count - 3 {
+      let copy = try abandonedCopy()
+      try copy.fileSystem.remove(copy.path(of: names[position]))
+      try expectRefusal(copy, .corrupt)
+    }
+  }
+
+  // In a process of its own, which a trap may end.
+  @Test(.evidence("B2")) func `is not ended by a segment from nowhere that comes later`() async {
+    await #expect(processExitsWith: .success) {
+      var options = StoreOptions()
+      options.segmentByteCount = 64 << 10
+      let fixture = StoreFixture.inMemory(options)
+      let store = try fixture.open()
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      try fixture.write([1, 2, 3], to: "wal-fffffffffffffff1")
+      _ = try? store.checkpoint()
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    }
   }
 
   @Test func `removes a page file that never got its name`() throws {

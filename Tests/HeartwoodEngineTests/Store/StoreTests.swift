@@ -30,4 +30,21 @@ struct StoreTests {
     #expect(try second.verify().findings == [])
     try second.close()
   }
+
+  @Test func `takes the bytes of a span as a key`() throws {
+    let store = try Store.inMemory()
+    let key: [UInt8] = [3, 0, 7]
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("spans")
+      try keyspace.put(key.span.bytes, [1])
+      #expect(try keyspace.get(key) == [1])
+      #expect(try keyspace.read(key.span.bytes, range: 0..<1) { #expect($0.byteCount == 1) })
+    }
+    let spans = try #require(try store.snapshot().keyspace("spans"))
+    #expect(try spans.get(key.span.bytes) == [1])
+    #expect(try spans.withValue(key.span.bytes) { $0.byteCount } == 1)
+    try store.write { #expect(try $0.keyspace("spans").delete(key.span.bytes)) }
+    #expect(try store.snapshot().keyspace("spans")?.count() == 0)
+    #expect(try store.verify().findings == [])
+  }
 }
