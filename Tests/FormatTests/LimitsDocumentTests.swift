@@ -15,6 +15,7 @@ struct LimitsDocumentTests {
     "maxKeyspaceNameByteCount": UInt64(Limits.maxKeyspaceNameByteCount),
     "maxPageCount": Limits.maxPageCount,
     "maxLineageCount": UInt64(Limits.maxLineageCount),
+    "maxSegmentByteCount": UInt64(Limits.maxSegmentByteCount),
     "maxSegmentSpan": Limits.maxSegmentSpan,
     "maxDecisionBoundCount": UInt64(Limits.maxDecisionBoundCount),
   ]

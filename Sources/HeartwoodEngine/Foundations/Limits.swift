@@ -24,6 +24,9 @@ package enum Limits {
   package static let maxPageCount = UInt64(UInt32.max)
   /// Lineages a header slot remembers; tokens older than the oldest expire.
   package static let maxLineageCount = 64
+  /// Largest log segment: its table of frames stays small beside it, and it can be mapped on any
+  /// platform with room for 64-bit addresses.
+  package static let maxSegmentByteCount = 1 << 30
   /// Log segments from the oldest needed to the newest: far more than any log has, and few enough
   /// that a table of them can be made from whatever names a folder holds.
   package static let maxSegmentSpan: UInt64 = 1 << 20

@@ -14,7 +14,7 @@ extension StoreFiles {
       }
       let start = header.backfilled
       let first = geometry.segment(of: geometry.next(after: start.frame))
-      let table = try log.openAll(from: first)
+      let table = try log.openAll(from: first, isMapped: log.isMapped)
       var scanner = try LogScanner(
         table: table, geometry: geometry, seed: identity.seed, from: start)
       let index = PageIndex()

@@ -34,7 +34,12 @@ package final class LogFiles: Sendable {
   /// Opens the segments that exist from `first` on, in order.
   ///
   /// Segments that a checkpoint deletes meanwhile are left out.
-  package func openAll(from first: UInt64) throws(StorageError) -> SegmentTable {
+  ///
+  /// - Parameter isMapped: Only for segments of full length: touching a mapping past the end of its
+  ///   file is fatal.
+  package func openAll(
+    from first: UInt64, isMapped: Bool
+  ) throws(StorageError) -> SegmentTable {
     var segments: [Segment] = []
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
@@ -44,15 +49,18 @@ package final class LogFiles: Sendable {
       }
       guard let file = try fileSystem.open(path(number), isWritable ? .write : .read)
       else { continue }
-      if isWritable, try file.byteCount() < UInt64(geometry.segmentByteCount) {
-        // A crash took the length back, or somebody cut the file. Touching a mapping past the end
-        // is fatal; zeros in its place are recognised as what they are.
-        try file.setByteCount(UInt64(geometry.segmentByteCount))
-      }
       segments.append(
         try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped))
     }
     return SegmentTable(segments)
+  }
+
+  /// Gives segments their full length back, where a crash took it; the rest reads as zeros.
+  package func lengthen(_ table: SegmentTable) throws(StorageError) {
+    for segment in table.segments
+    where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
+      try segment.file.setByteCount(UInt64(geometry.segmentByteCount))
+    }
   }
 
   /// Makes the file of a segment, at full length, with its header.

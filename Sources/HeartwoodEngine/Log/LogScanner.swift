@@ -115,9 +115,10 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
+        // Below the witness no image is read; its segment must be there all the same.
+        guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(ScannedCommit.Image(page: image.page, frame: frame, hash: image.hash))
       }
-      guard table[geometry.segment(of: frame)] != nil else { return nil }
       if let commit = group.header.commit {
         images.removeAll { image in
           voids.contains { $0.first <= image.frame && image.frame <= $0.last }

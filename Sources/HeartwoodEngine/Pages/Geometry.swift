@@ -19,7 +19,10 @@ package struct Geometry: Hashable, Sendable {
   ///
   /// The footer gets 16 bytes for each frame (page, slot and hash) and a header of 64.
   package init?(pageByteCount: Int, segmentByteCount: Int) {
-    let frames = segmentByteCount / max(pageByteCount, 1)
+    guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
+      segmentByteCount > 0, segmentByteCount <= Limits.maxSegmentByteCount
+    else { return nil }
+    let frames = segmentByteCount / pageByteCount
     self.init(
       pageByteCount: pageByteCount, framesPerSegment: frames,
       footerFrames: Self.footerFrames(pageByteCount, frames))
@@ -29,7 +32,7 @@ package struct Geometry: Hashable, Sendable {
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,
-      framesPerSegment >= 8, framesPerSegment <= 1 << 24,
+      framesPerSegment >= 8, framesPerSegment <= Limits.maxSegmentByteCount / pageByteCount,
       framesPerSegment & (framesPerSegment - 1) == 0,
       footerFrames == Self.footerFrames(pageByteCount, framesPerSegment)
     else { return nil }
@@ -41,8 +44,7 @@ package struct Geometry: Hashable, Sendable {
   }
 
   private static func footerFrames(_ pageByteCount: Int, _ frames: Int) -> Int {
-    guard pageByteCount > 0 else { return 0 }
-    return (frames * 16 + 64 + pageByteCount - 1) / pageByteCount
+    (frames * 16 + 64 + pageByteCount - 1) / pageByteCount
   }
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
@@ -64,7 +66,7 @@ package struct Geometry: Hashable, Sendable {
 
   /// The last slot of a segment, footer included, as an index.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
-    ((segment + 1) << segmentShift) - 1
+    firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
   /// Whether the slot with this index can hold a frame.

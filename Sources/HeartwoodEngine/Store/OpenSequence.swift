@@ -21,9 +21,6 @@ struct OpenSequence {
     let names = try prepareDirectory()
     let locks = try takePresence()
     if !names.contains("pages") { try create(names) }
-    if !options.readOnly, names.contains("pages.new") {
-      try fileSystem.remove(path + "/pages.new")
-    }
     guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
     else {
       throw StorageError(.notAStore, "The folder holds no store.", file: path)
@@ -36,9 +33,16 @@ struct OpenSequence {
       identity: header.identity, isMapped: try canMap(pages, header),
       isWritable: !options.readOnly)
     let next = header.geometry.next(after: header.backfilled.frame)
-    let table = try log.openAll(from: header.geometry.segment(of: next))
+    let first = header.geometry.segment(of: next)
+    var table = try log.openAll(from: first, isMapped: false)
     let recovery = try Recovery(header: header, slots: slots, table: table)
+    // Until here nothing was changed: what is refused stays as it was found.
+    if !options.readOnly {
+      try log.lengthen(table)
+      if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
+    }
     try recovery.syncAll(log)
+    if log.isMapped { table = try log.openAll(from: first, isMapped: true) }
     var opened = try finish(header, recovery, table, pages, log, locks)
     opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
     return Opened(

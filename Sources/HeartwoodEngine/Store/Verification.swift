@@ -159,7 +159,7 @@ struct Verification {
       let first = files.geometry.segment(
         of: files.geometry.next(after: header.backfilled.frame))
       var scanner = try LogScanner(
-        table: try files.log.openAll(from: first), geometry: files.geometry,
+        table: try files.log.openAll(from: first, isMapped: false), geometry: files.geometry,
         seed: files.identity.seed, from: header.backfilled)
       var used: Set<UInt64> = []
       while scanner.point.frame < state.generation, let commit = try scanner.next() {

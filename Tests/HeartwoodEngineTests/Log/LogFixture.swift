@@ -34,7 +34,7 @@ final class LogFixture {
   func commit(_ pages: [PageNumber], base: FrameNumber? = nil) throws -> CommitPoint {
     let base = base ?? geometry.next(after: point.frame)
     let supply = SegmentSupply(files: files) { _ throws(StorageError) in }
-    var segments = try files.openAll(from: 0).segments
+    var segments = try files.openAll(from: 0, isMapped: false).segments
     let first = geometry.segment(of: base)
     if !segments.contains(where: { $0.number == first }) {
       segments += try supply.take(first, through: first, lineage: lineage)
@@ -93,7 +93,8 @@ final class LogFixture {
 
   func scanner(from point: CommitPoint = .empty) throws -> LogScanner {
     try LogScanner(
-      table: try files.openAll(from: 0), geometry: geometry, seed: seed, from: point)
+      table: try files.openAll(from: 0, isMapped: false), geometry: geometry, seed: seed,
+      from: point)
   }
 
   /// Every commit a scanner finds.
@@ -110,6 +111,6 @@ final class LogFixture {
       geometry: geometry, identity: Self.identity, sequence: 1, backfilled: .empty,
       durableUpTo: witness, lineages: [])
     return try Recovery(
-      header: header, slots: [header, nil], table: try files.openAll(from: 0))
+      header: header, slots: [header, nil], table: try files.openAll(from: 0, isMapped: false))
   }
 }

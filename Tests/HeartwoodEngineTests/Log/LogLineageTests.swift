@@ -176,7 +176,7 @@ struct LogLineageTests {
     let first = try log.commit([1])
     log.lineage = 8
     let seal = try log.commit([], base: log.geometry.firstFrame(of: 40))
-    let table = try log.files.openAll(from: 0)
+    let table = try log.files.openAll(from: 0, isMapped: false)
     #expect(table.segments.map(\.number) == [0, 40])
     #expect(table.regionCount == 41)
     #expect(table[40]?.number == 40)
@@ -203,8 +203,8 @@ struct LogLineageTests {
       #expect(try log.files.existing() == [0])
       return
     }
-    #expect(throws: StorageError.self) { try log.files.openAll(from: 0) }
-    do { _ = try log.files.openAll(from: 0) } catch {
+    #expect(throws: StorageError.self) { try log.files.openAll(from: 0, isMapped: false) }
+    do { _ = try log.files.openAll(from: 0, isMapped: false) } catch {
       #expect(error.kind == .corrupt)
       #expect(error.file == name)
     }
