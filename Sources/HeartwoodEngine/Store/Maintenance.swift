@@ -40,7 +40,8 @@ final class Maintenance: @unchecked Sendable {
   /// Starts the thread, if there is to be one.
   func start() {
     guard upkeep == .background else { return }
-    isRunning = SystemThread.start { [self] in work() }
+    lock.withLock { isRunning = true }
+    if !SystemThread.start({ [self] in work() }) { lock.withLock { isRunning = false } }
     table.observe(
       linger: { [weak self] in self?.startAging() }, expiry: { [weak self] in self?.noteExpiry() })
   }

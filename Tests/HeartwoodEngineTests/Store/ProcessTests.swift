@@ -1,0 +1,88 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Stores and real processes: what a killed one leaves, and what a second one is told.
+@Suite("A store and other processes")
+struct ProcessTests {
+  /// A process writes numbers, notes each that was acknowledged in a file beside the store, and is
+  /// killed by the system in the middle; four times on the same store.
+  @Test(.evidence("D4"), .evidence("I6"))
+  func `lose nothing to each other when one is killed`() async throws {
+    let folder = try ScratchDirectory()
+    let path = folder.path(of: "store")
+    let notes = folder.path(of: "notes")
+    for round in 0..<4 {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [path = path as String, notes = notes as String, round = round as Int] in
+        let store = try Store(at: path)
+        Thread.detachNewThread {
+          usleep(UInt32(40_000 + round * 23_000))
+          kill(getpid(), SIGKILL)
+        }
+        let descriptor = open(notes, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        var number = try store.snapshot().keyspace("numbers")?.count() ?? 0
+        while true {
+          try store.write(durability: number % 3 == 0 ? .full : .normal) { transaction in
+            try transaction.keyspace("numbers").put(
+              number, [UInt8](repeating: UInt8(number & 0xFF), count: 200))
+          }
+          withUnsafeBytes(of: Int64(number)) { _ = write(descriptor, $0.baseAddress, 8) }
+          if number % 40 == 39 { try store.checkpoint() }
+          number += 1
+        }
+      }
+      // The lock went with the process, so nobody is in the way.
+      let store = try Store(at: path)
+      let noted = try Data(contentsOf: URL(fileURLWithPath: notes)).count / 8
+      let numbers = try #require(try store.snapshot().keyspace("numbers"))
+      #expect(try numbers.count() >= noted, "round \(round)")
+      for number in 0..<noted where try numbers.get(number)?.first != UInt8(number & 0xFF) {
+        Issue.record("round \(round): \(number) was acknowledged and is not there")
+      }
+      #expect(!store.recovery.startedLineage, "round \(round)")
+      #expect(try store.verify().findings == [], "round \(round)")
+      try store.close()
+      // What was found and not noted is there to stay.
+      let count = try numbers.count()
+      try Data(count: count * 8).write(to: URL(fileURLWithPath: notes))
+    }
+  }
+
+  @Test(.evidence("I8"))
+  func `are told that a store is open elsewhere`() async throws {
+    let folder = try ScratchDirectory()
+    let path = folder.path(of: "store")
+    let store = try Store(at: path)
+    try store.write { try $0.keyspace("a").put(1, [1]) }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      for readOnly in [false, true] {
+        var options = StoreOptions()
+        options.readOnly = readOnly
+        do {
+          _ = try Store(at: path, options: options)
+          preconditionFailure("the store could be opened twice")
+        } catch {
+          precondition((error as? StorageError)?.kind == .busy)
+        }
+      }
+    }
+    #expect(try store.verify().findings == [])
+    try store.close()
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let store = try Store(at: path)
+      let value = try store.snapshot().keyspace("a")?.get(1)
+      precondition(value == [1])
+      try store.close()
+    }
+  }
+}
