@@ -21,3 +21,21 @@ extension MutableBytes {
     store64(value.byteSwapped, offset)
   }
 }
+
+extension Bytes {
+  /// What lies in the cache lines behind the first one, folded into a number.
+  ///
+  /// The memory fetches them side by side while the first line is still on its way, instead of one
+  /// after the other as a search asks for them. The number must have a use, or the compiler drops
+  /// the loads.
+  @inline(__always)
+  package var touchedLines: UInt64 {
+    precondition(count >= 448, "out of bounds")
+    return base.load(fromByteOffset: 64, as: UInt64.self)
+      ^ base.load(fromByteOffset: 128, as: UInt64.self)
+      ^ base.load(fromByteOffset: 192, as: UInt64.self)
+      ^ base.load(fromByteOffset: 256, as: UInt64.self)
+      ^ base.load(fromByteOffset: 320, as: UInt64.self)
+      ^ base.load(fromByteOffset: 384, as: UInt64.self)
+  }
+}

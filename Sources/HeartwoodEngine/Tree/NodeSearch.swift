@@ -50,15 +50,23 @@ package enum NodeSearch {
   }
 
   /// The first entry of a leaf not before `key`, and whether it is that key.
+  ///
+  /// - Parameter touchedLines: What a point read has touched ahead (``Bytes/touchedLines``). One
+  ///   value of it in 2^64 takes the long way to the same answer; that is the use that keeps the
+  ///   loads.
   @inline(__always)
-  package static func leafSlot(_ node: NodeView, _ key: SearchKey) -> (slot: Int, found: Bool) {
+  package static func leafSlot(
+    _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
+  ) -> (slot: Int, found: Bool) {
     let order = prefixOrder(node, key)
     if order != 0 { return (order < 0 ? 0 : node.count, false) }
     let head = key.head(skipping: node.prefixCount)
     let slot = node.page.lowerBound64(node.heads, length: node.count, head)
     if slot == node.count || node.head(slot) != head { return (slot, false) }
     let suffixCount = key.count &- node.prefixCount
-    if suffixCount <= 8, Int(node.page.load16(node.leafSlot(slot))) == suffixCount {
+    if suffixCount <= 8, Int(node.page.load16(node.leafSlot(slot))) == suffixCount,
+      touchedLines != .max
+    {
       return (slot, true)
     }
     return tiedLeafSlot(node, key, from: slot)

@@ -22,14 +22,16 @@ package struct TreeReader {
     var reference = try view.root(root)
     var node = NodeView(reference.bytes)
     var level = node.level
+    var lines: UInt64 = 0
     while level > 0 {
       let number = node.child(NodeSearch.childSlot(node, key))
       view.release(reference)
       level &-= 1
       reference = try view.node(number, tree: root.tree, level: level)
+      if level == 0 { lines = reference.bytes.touchedLines }
       node = NodeView(reference.bytes)
     }
-    let (slot, found) = NodeSearch.leafSlot(node, key)
+    let (slot, found) = NodeSearch.leafSlot(node, key, lines)
     guard found else {
       view.release(reference)
       return nil

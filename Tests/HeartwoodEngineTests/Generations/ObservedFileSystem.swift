@@ -1,0 +1,90 @@
+import HeartwoodEngine
+
+/// Another file system that tells a test about some of its calls.
+///
+/// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
+final class ObservedFileSystem: FileSystem, @unchecked Sendable {
+  private let inner: any FileSystem
+  /// Called before a lock is set, converted or released.
+  var onLock: ((LockKind, Range<UInt64>) -> Void)?
+  /// Called before somebody asks for the locks of others.
+  var onQuestion: (() -> Void)?
+
+  /// Called before a file is mapped, with its path; what it throws is the outcome.
+  var onMap: ((String) throws(StorageError) -> Void)?
+
+  init(_ inner: any FileSystem) { self.inner = inner }
+
+  func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    guard let file = try inner.open(path, access) else { return nil }
+    return ObservedFile(file, self)
+  }
+
+  func createDirectory(_ path: String) throws(StorageError) { try inner.createDirectory(path) }
+
+  func list(_ path: String) throws(StorageError) -> [String]? { try inner.list(path) }
+
+  func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
+
+  func rename(_ source: String, to target: String) throws(StorageError) {
+    try inner.rename(source, to: target)
+  }
+
+  func syncDirectory(_ path: String) throws(StorageError) { try inner.syncDirectory(path) }
+
+  var bootIdentity: UInt64? { inner.bootIdentity }
+
+  var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  func random() -> UInt64 { inner.random() }
+}
+
+/// An open file of an observed file system.
+private final class ObservedFile: File {
+  private let inner: any File
+  private let fileSystem: ObservedFileSystem
+
+  init(_ inner: any File, _ fileSystem: ObservedFileSystem) {
+    self.inner = inner
+    self.fileSystem = fileSystem
+  }
+
+  var path: String { inner.path }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    try inner.read(into: target, at: offset)
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try inner.write(parts, at: offset)
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 { try inner.byteCount() }
+
+  func reserve(byteCount: UInt64) throws(StorageError) { try inner.reserve(byteCount: byteCount) }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) { try inner.setByteCount(count) }
+
+  func sync() throws(StorageError) { try inner.sync() }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    try fileSystem.onMap?(path)
+    return try inner.map(offset, byteCount: byteCount)
+  }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try inner.mapShared(byteCount: byteCount)
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    fileSystem.onLock?(kind, range)
+    return try inner.lock(kind, range)
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    fileSystem.onQuestion?()
+    return try inner.lockedByOthers(in: range)
+  }
+
+  func identity() throws(StorageError) -> FileIdentity { try inner.identity() }
+}

@@ -1,0 +1,60 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The order of pins and passes, seen from between their steps: the calls about locks tell.
+@Suite("A pin beside a pass")
+struct PinningOrderTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  private func fixture() -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    return .on(fileSystem, options)
+  }
+
+  /// The shared words of the open store.
+  private func words(_ fixture: StoreFixture) throws -> SharedWords {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+  }
+
+  @Test(.evidence("I1"), .evidence("I7"))
+  func `is either seen by the pass or sees its floor`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      for number in 1...3 { try store.write { try $0.keyspace("k").put(number, [1]) } }
+      let words = try words(fixture)
+      let newest = words.durable
+      #expect(words.floor < newest)
+      var floors: [FrameNumber] = []
+      fileSystem.onQuestion = { floors.append(words.floor) }
+      try store.checkpoint()
+      fileSystem.onQuestion = nil
+      #expect(!floors.isEmpty)
+      #expect(floors.allSatisfy { $0 == newest })
+    }
+  }
+
+  @Test(.evidence("I1")) func `of a generation below the floor is tried again`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let newest = try store.write { try $0.keyspace("k").put(1, [1]) }
+      let words = try words(fixture)
+      let floor = words.floor
+      var calls: [LockKind] = []
+      // A pass that begins between the load of the newest generation and its lock, and at whose end
+      // the newest generation is visible.
+      fileSystem.onLock = { kind, range in
+        guard range.lowerBound == LockByte.live + newest.frame else { return }
+        calls.append(kind)
+        words.store(calls.count == 1 ? newest.frame + 1 : floor, CountersLayout.floor)
+      }
+      let snapshot = try store.snapshot()
+      fileSystem.onLock = nil
+      #expect(calls == [.shared, .none, .shared])
+      #expect(snapshot.generation == newest)
+      #expect(try snapshot.keyspace("k")?.get(1) == [1])
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Damage in the log below the witness, where opening looks at headers only.
+@Suite("A page in the log")
+struct DamagedLogTests {
+  private static let pageByteCount = 4096
+
+  private static func options(_ access: StoreOptions.Access) -> StoreOptions {
+    var options = StoreOptions()
+    options.access = access
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = pageByteCount * 16
+    return options
+  }
+
+  private struct Place {
+    let name: String
+    let offset: Int
+  }
+
+  private func range(of place: Place) -> Range<Int> {
+    place.offset..<place.offset + Self.pageByteCount
+  }
+
+  /// Where the images of each page lie in the log, in the order of their frames.
+  private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Place]] {
+    var places: [PageNumber: [Place]] = [:]
+    for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix("wal-") {
+      for offset in stride(from: Self.pageByteCount, to: bytes.count, by: Self.pageByteCount) {
+        bytes.withBytes { bytes in
+          let frame = bytes.slice(offset, Self.pageByteCount)
+          guard frame.load64(PageLayout.frame.offset) != 0,
+            frame.load32(GroupLayout.magic.offset) != GroupLayout.magicNumber
+          else { return }
+          places[frame.load32(PageLayout.page.offset), default: []].append(
+            Place(name: name, offset: offset))
+        }
+      }
+    }
+    return places
+  }
+
+  /// The older image is whole, of the right page and of this store: only its age is wrong.
+  @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `is not taken for a newer one in whose place it lies`(access: StoreOptions.Access) throws {
+    let fixture = try StoreFixture.onDisk(Self.options(access))
+    do {
+      let store = try fixture.open()
+      for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
+      // These leave the leaf of the first keyspace alone, and say that it was synced.
+      for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
+      try StoreFixture.expectSound(store)
+    }
+    var files = try fixture.allBytes()
+    // Bitmap and catalog were written as often, and have lower numbers.
+    let twice = images(files).filter { $0.value.count == 2 }
+    let pair = try #require(twice.max { $0.key < $1.key }?.value)
+    let older = try #require(files[pair[0].name])[range(of: pair[0])]
+    files[pair[1].name]?.replaceSubrange(range(of: pair[1]), with: older)
+    try fixture.write(try #require(files[pair[1].name]), to: pair[1].name)
+    let store = try fixture.open()
+    let error = #expect(throws: StorageError.self) { try store.snapshot().keyspace("k")?.get(1) }
+    #expect(error?.kind == .corrupt)
+    #expect(try store.snapshot().keyspace("other")?.get(1) == [3])
+    #expect(try !store.verify().findings.isEmpty)
+  }
+
+  // In a process of its own, which touching a mapping past the end of its file would end.
+  @Test(.evidence("B2")) func `is damage where its segment was cut`() async {
+    await #expect(processExitsWith: .success) {
+      let fixture = try StoreFixture.onDisk(Self.options(.mapped))
+      do {
+        let store = try fixture.open()
+        try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
+        for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
+      }
+      // Nothing but images: no header is missing.
+      let names = try fixture.names().filter { $0.hasPrefix("wal-") }
+      try fixture.write([], to: names[1])
+      let store = try fixture.open()
+      let error = #expect(throws: StorageError.self) {
+        try store.snapshot().keyspace("k")?.get(1)
+      }
+      #expect(error?.kind == .corrupt)
+      #expect(try store.snapshot().keyspace("other")?.get(1) == [3])
+      #expect(try !store.verify().findings.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// A change that fails half way, in a body that catches the error and goes on.
+@Suite("A transaction with a failed change")
+struct InterruptionTests {
+  private static let keys = 0..<300 as Range<Int64>
+
+  private static func open(_ disk: SimulatedDisk) throws -> Store {
+    try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+  }
+
+  /// A store with many pages, none of them in memory.
+  private func sample() throws -> (disk: SimulatedDisk, content: [Int64: [UInt8]]) {
+    let disk = SimulatedDisk(seed: 9)
+    let store = try Self.open(disk)
+    var content: [Int64: [UInt8]] = [:]
+    for key in Self.keys {
+      content[key] = [UInt8](repeating: UInt8(key % 251), count: key % 10 == 0 ? 5000 : 300)
+    }
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("k")
+      for (key, value) in content.sorted(by: { $0.key < $1.key }) { try keyspace.put(key, value) }
+    }
+    try StoreFixture.expectSound(store)
+    return (disk.killed(), content)
+  }
+
+  /// Deletes and puts, of which those that fail are passed over; the content if it is committed.
+  private func change(
+    _ transaction: inout WriteTransaction, _ content: [Int64: [UInt8]]
+  ) throws -> (content: [Int64: [UInt8]], hasFailed: Bool) {
+    let keyspace = try transaction.keyspace("k")
+    var content = content
+    var hasFailed = false
+    for key in Self.keys where key % 8 != 0 {
+      do {
+        if key % 5 == 0 {
+          try keyspace.put(key, [UInt8](repeating: 1, count: 1500))
+          content[key] = [UInt8](repeating: 1, count: 1500)
+        } else {
+          try keyspace.delete(key)
+          content[key] = nil
+        }
+      } catch is StorageError { hasFailed = true }
+    }
+    return (content, hasFailed)
+  }
+
+  @Test(.evidence("D5"), .evidence("F4"))
+  func `leaves no half of that change, whatever its body does`() throws {
+    let (image, before) = try sample()
+    var refused = 0
+    for read in 1...80 {
+      let disk = image.killed()
+      let store = try Self.open(disk)
+      disk.faultPlan = .failingRead(disk.readCount + read)
+      var content = before
+      do {
+        var after = (content: before, hasFailed: false)
+        try store.write { after = try change(&$0, before) }
+        content = after.content
+      } catch let error as StorageError {
+        #expect(error.kind == .io, "read \(read)")
+        refused += 1
+      }
+      disk.faultPlan = FaultPlan()
+      #expect(
+        try CrashHistory.content(of: store.snapshot())["k"] == content, "read \(read)")
+      #expect(try store.verify().findings == [], "read \(read)")
+    }
+    #expect(refused > 0)
+  }
+}
