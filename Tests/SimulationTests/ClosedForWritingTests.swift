@@ -39,6 +39,28 @@ struct ClosedForWritingTests {
     try expectClosed(run)
   }
 
+  /// A failed sync of the folder was tried again, went through, and was believed.
+  @Test(.evidence("F2"), .evidence("F3"))
+  func `takes no more writes when a name could not be synced`() throws {
+    let steps = [Step](
+      repeating: .write(.normal, operationCount: 2, valueByteCount: 600), count: 12)
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try whole.open()
+    let first = whole.disk.callCount
+    try whole.run(steps + [.checkpoint])
+    var count = 0
+    for call in (first + 1)...whole.disk.callCount
+    where whole.disk.calls[call - 1] == .syncDirectory {
+      let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+      try run.open()
+      run.disk.faultPlan = .failure(.io, atCall: call)
+      for step in steps + [.checkpoint] { _ = try kind { try run.run(step) } }
+      try expectClosed(run)
+      count += 1
+    }
+    #expect(count > 3)
+  }
+
   @Test(.evidence("F2"), arguments: [false, true])
   func `takes no more writes when a page could not be moved`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)

@@ -17,4 +17,29 @@ struct CreationTests {
     #expect(try again.snapshot().keyspace("k")?.get(1) == [1])
     try StoreFixture.expectSound(again)
   }
+
+  /// An opening that failed in its last calls left a whole page file behind, in a folder whose own
+  /// name nobody had synced; the next one took it for an old store and did not sync that name
+  /// either, and a power cut took all.
+  @Test(.evidence("D1"), arguments: [false, true])
+  func `outlives a power cut when its first opening had failed`(wasKilled: Bool) throws {
+    for call in 1...16 {
+      let disk = SimulatedDisk(seed: 4)
+      try disk.createDirectory("/store")
+      disk.faultPlan =
+        wasKilled
+        ? .powerCut(atCall: disk.callCount + call)
+        : .failure(.io, atCall: disk.callCount + call)
+      _ = try? Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      let living = wasKilled ? disk.killed() : disk
+      living.faultPlan = FaultPlan()
+      let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: living)
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      try StoreFixture.expectSound(store)
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: living.crashed(.nothing))
+      #expect(try again.snapshot().keyspace("k")?.get(1) == [1], "call \(call)")
+      try StoreFixture.expectSound(again)
+    }
+  }
 }

@@ -46,11 +46,11 @@ package struct Pass {
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
       try queue.makeDurable(files.words.appended)
       let (low, top) = try decide()
-      try files.log.syncDirectory()
-      files.counters.update { $0.directorySyncs += 1 }
       var result = CheckpointResult(backfilled: Generation(frame: files.words.backfilled))
       if low < top { result.heldBackBy = Generation(frame: low) }
       do throws(StorageError) {
+        try files.log.syncDirectory()
+        files.counters.update { $0.directorySyncs += 1 }
         try checkpoint(low, &result)
       } catch {
         // Out of space leaves the log as it is, and the next pass starts again. Anything else may

@@ -52,7 +52,13 @@ package final class StoreFiles: Sendable {
     _ segment: UInt64, _ words: SharedWords, _ log: LogFiles, _ counters: ActivityCounters
   ) throws(StorageError) {
     guard words.load(CountersLayout.named) < segment + 1 else { return }
-    try log.syncDirectory()
+    do throws(StorageError) {
+      try log.syncDirectory()
+    } catch {
+      // A later sync that succeeds proves nothing about the names this one was for.
+      words.setFailed()
+      throw error
+    }
     counters.update { $0.directorySyncs += 1 }
     words.raise(CountersLayout.named, to: segment + 1)
   }

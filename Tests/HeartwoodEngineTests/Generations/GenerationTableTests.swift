@@ -248,7 +248,8 @@ struct GenerationTableTests {
         #expect(result.backfilled.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
-      #expect(try self.segments(of: fixture) == segments)
+      // One more may have been made ahead meanwhile.
+      #expect(Set(segments).isSubset(of: try self.segments(of: fixture)))
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
       #expect(result.heldBackBy == nil)
