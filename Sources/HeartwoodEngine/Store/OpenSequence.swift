@@ -42,7 +42,8 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // Whoever made the folder, or began to make the store, may have died before its name was synced.
+    // Whoever made the folder, or began to make the store, may have died before its name was
+    // synced.
     if !options.readOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     if log.isMapped { table = try log.openAll(from: first, isMapped: true) }
     var opened = try finish(header, recovery, table, pages, log, locks)
