@@ -1,0 +1,75 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What a store does by itself, on its own thread.
+@Suite("The upkeep of a store")
+struct UpkeepTests {
+  private func write(_ store: Store, _ rounds: Range<Int>) throws {
+    for round in rounds {
+      try store.write(durability: .normal) { transaction in
+        let rows = try transaction.keyspace("rows")
+        for key in 0..<40 { try rows.put(key, [UInt8](repeating: UInt8(round & 0xFF), count: 300)) }
+      }
+    }
+  }
+
+  /// Waits until the condition holds; long enough for the busiest machine.
+  private func waits(until condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<2000 {
+      if try condition() { return true }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    return false
+  }
+
+  private func open(_ folder: ScratchDirectory) throws -> Store {
+    var options = StoreOptions()
+    options.segmentByteCount = 128 << 10
+    options.checkpointLogByteCount = 512 << 10
+    return try Store(at: folder.path(of: "store"), options: options)
+  }
+
+  @Test func `moves the log home as it grows`() throws {
+    let folder = try ScratchDirectory()
+    let store = try open(folder)
+    try write(store, 0..<200)
+    #expect(waits { store.statistics.activity.checkpoints > 0 })
+    #expect(waits { store.statistics.activity.segmentsDeleted > 0 })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.evidence("I7")) func `goes on when the generation that held it back expires`() throws {
+    let folder = try ScratchDirectory()
+    let store = try open(folder)
+    try write(store, 0..<5)
+    var held: Snapshot? = try store.snapshot()
+    let generation = try #require(held?.generation)
+    try write(store, 5..<200)
+    #expect(waits { store.statistics.backfilled == generation })
+    #expect(try held?.keyspace("rows")?.get(7)?.first == 4)
+    held = nil
+    #expect(waits { store.statistics.backfilled > generation })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test func `makes the next segment before a commit needs it`() throws {
+    let folder = try ScratchDirectory()
+    let store = try open(folder)
+    // Made ahead it is a file, but no state refers to it yet.
+    var round = 0
+    #expect(
+      try waits {
+        if round < 200 { try write(store, round..<(round + 1)) }
+        round += 1
+        let names = try FileManager.default.contentsOfDirectory(
+          atPath: folder.path(of: "store"))
+        return names.count { $0.hasPrefix("wal-") } * (128 << 10) > store.statistics.logByteCount
+      })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+}
