@@ -61,6 +61,23 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
+  /// Closing was silent, and a commit without durability, which closing makes durable, was lost in
+  /// the power cut that followed.
+  @Test(.evidence("F2")) func `says so when it is closed`() throws {
+    let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try run.run([
+      .write(.full, operationCount: 2, valueByteCount: 50),
+      .write(.normal, operationCount: 2, valueByteCount: 50),
+    ])
+    run.disk.faultPlan = .failure(.io, atCall: run.disk.callCount + 1)
+    #expect(try kind { try run.run(.checkpoint) } == .io)
+    run.disk.faultPlan = FaultPlan()
+    let store = try #require(run.store)
+    try StoreFixture.expectSound(store)
+    #expect(try kind { try store.close() } == .failed)
+    #expect(try kind { try store.close() } == nil)
+  }
+
   @Test(.evidence("F2"), arguments: [false, true])
   func `takes no more writes when a page could not be moved`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)

@@ -174,14 +174,15 @@ public final class Store: Sendable {
   /// Operations after this throw `closed`. Snapshots that are still held stay readable, and keep
   /// the store's lock until the last of them is gone. Closing twice is no error.
   ///
-  /// - Throws: What kept the last checkpoint from succeeding. The store is closed all the same, and
-  ///   loses nothing: the log has everything.
+  /// - Throws: What kept the last checkpoint from succeeding, `failed` after an earlier failure.
+  ///   The store is closed all the same. What was durable stays so; `.normal` commits since then
+  ///   are as they were before closing.
   public func close() throws {
     precondition(!gate.isHeldByThisThread, "a store was closed inside a write")
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     maintenance.stop()
     defer { releaseLocks() }
-    if !options.readOnly, !files.words.hasFailed {
+    if !options.readOnly {
       table.dropLingeringPin()
       _ = try maintenance.runPass(writesWitness: true)
     }
