@@ -21,7 +21,7 @@ struct SourceTests {
 
   /// The files whose code is compiled into the callers: their closures run once a record.
   private static let inlinedFiles: Set<String> = [
-    "Keyspaces/KeyspaceReader+Keys.swift", "Keyspaces/LocatedValue.swift",
+    "Keyspaces/KeyspaceReader+Keys.swift"
   ]
 
   private static let bannedNameParts: Set<String> = [
