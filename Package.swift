@@ -38,3 +38,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// libFuzzer brings the `main` of this target, so it links in the builds of `Tests/Fuzzing/run` only.
+if Context.environment["HEARTWOOD_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "heartwood-fuzz", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      path: "Tests/Fuzzing", exclude: ["Corpus", "run"], swiftSettings: settings))
+}

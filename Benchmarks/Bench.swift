@@ -60,6 +60,7 @@ struct Bench {
       }
     }
     let activity = session.activity
+    let notes = session.notes
     let verification = try session.verify()
     let diskByteCount = try folder.allocatedByteCount(StoreFolder.measured)
     progress.clear()
@@ -69,7 +70,7 @@ struct Bench {
       \(session.table.text)
 
       median, min and max of \(Harness.windowCount) windows, or of a load's rounds; ns/op per thread
-      \(activity)
+      \(([activity] + notes).joined(separator: "\n"))
       hash of all reads \(String(session.hash, radix: 16))
       \(verification.summary)
 

@@ -5,6 +5,8 @@ struct BenchOptions {
   /// Rows to load; nil where `--rows` was not given.
   var rows: Int?
   var seconds = 2.0
+  /// Bytes of log a store is opened with in the workload for that.
+  var logByteCount = 256 << 20
   var feed: String?
   var json: String?
   var path: String?
@@ -44,6 +46,10 @@ struct BenchOptions {
         throw Self.refused(flag, value, "seconds above 0, such as 0.5")
       }
       seconds = number
+    case .logBytes:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 40).contains(count)
+      else { throw Self.refused(flag, value, "a number of bytes from 1, such as 1000000000") }
+      logByteCount = count
     case .pageSize:
       guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
         throw Self.refused(flag, value, "4096, 8192, 16384, 32768 or 65536")
@@ -101,6 +107,7 @@ extension BenchOptions {
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"
+    case logBytes = "--log-bytes"
     case feed = "--feed"
     case json = "--json"
     case path = "--path"
@@ -112,7 +119,7 @@ extension BenchOptions {
     /// What stands for the value in the help text.
     var placeholder: String {
       switch self {
-      case .rows: "N"
+      case .rows, .logBytes: "N"
       case .seconds: "S"
       case .feed, .json: "FILE"
       case .path: "DIR"
@@ -127,6 +134,7 @@ extension BenchOptions {
       switch self {
       case .rows: ["rows to load (default: \(defaultRows.grouped), or the features of the feed)"]
       case .seconds: ["time for each timed workload (default: 2)"]
+      case .logBytes: ["log that open-log opens a store with (default: 256 MiB)"]
       case .feed:
         [
           "take the rows from a USGS GeoJSON summary feed instead of",

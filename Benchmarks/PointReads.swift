@@ -29,6 +29,45 @@ struct IntegerReads: Work {
   }
 }
 
+/// Random point reads by row number through one pinned snapshot, several in one call.
+struct IntegerReadsTogether: Work {
+  let snapshot: Snapshot
+  /// The numbers of each call.
+  let calls: [[Int64]]
+  var position = 0
+  var hash: UInt64 = 0
+
+  private static let readsPerCall = 64
+  private static let callsPerTurn = readsPerTurn / readsPerCall
+
+  init(snapshot: Snapshot, _ numbers: [Int64]) {
+    self.snapshot = snapshot
+    calls = stride(from: 0, to: numbers.count, by: Self.readsPerCall).map { start in
+      Array(numbers[start..<min(start + Self.readsPerCall, numbers.count)])
+    }
+  }
+
+  var warmUpTurnCount: Int { (calls.count + Self.callsPerTurn - 1) / Self.callsPerTurn }
+
+  mutating func turn() throws -> Int {
+    let quakes = try snapshot.loaded(KeyspaceName.quakes)
+    let end = min(position + Self.callsPerTurn, calls.count)
+    var hash = hash
+    var count = 0
+    for index in position..<end {
+      let numbers = calls[index]
+      try quakes.getMany(numbers) { place, row in
+        guard let row else { throw missingRow(numbers[place]) }
+        hash = fold(hash, try row.verifiedTime(of: numbers[place]))
+      }
+      count += numbers.count
+    }
+    self.hash = hash
+    position = end == calls.count ? 0 : end
+    return count
+  }
+}
+
 /// Random point reads by 16-byte string key through one pinned snapshot.
 struct StringReads: Work {
   let snapshot: Snapshot

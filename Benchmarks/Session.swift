@@ -8,6 +8,8 @@ struct Session {
   private let loads: Loads
   private let loaded: Loads.Sorted
   private(set) var table = ResultTable()
+  /// What is to be said about results beyond their figures, a line each.
+  private(set) var notes: [String] = []
   /// What all reads found, folded together.
   private(set) var hash: UInt64 = 0
 
@@ -31,8 +33,13 @@ struct Session {
     case .loadSorted: add(workload, "rows/s", loaded.load)
     case .loadRandom: add(workload, "rows/s", try loads.random())
     case .checkpoint: add(workload, "pages/s", loaded.checkpoint)
+    case .openLog: try openLog(workload)
     case .readInt: try time(workload, "reads/s", integerReads(threadCount: 1))
     case .readIntTwice: try time(workload, "reads/s", integerReads(threadCount: 2))
+    case .getMany:
+      let snapshot = try store.snapshot()
+      try time(
+        workload, "reads/s", [IntegerReadsTogether(snapshot: snapshot, rows.shuffledNumbers)])
     case .readString:
       let snapshot = try store.snapshot()
       try time(workload, "reads/s", [StringReads(snapshot: snapshot, keys: rows.shuffledCodes)])
@@ -105,6 +112,18 @@ struct Session {
     add(workload, "reads/s", outcome.groups[0], idle: table.value(of: idle))
     let suffix = readerCount == 1 ? "" : "-\(readerCount)"
     add(Workload.writerCommits.rawValue + suffix, "commits/s", outcome.groups[1])
+  }
+
+  private mutating func openLog(_ workload: Workload) throws {
+    let openings = Openings(
+      folder: loads.folder, rows: rows, progress: progress, seconds: options.seconds,
+      logByteCount: options.logByteCount)
+    for pagesPerCommit in [1, 100] {
+      let name = workload.rawValue + (pagesPerCommit == 1 ? "" : "-\(pagesPerCommit)")
+      let result = try openings.measure(pagesPerCommit: pagesPerCommit)
+      add(name, "opens/s", result.slices)
+      notes.append("\(name): \(result.summary)")
+    }
   }
 
   private func harness(_ workload: Workload) -> Harness {

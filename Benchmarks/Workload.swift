@@ -6,8 +6,10 @@ enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
   case checkpoint
+  case openLog = "open-log"
   case readInt = "read-int"
   case readIntTwice = "read-int-2"
+  case getMany = "get-many"
   case readString = "read-string"
   case scan
   case beginGetEnd = "begin-get-end"
@@ -24,8 +26,10 @@ enum Workload: String, CaseIterable {
     case .loadSorted: "bulk load in key order, one transaction (.normal)"
     case .loadRandom: "puts in random order, 10,000 rows a transaction (.normal)"
     case .checkpoint: "copying the loaded pages from the log to the page file"
+    case .openLog: "opening a store that died with a long log, of 1-page and of 100-page commits"
     case .readInt: "random point reads by integer key through a snapshot"
     case .readIntTwice: "the same, two threads"
+    case .getMany: "random point reads by integer key, 64 at a time"
     case .readString: "random point reads by 16-byte string key"
     case .scan: "full scans, every byte of every row read"
     case .beginGetEnd: "a read of its own around each point read"

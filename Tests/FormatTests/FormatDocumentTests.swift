@@ -39,6 +39,15 @@ struct FormatDocumentTests {
     Layout("HeaderSlotLayout", HeaderSlotLayout.fields, 0, HeaderSlotLayout.byteCount),
     Layout("SegmentLayout", SegmentLayout.fields, 0, SegmentLayout.byteCount),
     Layout("GroupLayout", GroupLayout.fields, 0, GroupLayout.entries),
+    Layout("MapLayout", MapLayout.fields, 0, MapLayout.rows),
+    Layout(
+      "MapLayout.boundaryFields", MapLayout.boundaryFields, 0, MapLayout.boundaryByteCount),
+    Layout(
+      "MapLayout.survivorFields", MapLayout.survivorFields, 0, MapLayout.survivorByteCount),
+    Layout("KeptLayout", KeptLayout.fields, 0, KeptLayout.rows),
+    Layout("KeptLayout.rowFields", KeptLayout.rowFields, 0, KeptLayout.rowName),
+    Layout(
+      "SegmentFooterLayout", SegmentFooterLayout.fields, 0, SegmentFooterLayout.rows),
     Layout("CountersLayout", CountersLayout.fields, 0, CountersLayout.byteCount),
     Layout("DecisionLayout", DecisionLayout.fields, 0, CountersLayout.firstDecision.byteCount),
   ]
@@ -112,8 +121,9 @@ struct FormatDocumentTests {
   @Test func `shows the magic numbers as bytes`() throws {
     let text = try Package.text(of: "Docs/FileFormat.md")
     let group = UInt64(GroupLayout.magicNumber)
+    let footer = UInt64(SegmentFooterLayout.magicNumber)
     for (number, byteCount) in [
-      (HeaderSlotLayout.magicNumber, 8), (SegmentLayout.magicNumber, 8), (group, 4),
+      (HeaderSlotLayout.magicNumber, 8), (SegmentLayout.magicNumber, 8), (group, 4), (footer, 4),
     ] {
       let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64($0 * 8)) }
       let hex = bytes.map { String($0, radix: 16, uppercase: true) }.joined(separator: " ")

@@ -78,6 +78,50 @@ struct ClosedForWritingTests {
     #expect(try kind { try store.close() } == nil)
   }
 
+  @Test(.evidence("F2")) func `runs no transaction`() throws {
+    let store = try StoreFixture.inMemory().open()
+    store.files.words.setFailed()
+    var hasRun = false
+    #expect(try kind { try store.write { _ in hasRun = true } } == .failed)
+    #expect(!hasRun)
+    try StoreFixture.expectSound(store)
+  }
+
+  /// Another thread's sync has failed since the transaction began.
+  @Test(.evidence("F2"), arguments: [64 << 20, 0])
+  func `writes nothing of a transaction that runs`(memoryByteCount: Int) throws {
+    let disk = SimulatedDisk(seed: 7)
+    var options = StoreOptions()
+    options.transactionMemoryByteCount = memoryByteCount
+    let store = try StoreFixture.on(disk, options).open()
+    var count = 0
+    let error = try kind {
+      try store.write { transaction in
+        store.files.words.setFailed()
+        count = disk.callCount
+        try transaction.keyspace("a").put(1, [1])
+      }
+    }
+    #expect(error == .failed)
+    #expect(disk.callCount == count)
+    try StoreFixture.expectSound(store)
+  }
+
+  /// The system may have dropped what the sync was for, and the next one would go through.
+  @Test(.evidence("F3")) func `never tries a failed sync again`() throws {
+    let disk = SimulatedDisk(seed: 7)
+    let store = try StoreFixture.on(disk).open()
+    let generation = try store.write(durability: .normal) { try $0.keyspace("a").put(1, [1]) }
+    disk.faultPlan = .failure(.io, atCall: disk.callCount + 1, dropsUnsynced: true)
+    #expect(try kind { try store.keep(generation, as: "x") } == .io)
+    #expect(disk.calls.last == .sync)
+    disk.faultPlan = FaultPlan()
+    let count = disk.callCount
+    #expect(try kind { try store.keep(generation, as: "x") } == .failed)
+    #expect(disk.callCount == count)
+    try StoreFixture.expectSound(store)
+  }
+
   @Test(.evidence("F2"), arguments: [false, true])
   func `takes no more writes when a page could not be moved`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)

@@ -10,12 +10,22 @@ enum Step: Sendable {
   case write(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
   /// A transaction that changes something and throws.
   case abandonedWrite
+  /// A transaction that changes more than its memory holds and throws.
+  case abandonedSpill
+  /// A transaction with savepoints within savepoints, a part of which is taken back.
+  case savepoints(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
   case checkpoint
+  /// Moves the last pages into free ones, some at a time.
+  case compact
   /// Takes a snapshot and holds it.
   case pin
   /// Gives the oldest held snapshot back.
   case unpin
   case removeKeyspace
+  /// Keeps the newest generation by a name.
+  case keep(String)
+  /// Lets go of a name.
+  case release(String)
   /// Closes and opens again.
   case reopen
   /// The process dies; another one opens.
@@ -38,6 +48,10 @@ final class CrashHistory {
   /// Commits that the death of the process must not take back.
   private(set) var acknowledgedCount = 0
   private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
+  /// The commit that each name keeps.
+  private(set) var kept: [String: Int] = [:]
+  /// A name whose keeping or releasing was not acknowledged: either may be there.
+  private var uncertainName: String?
   private let seed: UInt64
   private let options: StoreOptions
 
@@ -49,8 +63,9 @@ final class CrashHistory {
   /// Calls that change something, from the first step on.
   var callCount: Int { earlierCallCount + disk.callCount }
 
-  static func options(pageSize: Int = 4096) -> StoreOptions {
+  static func options(pageSize: Int = 4096, memoryPageCount: Int? = nil) -> StoreOptions {
     var options = StoreOptions()
+    if let memoryPageCount { options.transactionMemoryByteCount = memoryPageCount * pageSize }
     options.pageSize = pageSize
     options.segmentByteCount = pageSize * 8
     options.access = .buffered
@@ -88,8 +103,23 @@ final class CrashHistory {
           throw Abandoned()
         }
       } catch is Abandoned {}
+    case .abandonedSpill:
+      do {
+        try store.write { transaction in
+          // Other pages than those the next transaction puts in their place.
+          for key in 0..<30 as Range<Int64> {
+            try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
+          }
+          throw Abandoned()
+        }
+      } catch is Abandoned {}
+    case .savepoints(let durability, let operationCount, let valueByteCount):
+      try savepoints(store, durability, operationCount, valueByteCount)
     case .checkpoint:
       _ = try store.checkpoint()
+      durableCount = acknowledgedCount
+    case .compact:
+      _ = try store.compact(stepByteCount: options.pageSize * 6)
       durableCount = acknowledgedCount
     case .pin:
       pinned.append((acknowledgedCount, try store.snapshot()))
@@ -97,6 +127,13 @@ final class CrashHistory {
       if !pinned.isEmpty { pinned.removeFirst() }
     case .removeKeyspace:
       try removeKeyspace(store)
+    case .keep(let name):
+      try keep(store, name)
+    case .release(let name):
+      uncertainName = name
+      try store.release(name)
+      kept[name] = nil
+      uncertainName = nil
     case .reopen:
       pinned = []
       try store.close()
@@ -130,23 +167,65 @@ final class CrashHistory {
     try attempt(durability, number) {
       self.newestGeneration = try store.write(durability: durability) { transaction in
         for _ in 0..<operationCount {
-          let name = ["a", "b", "c"][Int(generator.next() % 3)]
-          let key = Int64(generator.next() % 40)
-          let keyspace = try transaction.keyspace(name)
-          if generator.next() % 4 == 0 {
-            try keyspace.delete(key)
-            content[name, default: [:]][key] = nil
-          } else {
-            let count = Int(generator.next() % UInt64(valueByteCount + 1))
-            let value = (0..<count).map { UInt8(truncatingIfNeeded: Int(key) &+ number &+ $0) }
-            try keyspace.put(key, value)
-            content[name, default: [:]][key] = value
-          }
+          try Self.change(&transaction, number, valueByteCount, &generator, &content)
         }
         try self.writeNumber(&transaction, number)
       }
     } content: {
       content
+    }
+  }
+
+  private func savepoints(
+    _ store: Store, _ durability: StoreOptions.Durability, _ operationCount: Int,
+    _ valueByteCount: Int
+  ) throws {
+    let number = contents.count
+    var generator = SeededGenerator(seed: seed &* 1_000_003 &+ UInt64(number))
+    var content = contents[acknowledgedCount]
+    func nest(_ transaction: inout WriteTransaction, depth: Int) throws {
+      for _ in 0..<operationCount {
+        try Self.change(&transaction, number, valueByteCount, &generator, &content)
+      }
+      guard depth < 3 else { return }
+      for isKept in [false, true] {
+        let before = content
+        do {
+          try transaction.savepoint { inner in
+            try nest(&inner, depth: depth + 1)
+            if !isKept { throw Abandoned() }
+          }
+        } catch is Abandoned {
+          content = before
+        }
+      }
+    }
+    try attempt(durability, number) {
+      self.newestGeneration = try store.write(durability: durability) { transaction in
+        try nest(&transaction, depth: 0)
+        try self.writeNumber(&transaction, number)
+      }
+    } content: {
+      content
+    }
+  }
+
+  /// Changes one value of one keyspace, and the content with it.
+  private static func change(
+    _ transaction: inout WriteTransaction, _ number: Int, _ valueByteCount: Int,
+    _ generator: inout SeededGenerator, _ content: inout Content
+  ) throws {
+    let name = ["a", "b", "c"][Int(generator.next() % 3)]
+    let key = Int64(generator.next() % 40)
+    let keyspace = try transaction.keyspace(name)
+    if generator.next() % 4 == 0 {
+      try keyspace.delete(key)
+      content[name, default: [:]][key] = nil
+    } else {
+      let count = Int(generator.next() % UInt64(valueByteCount + 1))
+      let value = (0..<count).map { UInt8(truncatingIfNeeded: Int(key) &+ number &+ $0) }
+      try keyspace.put(key, value)
+      content[name, default: [:]][key] = value
     }
   }
 
@@ -162,6 +241,15 @@ final class CrashHistory {
     } content: {
       content
     }
+  }
+
+  private func keep(_ store: Store, _ name: String) throws {
+    guard kept[name] == nil else { return }
+    uncertainName = name
+    try store.keep(try store.snapshot().generation, as: name)
+    kept[name] = acknowledgedCount
+    durableCount = acknowledgedCount
+    uncertainName = nil
   }
 
   private func writeNumber(_ transaction: inout WriteTransaction, _ number: Int) throws {
@@ -210,8 +298,28 @@ final class CrashHistory {
     if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
       return "the content is not that of commit \(number)"
     }
+    if let finding = try findingInKept(store) { return finding }
     let report = try store.verify()
     return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
+  }
+
+  /// What is wrong with the kept generations; `nil` if each name shows what it kept.
+  private func findingInKept(_ store: Store) throws -> String? {
+    let found = try store.keptGenerations()
+    for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
+      guard let number = kept[name] else { return "\(name) was released, but is kept" }
+      guard let generation = found[name] else { return "\(name) was kept, but is not" }
+      let snapshot = try store.snapshot(at: generation)
+      guard try Self.number(of: snapshot) == number else { return "\(name) keeps another commit" }
+    }
+    for (name, generation) in found {
+      let snapshot = try store.snapshot(at: generation)
+      let number = try Self.number(of: snapshot)
+      guard number < contents.count,
+        try Self.content(of: snapshot) == contents[number].filter({ !$0.value.isEmpty })
+      else { return "what \(name) keeps has changed" }
+    }
+    return nil
   }
 
   /// What is wrong with the snapshots held; `nil` if each shows what it showed at first.
@@ -230,12 +338,29 @@ final class CrashHistory {
     store = nil
   }
 
+  /// Steps by chance, with transactions that are larger than a small memory.
+  static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
+    var generator = SeededGenerator(seed: ~seed)
+    return randomSteps(seed: seed, count: count).map { step in
+      guard case .write(let durability, _, _) = step else { return step }
+      return switch generator.next() % 4 {
+      case 0: .abandonedSpill
+      case 1: .savepoints(durability, operationCount: 4, valueByteCount: 1200)
+      case 2: .write(durability, operationCount: 40, valueByteCount: 2000)
+      default: step
+      }
+    }
+  }
+
   /// Steps by chance.
   static func randomSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in
-      switch generator.next() % 20 {
+      switch generator.next() % 23 {
+      case 21: .keep(["x", "y", "z"][Int(generator.next() % 3)])
+      case 22: .release(["x", "y", "z"][Int(generator.next() % 3)])
       case 0, 1: .checkpoint
+      case 20: .compact
       case 2: .pin
       case 3: .unpin
       case 4: .reopen

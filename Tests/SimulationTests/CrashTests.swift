@@ -40,70 +40,58 @@ struct CrashTests {
       .write(.normal, operationCount: 2, valueByteCount: 50), .checkpoint, .kill,
       .write(.full, operationCount: 1, valueByteCount: 50),
     ],
+    [
+      .write(.full, operationCount: 2, valueByteCount: 6000), .keep("x"),
+      .write(.normal, operationCount: 4, valueByteCount: 6000),
+      .write(.normal, operationCount: 4, valueByteCount: 6000), .checkpoint,
+      .write(.full, operationCount: 1, valueByteCount: 50), .reopen, .checkpoint,
+    ],
+    [
+      .write(.normal, operationCount: 2, valueByteCount: 6000), .pin,
+      .write(.normal, operationCount: 2, valueByteCount: 6000), .keep("y"),
+      .write(.normal, operationCount: 2, valueByteCount: 6000), .checkpoint, .kill,
+      .release("y"), .write(.normal, operationCount: 2, valueByteCount: 6000), .checkpoint,
+    ],
+    [
+      .write(.full, operationCount: 12, valueByteCount: 9000), .checkpoint, .removeKeyspace,
+      .compact, .write(.full, operationCount: 1, valueByteCount: 50),
+    ],
   ]
 
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D7"), .evidence("D11"),
     .evidence("D12"), .evidence("D13"), arguments: histories.indices)
   func `holds a whole prefix after a cut at every call of a small history`(history: Int) throws {
-    let steps = Self.histories[history]
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 1), seed: UInt64(history))
-    try whole.run(steps)
-    var states = 0
-    for call in 1...whole.callCount {
-      for leavesPart in [false, true] {
-        states += try cut(steps, history, call, leavesPart)
-      }
-    }
+    let states = try CrashHistory.cutEverywhere(
+      Self.histories[history], seed: UInt64(history), "history \(history)")
     print("crash states: \(states) (small history \(history))")
     #expect(states > 50)
   }
 
-  private func cut(
-    _ steps: [Step], _ history: Int, _ call: Int, _ leavesPart: Bool
-  ) throws -> Int {
-    let disk = SimulatedDisk(
-      seed: 1, faultPlan: .powerCut(atCall: call, leavesPart: leavesPart))
-    let run = CrashHistory(disk: disk, seed: UInt64(history))
-    do { try run.run(steps) } catch is StorageError {}
-    run.abandon()
-    let limit = SimulationScale.count(64, timesWhenLong: 4)
-    var outcomes = run.disk.exhaustiveCrashes(limit: limit) ?? []
-    if outcomes.isEmpty {
-      outcomes = [run.disk.crashed(.nothing), run.disk.crashed(.everything)]
-      let perMode = SimulationScale.count(2, timesWhenLong: 4)
-      for mode in CrashMode.allCases {
-        for seed in 0..<perMode {
-          let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
-          outcomes.append(run.disk.crashed(.seeded(UInt64(seed), mode, options)))
-        }
-      }
-    }
-    for (number, outcome) in outcomes.enumerated() {
-      let place = "history \(history), cut at call \(call), part \(leavesPart), outcome \(number)"
-      check(run, outcome, place)
-    }
-    return outcomes.count
-  }
+  /// Transactions that are larger than their memory, and parts of them taken back.
+  private static let spillingHistories: [[Step]] = [
+    [
+      .write(.full, operationCount: 2, valueByteCount: 50), .abandonedSpill,
+      .write(.normal, operationCount: 2, valueByteCount: 50),
+    ],
+    [.savepoints(.full, operationCount: 1, valueByteCount: 1500)],
+    [
+      .abandonedSpill, .savepoints(.normal, operationCount: 1, valueByteCount: 500), .kill,
+      .abandonedSpill, .write(.full, operationCount: 12, valueByteCount: 2000), .checkpoint,
+    ],
+  ]
 
-  /// Opens what a crash left, compares it, writes to it, and opens it once more.
-  private func check(_ run: CrashHistory, _ disk: SimulatedDisk, _ place: String) {
-    do {
-      let opened = try Store(
-        at: "/store", options: CrashHistory.options(), fileSystem: disk)
-      let finding = try run.finding(in: opened, atLeast: run.durableCount)
-      #expect(finding == nil, "\(place)")
-      let before = try CrashHistory.number(of: opened.snapshot())
-      let next = try opened.write { try $0.keyspace("after").put("crash", [1]) }
-      #expect(next > run.newestGeneration, "\(place): a number is used again")
-      let again = try Store(
-        at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
-      #expect(try again.snapshot().keyspace("after")?.get("crash") == [1], "\(place)")
-      #expect(try CrashHistory.number(of: again.snapshot()) == before, "\(place)")
-      #expect(try again.verify().findings == [], "\(place)")
-    } catch {
-      Issue.record("\(place): \(error)")
-    }
+  @Test(
+    .evidence("D1"), .evidence("D2"), .evidence("D5"), .evidence("D6"),
+    arguments: spillingHistories.indices)
+  func `holds a whole prefix after a cut at every call of transactions larger than memory`(
+    history: Int
+  ) throws {
+    let states = try CrashHistory.cutEverywhere(
+      Self.spillingHistories[history], seed: UInt64(history), "spilling history \(history)",
+      CrashHistory.options(memoryPageCount: 3))
+    print("crash states: \(states) (spilling history \(history))")
+    #expect(states > 50)
   }
 
   @Test(
@@ -150,7 +138,7 @@ struct CrashTests {
         disk = disk.crashed(.seeded(generator.next(), mode, options))
         states += 1
       }
-      check(run, disk, "seed \(seed), cut at call \(call), mode \(mode)")
+      run.expectPrefix(on: disk, "seed \(seed), cut at call \(call), mode \(mode)")
       states += 1
     }
     return states
@@ -171,6 +159,42 @@ struct CrashTests {
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
       let finding = try run.finding(in: survivor, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "seed \(seed)")
+    }
+  }
+
+  @Test(.evidence("D4"), .evidence("D5"), .evidence("D6"), arguments: 0..<4)
+  func `takes back nothing of larger transactions when only the process dies`(
+    group: Int
+  ) throws {
+    for number in 0..<SimulationScale.count(10, timesWhenLong: 10) {
+      let seed = UInt64(group * 1000 + number)
+      let steps = CrashHistory.randomSpillingSteps(seed: seed, count: 15)
+      var generator = SeededGenerator(seed: seed)
+      let run = CrashHistory(
+        disk: SimulatedDisk(
+          seed: seed, faultPlan: .powerCut(atCall: Int(generator.next() % 400) + 1)), seed: seed,
+        options: CrashHistory.options(memoryPageCount: 4))
+      do { try run.run(steps) } catch is StorageError {}
+      run.abandon()
+      let survivor = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
+      let finding = try run.finding(in: survivor, atLeast: run.acknowledgedCount)
+      #expect(finding == nil, "seed \(seed)")
+    }
+  }
+
+  @Test(.evidence("D5"), .evidence("D6"), .evidence("I1"), arguments: 0..<4 as Range<UInt64>)
+  func `shows snapshots the same while larger transactions come and go`(seed: UInt64) throws {
+    let run = CrashHistory(
+      disk: SimulatedDisk(seed: seed), seed: seed,
+      options: CrashHistory.options(memoryPageCount: 4))
+    try run.open()
+    for step in CrashHistory.randomSpillingSteps(seed: seed, count: 40) {
+      try run.run(step)
+      #expect(try run.findingInPinned() == nil, "seed \(seed)")
+      let store = try #require(run.store)
+      let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
+      #expect(finding == nil, "seed \(seed), \(step)")
     }
   }
 
@@ -204,6 +228,7 @@ struct CrashTests {
       #expect(try run.findingInPinned() == nil, "seed \(seed)")
     }
     while !run.pinned.isEmpty { try run.run(.unpin) }
+    for name in run.kept.keys.sorted() { try run.run(.release(name)) }
     try run.run(.checkpoint)
     let store = try #require(run.store)
     #expect(store.statistics.backfilled == store.statistics.newest, "seed \(seed)")

@@ -48,6 +48,25 @@ struct InterruptionTests {
     return (content, hasFailed)
   }
 
+  @Test(.evidence("D5")) func `takes no more changes`() throws {
+    let disk = try sample().disk
+    let store = try Self.open(disk)
+    var kinds: [StorageError.Kind] = []
+    #expect(throws: StorageError.self) {
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        disk.faultPlan = .failingRead(disk.readCount + 1)
+        for key: Int64 in 0..<3 {
+          do { try keyspace.delete(key) } catch let error as StorageError {
+            kinds.append(error.kind)
+          }
+        }
+      }
+    }
+    #expect(kinds == [.io, .io, .io])
+    try StoreFixture.expectSound(store)
+  }
+
   @Test(.evidence("D5"), .evidence("F4"))
   func `leaves no half of that change, whatever its body does`() throws {
     let (image, before) = try sample()

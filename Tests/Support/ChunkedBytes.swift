@@ -11,6 +11,9 @@ struct ChunkedBytes {
   /// Each is empty, which stands for zeros, or whole; bytes past the end are zero.
   private var chunks: [[UInt8]] = []
 
+  /// The bytes of all chunks but those that were never written.
+  var allocatedByteCount: Int { chunks.count { !$0.isEmpty } * Self.chunkByteCount }
+
   /// Reads up to `target.count` bytes; returns how many there were.
   func read(into target: MutableBytes, at offset: Int) -> Int {
     guard offset < count else { return 0 }

@@ -102,6 +102,16 @@ private final class CountingFile: File {
     try inner.setByteCount(count)
   }
 
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
+    counter.add { $0.others += 1 }
+    return try inner.punch(range)
+  }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 {
+    counter.add { $0.others += 1 }
+    return try inner.allocatedByteCount()
+  }
+
   func sync() throws(StorageError) {
     counter.add { $0.syncs += 1 }
     try inner.sync()

@@ -49,10 +49,27 @@ struct DiskContent {
   /// Renames within one directory.
   mutating func rename(_ source: MemoryPath, to target: String, _ entry: DirectoryEntry) {
     directories[source.parent]?.make(.rename(source.name, target, entry))
+    guard entry == .directory else { return }
+    // Found under both names, since a crash may take the new one back.
+    let moved = MemoryPath(source.parent.text + "/" + target)
+    directories[moved] = directories[source]
+    for (place, names) in directories {
+      guard let rest = place.rest(below: source) else { continue }
+      directories[MemoryPath(moved.text + "/" + rest)] = names
+    }
   }
 
   mutating func syncDirectory(_ place: MemoryPath, openFiles: Set<Int>) {
     directories[place]?.sync()
+    // What lost its name has lost it for good.
+    let lost = directories.keys.filter {
+      !$0.isRoot && $0.parent == place && entry(at: $0) != .directory
+    }
+    for directory in lost {
+      directories = directories.filter {
+        $0.key != directory && $0.key.rest(below: directory) == nil
+      }
+    }
     // Only now can files be gone for good: until a removal is synced, a crash brings them back.
     var used = openFiles
     for directory in directories.values {

@@ -7,10 +7,10 @@ package import HeartwoodEngine
 package struct FaultPlan: Sendable, Equatable {
   /// The calls that are numbered.
   package enum CallKind: String, Sendable, CaseIterable {
-    case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory
+    case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory, punch
 
     /// Whether a full disk can be the reason for its failure.
-    var needsSpace: Bool { self != .remove && self != .syncDirectory }
+    var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
   /// What happens instead of the call.
@@ -33,6 +33,8 @@ package struct FaultPlan: Sendable, Equatable {
   package var dropsUnsynced = false
   /// The number of the read that fails once, counted from 1; `nil` for none.
   package var failingRead: Int?
+  /// The number of the opening of a file that fails once, counted from 1; `nil` for none.
+  package var failingOpen: Int?
 
   /// No faults.
   package init() { outcome = .powerOff }
@@ -65,6 +67,13 @@ package struct FaultPlan: Sendable, Equatable {
   package static func failingRead(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingRead = number
+    return plan
+  }
+
+  /// The opening of a file with this number fails once, for want of descriptors.
+  package static func failingOpen(_ number: Int) -> FaultPlan {
+    var plan = FaultPlan()
+    plan.failingOpen = number
     return plan
   }
 

@@ -12,22 +12,33 @@ package import HeartwoodEngine
 /// - Note: `@unchecked` because everything that changes is used under `lock` only, except the plan
 ///   and the hooks, which belong to the one thread that runs the test.
 package final class SimulatedDisk: FileSystem, @unchecked Sendable {
-  private let lock = Lock()
-  private var content: DiskContent
+  let lock = Lock()
+  var content: DiskContent
   private var generator: SeededGenerator
   private var faultGenerator: SeededGenerator
   private var milliseconds: UInt64
-  private var openCounts: [Int: Int] = [:]
-  private var locks: [Int: RangeLocks] = [:]
+  var openCounts: [Int: Int] = [:]
+  var locks: [Int: RangeLocks] = [:]
   private var log = OperationLog()
   private var history: [FaultPlan.CallKind] = []
-  private var reads = 0
+  var reads = 0
+  private var opens = 0
   private var isPowerOff = false
 
   package let bootIdentity: UInt64?
 
   /// What goes wrong; may be changed at any time.
   package var faultPlan: FaultPlan
+  /// Called before each hole is made; the disk may be asked about its state then.
+  package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
+  /// Bytes a file can have; a longer one needs more than the disk has.
+  package var fileByteCountLimit = Int.max
+  /// Whether files can have holes made in them.
+  package var canPunch = true
+  /// Says of a file or directory that its syncs report success and do nothing.
+  package var liesAboutSync: ((_ path: String) -> Bool)?
+  /// The wall clock, in place of one that ticks.
+  package var clock: (() -> UInt64)?
   /// Called before each write takes effect; the disk may be asked about its state then.
   package var onWrite: ((_ path: String, _ offset: UInt64, _ byteCount: Int) -> Void)?
 
@@ -60,6 +71,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
   /// How many calls were numbered.
   package var callCount: Int { lock.withLock { history.count } }
+  /// How many times a file was opened, or asked for.
+  package var openCount: Int { lock.withLock { opens } }
   /// How many reads there were.
   package var readCount: Int { lock.withLock { reads } }
   /// Whether the plan has switched the power off.
@@ -128,6 +141,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
+      opens += 1
+      if opens == faultPlan.failingOpen {
+        throw StorageError(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
+      }
       let place = MemoryPath(path)
       let number: Int
       switch content.entry(at: place) {
@@ -165,7 +182,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
       let place = MemoryPath(path)
-      if case .file = content.entry(at: place) { throw MemoryPath.isNoDirectory(path) }
+      let entry = content.entry(at: place)
+      if case .file = entry { throw MemoryPath.isNoDirectory(path) }
+      guard entry == .directory else { return nil }
       // Sorted, because the order of a dictionary differs from run to run.
       return content.directories[place]?.newest.keys.sorted()
     }
@@ -186,10 +205,11 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       let (old, new) = (MemoryPath(source), MemoryPath(target))
       precondition(old.parent == new.parent, "the simulated disk renames within one directory")
-      guard let entry = content.entry(at: old), entry != .directory else {
+      guard let entry = content.entry(at: old) else {
         throw MemoryPath.isNoFile("rename", source)
       }
-      guard content.entry(at: new) != .directory else {
+      let replaced = content.entry(at: new)
+      guard replaced != .directory, entry != .directory || replaced == nil else {
         throw MemoryPath.isNoFile("replace", target)
       }
       try change(.rename, source, "to \(target)") { $0.rename(old, to: new.name, entry) }
@@ -202,8 +222,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       let place = MemoryPath(path)
       try requireDirectory(place, for: path)
       let openFiles = Set(openCounts.keys)
+      let lies = liesAboutSync?(path) ?? false
       try change(.syncDirectory, path, partly: { _, _, _ in }) {
-        $0.syncDirectory(place, openFiles: openFiles)
+        if !lies { $0.syncDirectory(place, openFiles: openFiles) }
       }
     }
   }
@@ -212,13 +233,13 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var wallClockMilliseconds: UInt64 {
     lock.withLock {
       milliseconds += 1
-      return milliseconds
+      return clock?() ?? milliseconds
     }
   }
 
   package func random() -> UInt64 { lock.withLock { generator.next() } }
 
-  private func requirePower() throws(StorageError) {
+  func requirePower() throws(StorageError) {
     if isPowerOff { throw Self.powerIsOff }
   }
 
@@ -236,7 +257,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   ///
   /// `partly` is what a call does that is cut off or fails; without it, it is the whole call when
   /// the power goes off, since a crash decides anyway whether a change of names is kept.
-  private func change<Result>(
+  func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",
     partly: ((inout DiskContent, inout SeededGenerator, FaultPlan.Outcome) -> Void)? = nil,
     _ wholly: (inout DiskContent) -> Result
@@ -258,115 +279,6 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       throw StorageError(
         errorKind, "Call \(history.count) (\(kind.rawValue)) fails by plan.", file: path,
         errno: errorKind == .full ? 28 : 5)
-    }
-  }
-}
-
-// MARK: - Calls of open files
-
-extension SimulatedDisk {
-  func read(_ file: SimulatedFile, _ target: MutableBytes, at offset: UInt64)
-    throws(StorageError) -> Int
-  {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      reads += 1
-      if reads == faultPlan.failingRead {
-        throw StorageError(.io, "Read \(reads) fails by plan.", file: file.path, errno: 5)
-      }
-      return content.files[file.number]?.newest.read(into: target, at: Int(offset)) ?? 0
-    }
-  }
-
-  func write(_ file: SimulatedFile, _ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    let source = parts.flatMap { $0.copied() }
-    onWrite?(file.path, offset, source.count)
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      let leavesPart = faultPlan.leavesPart
-      try source.withBytes { (bytes) throws(StorageError) in
-        try change(
-          .write, file.path, "\(offset)+\(bytes.count) \(OperationLog.hash(bytes))",
-          partly: { content, generator, outcome in
-            guard leavesPart, bytes.count > 0 else { return }
-            if outcome == .powerOff {
-              content.writeInPart(bytes, to: file.number, at: Int(offset)) {
-                generator.isTrue(in256: 128)
-              }
-            } else {
-              let prefix = bytes.slice(0, generator.below(bytes.count))
-              content.write(prefix, to: file.number, at: Int(offset))
-            }
-          },
-          { $0.write(bytes, to: file.number, at: Int(offset)) })
-      }
-    }
-  }
-
-  func byteCount(_ file: SimulatedFile) throws(StorageError) -> UInt64 {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      return UInt64(content.files[file.number]?.newest.count ?? 0)
-    }
-  }
-
-  func setByteCount(_ file: SimulatedFile, _ count: UInt64) throws(StorageError) {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      try change(.setByteCount, file.path, "\(count)") {
-        $0.setByteCount(Int(count), of: file.number)
-      }
-    }
-  }
-
-  func sync(_ file: SimulatedFile) throws(StorageError) {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      let drops = faultPlan.dropsUnsynced
-      try change(
-        .sync, file.path,
-        partly: { content, _, outcome in
-          if drops, outcome != .powerOff { content.dropUnsynced(file.number) }
-        },
-        { $0.sync(file.number) })
-    }
-  }
-
-  func mapShared(_ file: SimulatedFile, _ byteCount: Int) throws(StorageError) -> Mapping {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      guard let memory = content.share(file.number, byteCount) else {
-        throw StorageError(.io, "Cannot map: the file is shorter than that.", file: file.path)
-      }
-      return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
-    }
-  }
-
-  func lock(_ file: SimulatedFile, _ kind: LockKind, _ range: Range<UInt64>)
-    throws(StorageError) -> Bool
-  {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      return locks[file.number, default: RangeLocks()]
-        .set(kind, range, owner: ObjectIdentifier(file))
-    }
-  }
-
-  func lockedByOthers(_ file: SimulatedFile, in range: Range<UInt64>)
-    throws(StorageError) -> Range<UInt64>?
-  {
-    try lock.withLock { () throws(StorageError) in
-      try requirePower()
-      return locks[file.number]?.lockedByOthers(than: ObjectIdentifier(file), in: range)
-    }
-  }
-
-  /// The last reference to an open file is gone: its locks go, and the file if it has no name.
-  func close(number: Int, owner: ObjectIdentifier) {
-    lock.withLock {
-      locks[number]?.releaseAll(of: owner)
-      let count = openCounts[number, default: 1] - 1
-      openCounts[number] = count == 0 ? nil : count
     }
   }
 }

@@ -28,12 +28,21 @@ final class SimulatedFile: File {
 
   func byteCount() throws(StorageError) -> UInt64 { try disk.byteCount(self) }
 
-  func reserve(byteCount: UInt64) throws(StorageError) { try setByteCount(byteCount) }
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    if try disk.byteCount(self) < byteCount { try setByteCount(byteCount) }
+  }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
     try requireWritable()
     try disk.setByteCount(self, count)
   }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
+    try requireWritable()
+    return try disk.punch(self, range)
+  }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { try disk.allocatedByteCount(self) }
 
   func sync() throws(StorageError) { try disk.sync(self) }
 

@@ -20,7 +20,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Removes a file; no error if it is gone already.
   func remove(_ path: String) throws(StorageError)
 
-  /// Gives a file another name, replacing what had it, in one step.
+  /// Gives a file another name, replacing the file that had it, in one step; or a folder a name
+  /// that nothing has.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Makes the names in a directory durable: creations, renames and removals until now.
@@ -63,9 +64,16 @@ package protocol File: AnyObject, Sendable {
   /// Cuts or extends the file; an extension reads as zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
-  /// Takes the space for `byteCount` bytes from the file system and makes the file that long; what
-  /// was not written reads as zeros.
+  /// Makes the file `byteCount` bytes long if it is shorter, and takes the space for what is new
+  /// from the file system; it reads as zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
+
+  /// Gives the space of a range of whole 4,096-byte blocks back to the file system; the range then
+  /// reads as zeros and the length stays. False, with nothing changed, if the file system cannot.
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
+
+  /// The bytes of the file system this file takes, holes left out.
+  func allocatedByteCount() throws(StorageError) -> UInt64
 
   /// Makes what was written before this call durable, and the length, with the strongest means the
   /// platform has.

@@ -76,11 +76,30 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package func rename(_ source: String, to target: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let (old, new) = (MemoryPath(source), MemoryPath(target))
+      if directories.contains(old) { return try renameDirectory(old, to: new, target) }
       guard let content = files[old] else { throw MemoryPath.isNoFile("rename", source) }
       guard !directories.contains(new) else { throw MemoryPath.isNoFile("replace", target) }
       try requireDirectory(new.parent, for: target)
       files[old] = nil
       files[new] = content
+    }
+  }
+
+  private func renameDirectory(
+    _ old: MemoryPath, to new: MemoryPath, _ target: String
+  ) throws(StorageError) {
+    guard files[new] == nil, !directories.contains(new), !old.isRoot, new.rest(below: old) == nil
+    else { throw MemoryPath.isNoFile("replace", target) }
+    try requireDirectory(new.parent, for: target)
+    for (place, content) in files {
+      guard let rest = place.rest(below: old) else { continue }
+      files[place] = nil
+      files[MemoryPath(new.text + "/" + rest)] = content
+    }
+    for place in directories {
+      guard let rest = place == old ? "" : place.rest(below: old) else { continue }
+      directories.remove(place)
+      directories.insert(MemoryPath(new.text + "/" + rest))
     }
   }
 
@@ -121,6 +140,12 @@ package struct MemoryPath: Hashable, Sendable {
   /// The last name; empty for the root.
   package var name: String { text.split(separator: "/").last.map(String.init) ?? "" }
 
+  /// What follows the path of a directory it lies in, at any depth; `nil` if it does not.
+  package func rest(below directory: MemoryPath) -> String? {
+    guard text.hasPrefix(directory.text + "/") else { return nil }
+    return String(text.dropFirst(directory.text.count + 1))
+  }
+
   /// The directory it lies in; the root's is the root.
   package var parent: MemoryPath { MemoryPath(String(text.dropLast(name.count))) }
 
@@ -137,67 +162,12 @@ package struct MemoryPath: Hashable, Sendable {
   }
 }
 
-/// The locks on the byte ranges of one file; the caller guards it.
-///
-/// Owners never wait: a lock that is in the way is the answer.
-package struct RangeLocks {
-  private struct Held {
-    let owner: ObjectIdentifier
-    let range: Range<UInt64>
-    let isExclusive: Bool
-  }
-
-  private var held: [Held] = []
-
-  package init() {}
-
-  /// Sets, converts or releases `owner`'s lock on `range`; if false, nothing has changed.
-  package mutating func set(
-    _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
-  ) -> Bool {
-    guard !range.isEmpty else { return true }
-    let isExclusive = kind == .exclusive
-    let isBlocked = held.contains {
-      $0.owner != owner && $0.range.overlaps(range) && ($0.isExclusive || isExclusive)
-    }
-    guard kind == .none || !isBlocked else { return false }
-    var kept: [Held] = []
-    for lock in held {
-      guard lock.owner == owner, lock.range.overlaps(range) else {
-        kept.append(lock)
-        continue
-      }
-      // What sticks out on either side stays locked as it was.
-      let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
-      let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
-      for part in [before, after] where !part.isEmpty {
-        kept.append(Held(owner: owner, range: part, isExclusive: lock.isExclusive))
-      }
-    }
-    if kind != .none { kept.append(Held(owner: owner, range: range, isExclusive: isExclusive)) }
-    held = kept
-    return true
-  }
-
-  /// Releases everything `owner` has.
-  package mutating func releaseAll(of owner: ObjectIdentifier) {
-    held.removeAll { $0.owner == owner }
-  }
-
-  /// The part in `range` of some lock that is not `owner`'s.
-  package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
-    UInt64
-  >? {
-    held.first { $0.owner != owner && $0.range.overlaps(range) }?.range.clamped(to: range)
-  }
-}
-
 /// The bytes and locks of one file in memory, whatever its name.
 ///
 /// - Note: `@unchecked` because everything that changes is used under `lock` only.
 private final class MemoryContent: @unchecked Sendable {
   /// A file grows by chunks, so that growing never copies; `nil` stands for zeros.
-  private static let chunkByteCount = 256 << 10
+  private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
   private let lock = Lock()
@@ -283,6 +253,24 @@ private final class MemoryContent: @unchecked Sendable {
 
   func length() -> UInt64 { lock.withLock { UInt64(byteCount) } }
 
+  func allocatedByteCount() -> UInt64 {
+    lock.withLock { UInt64(chunks.count { $0 != nil } * Self.chunkByteCount) }
+  }
+
+  /// Zeros a range, and gives back the chunks that hold nothing else any more.
+  func punch(_ offset: Int, _ count: Int) {
+    lock.withLock {
+      let end = min(offset + count, byteCount)
+      guard offset < end else { return }
+      forEachPiece(offset, end - offset) { chunk, start, length in
+        guard let block = chunks[chunk] else { return }
+        block.bytes.clear(start, length)
+        let words = stride(from: 0, to: Self.chunkByteCount, by: 8)
+        if words.allSatisfy({ block.bytes.bytes.load64($0) == 0 }) { chunks[chunk] = nil }
+      }
+    }
+  }
+
   /// The memory all mappings of this file share; it starts as the file's bytes and then goes its
   /// own way, because whoever shares memory does not read or write that file.
   func shared(_ count: Int) -> ByteBlock? {
@@ -327,12 +315,22 @@ private final class MemoryFile: File {
 
   func byteCount() throws(StorageError) -> UInt64 { content.length() }
 
-  func reserve(byteCount: UInt64) throws(StorageError) { try setByteCount(byteCount) }
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    if content.length() < byteCount { try setByteCount(byteCount) }
+  }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
     try requireWritable()
     content.setByteCount(Int(count))
   }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
+    try requireWritable()
+    content.punch(Int(range.lowerBound), range.count)
+    return true
+  }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { content.allocatedByteCount() }
 
   func sync() throws(StorageError) {}
 

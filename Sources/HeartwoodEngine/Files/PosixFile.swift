@@ -114,24 +114,46 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
+    // What is there already is left alone: where the system has no such call, the C library writes
+    // into each block instead, and somebody else may be writing there.
+    let end = try self.byteCount()
+    guard end < byteCount else { return }
     #if canImport(Darwin)
       // Darwin takes the space apart from the length, and not on every file system; without it the
       // space is taken as the bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
-        fst_length: off_t(byteCount), fst_bytesalloc: 0)
+        fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
       _ = SystemCalls.retrying { fcntl(descriptor, F_PREALLOCATE, &request) }
       try setByteCount(byteCount)
     #else
       // Reports its error as a result, not in errno.
-      var code = posix_fallocate(descriptor, 0, off_t(byteCount))
-      while code == EINTR { code = posix_fallocate(descriptor, 0, off_t(byteCount)) }
+      let length = off_t(byteCount - end)
+      var code = posix_fallocate(descriptor, off_t(end), length)
+      while code == EINTR { code = posix_fallocate(descriptor, off_t(end), length) }
       if code == EOPNOTSUPP || code == EINVAL {
         try setByteCount(byteCount)
       } else if code != 0 {
         throw SystemError(code: code).storageError("take space", path)
       }
     #endif
+  }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
+    guard !range.isEmpty else { return true }
+    let result = SystemCalls.punch(descriptor, off_t(range.lowerBound), off_t(range.count))
+    if case .failure(let error) = result,
+      [EOPNOTSUPP, ENOSYS, ENOTTY, EINVAL].contains(error.code)
+    {
+      return false
+    }
+    _ = try value("give space back", result)
+    return true
+  }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 {
+    // In units of 512 bytes on every platform, whatever the block size.
+    UInt64(try status().st_blocks) * 512
   }
 
   func sync() throws(StorageError) {

@@ -57,6 +57,29 @@ enum SystemCalls {
     #endif
   }
 
+  /// Makes a hole; both ends lie on block boundaries.
+  static func punch(
+    _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
+  ) -> Result<Int32, SystemError> {
+    #if canImport(Darwin)
+      var hole = fpunchhole_t(
+        fp_flags: 0, reserved: 0, fp_offset: offset, fp_length: byteCount)
+      return retrying { fcntl(descriptor, F_PUNCHHOLE, &hole) }
+    #else
+      guard let allocate else { return .failure(SystemError(code: ENOSYS)) }
+      // FALLOC_FL_KEEP_SIZE and FALLOC_FL_PUNCH_HOLE of <linux/falloc.h>.
+      return retrying { allocate(descriptor, 0x01 | 0x02, offset, byteCount) }
+    #endif
+  }
+
+  #if os(Linux) || os(Android)
+    /// `fallocate`, looked up by name: the Swift overlays leave out what is Linux only.
+    private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
+      guard let symbol = dlsym(nil, "fallocate") else { return nil }
+      return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
+    }()
+  #endif
+
   /// Makes the names in an open directory durable.
   static func syncNames(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)

@@ -38,4 +38,33 @@ extension Bytes {
       ^ base.load(fromByteOffset: 320, as: UInt64.self)
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
+
+  /// What lies in the cache lines at `offset` and behind it, for the same use.
+  @inline(__always)
+  package func touchedLines(at offset: Int) -> UInt64 {
+    UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
+  }
+
+  /// Like ``lowerBound64(_:length:_:)`` by arithmetic alone: no step waits for a guess to be taken
+  /// back, which pays where the bytes are in the nearest caches.
+  @inline(__always)
+  package func arithmeticLowerBound64(_ offset: Int, length: Int, _ value: UInt64) -> Int {
+    _ = slice(offset, length &* 8)
+    var low = 0
+    var size = length
+    while size > 1 {
+      let half = size &>> 1
+      low &+= half & -loadUnchecked64(offset &+ (low &+ half &- 1) &* 8).isLess(value)
+      size &-= half
+    }
+    return size == 0 ? 0 : low &+ loadUnchecked64(offset &+ low &* 8).isLess(value)
+  }
+}
+
+extension UInt64 {
+  /// 1 if this number is less than the other, else 0: the borrow of their difference.
+  @inline(__always)
+  fileprivate func isLess(_ other: UInt64) -> Int {
+    Int(truncatingIfNeeded: ((~self & other) | (~(self ^ other) & (self &- other))) &>> 63)
+  }
 }

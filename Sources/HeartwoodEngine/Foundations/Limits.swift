@@ -20,8 +20,13 @@ package enum Limits {
   package static let maxTreeLevel = 32
   /// Longest keyspace name in UTF-8 bytes: a name is a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
+  /// Longest name of a kept generation in UTF-8 bytes: names are for people.
+  package static let maxKeptNameByteCount = 255
   /// Most pages in the page file: page numbers are 32 bits and the last value stands for "none".
   package static let maxPageCount = UInt64(UInt32.max)
+  /// Largest frame number: far beyond what any medium can take, and small enough that all sums of
+  /// frame numbers, lock bytes included, fit.
+  package static let maxFrame: UInt64 = 1 << 56
   /// Lineages a header slot remembers; tokens older than the oldest expire.
   package static let maxLineageCount = 64
   /// Largest log segment: its table of frames stays small beside it, and it can be mapped on any

@@ -50,31 +50,48 @@ package final class GenerationState: @unchecked Sendable {
 
   package var generation: FrameNumber { point.frame }
 
+  /// The files of the store this is a state of.
+  package var files: StoreFiles { loader.files }
+
   /// Reads pages as of this state; valid while the state lives.
   package var view: PageView { PageView(source: source) }
 
-  /// A source for the transaction that builds on this state.
-  func source(working: UnsafeMutablePointer<WorkingTable>) -> PageSource {
-    let old = source.pointee
-    return PageSource(
-      root: old.root, depth: old.depth, firstSegment: old.firstSegment,
-      segmentCount: old.segmentCount, segmentShift: old.segmentShift, slotMask: old.slotMask,
-      segments: old.segments, windowCount: old.windowCount, windowShift: old.windowShift,
-      windows: old.windows, pageShift: old.pageShift, pageCount: old.pageCount,
-      isMapped: old.isMapped, working: working, loader: old.loader, changeCount: 0)
+  /// The loader of a transaction that builds on this state and has written to more segments.
+  func loader(for segments: SegmentTable) -> PageLoader {
+    if segments === self.segments { return loader }
+    return PageLoader(
+      files: loader.files, segments: segments, windows: loader.windows, alwaysVerifies: false)
   }
 
-  /// The same state without index entries up to `backfilled`: those pages are in the page file.
+  /// A source for the transaction that builds on this state.
+  ///
+  /// - Parameters:
+  ///   - index: This state's, and what the transaction has put into the log since.
+  ///   - loader: From ``loader(for:)``; the caller keeps it and the index alive.
+  func source(
+    working: UnsafeMutablePointer<WorkingTable>, index: PageIndex, loader: PageLoader,
+    pageCount: PageNumber, changeCount: Int
+  ) -> PageSource {
+    let old = source.pointee
+    return PageSource(
+      root: index.root, depth: index.depth, firstSegment: loader.segments.first,
+      segmentCount: UInt64(loader.segments.regionCount), segmentShift: old.segmentShift,
+      slotMask: old.slotMask, segments: UnsafePointer(loader.segments.regions),
+      windowCount: old.windowCount, windowShift: old.windowShift, windows: old.windows,
+      pageShift: old.pageShift, pageCount: pageCount, isMapped: old.isMapped, working: working,
+      loader: Unmanaged.passUnretained(loader), changeCount: changeCount)
+  }
+
+  /// The same state without index entries up to `backfilled`, whose pages are in the page file, and
+  /// without segments that are gone because nothing in them can be read any more.
   package func pruned(
-    backfilled: FrameNumber, files: StoreFiles
+    backfilled: FrameNumber, gone: Set<UInt64>, files: StoreFiles
   ) throws(StorageError) -> GenerationState {
     let kept = PageIndex()
-    index.forEach { page, frame in
-      if frame > backfilled { kept.set(page, to: frame) }
-    }
+    index.forEach(newerThan: backfilled) { page, frame in kept.set(page, to: frame) }
     let first = files.geometry.segment(of: files.geometry.next(after: backfilled))
     return try GenerationState(
-      point: point, index: kept, segments: segments.dropping(below: first), files: files,
+      point: point, index: kept, segments: segments.dropping(below: first, gone), files: files,
       lowestFree: lowestFree)
   }
 

@@ -272,20 +272,24 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Exchanges the newest states for copies that no longer need the log up to `backfilled`.
+  /// Exchanges the newest states for copies that no longer need the log up to `backfilled`, nor
+  /// the segments that are gone: the space of one returns when nobody has it open.
   ///
   /// Under the writer lock, so that nothing is appended meanwhile. Snapshots keep what they have.
-  package func prune(backfilled: FrameNumber) throws(StorageError) {
+  package func prune(
+    backfilled: FrameNumber, gone: Set<UInt64>
+  ) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
     }
-    let newAppended = try appended.pruned(backfilled: backfilled, files: files)
+    let newAppended = try appended.pruned(backfilled: backfilled, gone: gone, files: files)
     let newDurable =
       durable.generation == appended.generation
-      ? newAppended : try durable.pruned(backfilled: backfilled, files: files)
+      ? newAppended
+      : try durable.pruned(backfilled: backfilled, gone: gone, files: files)
     var newVisible = visible.generation == durable.generation ? newDurable : newAppended
     if newVisible.generation != visible.generation {
-      newVisible = try visible.pruned(backfilled: backfilled, files: files)
+      newVisible = try visible.pruned(backfilled: backfilled, gone: gone, files: files)
     }
     lock.withLock {
       appendedState = newAppended
@@ -312,9 +316,25 @@ package final class GenerationTable: @unchecked Sendable {
     lock.withLock { entries.mapValues(\.state) }
   }
 
+  /// The page count of the largest state that is read or built on in this process.
+  package var greatestPageCount: PageNumber {
+    lock.withLock {
+      entries.values.reduce(
+        max(
+          appendedState.point.pageCount, visibleState.point.pageCount,
+          durableState.point.pageCount)
+      ) { max($0, $1.state.point.pageCount) }
+    }
+  }
+
   /// Generations whose byte this process holds, with or without a state yet.
   package var lockedGenerations: Set<FrameNumber> {
     lock.withLock { Set(entries.keys).union(building.keys) }
+  }
+
+  /// Whether this process holds a generation that is not the newest.
+  package var holdsOldGenerations: Bool {
+    lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
   }
 
   /// Generations with the number of references to each.

@@ -8,19 +8,14 @@ package import Synchronization
 ///
 /// - Note: `@unchecked` because nodes are counted atomically and never changed once shared.
 package final class PageIndex: @unchecked Sendable {
-  /// A node: its reference count, then 64 words: frames in leaves, nodes above them.
-  package typealias Node = UnsafeMutablePointer<UInt64>
-
-  private static let fanoutShift = 6
-  private static let fanout = 1 << fanoutShift
-  private static let slotMask = UInt32(fanout - 1)
-
   /// The top node, or `nil` for an empty index.
   package private(set) var root: Node?
   /// Levels below the root.
   package private(set) var depth = 0
   /// Nodes made minus nodes freed by this process; for tests.
   package static let liveNodeCount = Atomic<Int>(0)
+  /// Bytes of those nodes.
+  package static let liveByteCount = Atomic<Int>(0)
 
   package init() {}
 
@@ -28,123 +23,278 @@ package final class PageIndex: @unchecked Sendable {
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
-    if let root { Self.retain(root) }
+    root?.retain()
   }
 
-  deinit {
-    if let root { Self.release(root, depth: depth) }
+  deinit { root?.release(level: depth) }
+
+  /// The slot that leads to `page` in a node at `level`.
+  @inline(__always)
+  private static func slot(of page: PageNumber, _ level: Int) -> Int {
+    let shift = PageNumber(truncatingIfNeeded: level &* Node.slotShift)
+    return Int(truncatingIfNeeded: (page &>> shift) & PageNumber(Node.slotCount - 1))
+  }
+
+  /// Whether an index of this depth has no room for `page`.
+  @inline(__always)
+  private static func isBeyond(_ page: PageNumber, _ depth: Int) -> Bool {
+    let covered = (depth &+ 1) &* Node.slotShift
+    return covered < PageNumber.bitWidth
+      && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
   /// The frame that holds `page`, or 0.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
-    guard var node = root else { return 0 }
+    guard var node = root, !isBeyond(page, depth) else { return 0 }
     var level = depth
-    let covered = (level &+ 1) &* fanoutShift
-    if covered < 32, page &>> UInt32(covered) != 0 { return 0 }
     while level > 0 {
-      let slot = Int((page &>> UInt32(level &* fanoutShift)) & slotMask)
-      guard let child = Node(bitPattern: UInt(node[slot &+ 1])) else { return 0 }
+      guard let child = Node(word: node.word(slot(of: page, level))) else { return 0 }
       node = child
       level &-= 1
     }
-    return node[Int(page & slotMask) &+ 1]
+    return node.word(slot(of: page, 0))
   }
 
   package func frame(of page: PageNumber) -> FrameNumber {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Enters or replaces the frame of a page.
+  /// Enters or replaces the frame of a page; frames may come in any order, and none is 0.
   ///
   /// Only for an index no other thread can see yet. Nodes that other states share are copied first.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
-    var top = root ?? Self.makeNode()
-    while (depth + 1) * Self.fanoutShift < 32, page >> UInt32((depth + 1) * Self.fanoutShift) != 0 {
-      let above = Self.makeNode()
-      above[1] = UInt64(UInt(bitPattern: top))
-      top = above
+    while Self.isBeyond(page, depth) {
+      if let below = root {
+        let above = Node.owned(nil, holding: 0, level: depth + 1)
+        above.setWord(below.asWord, 0, newest: below.newest)
+        root = above
+      }
       depth += 1
     }
-    top = Self.unshared(top, level: depth)
-    root = top
-    var node = top
-    var level = depth
-    while level > 0 {
-      let slot = Int((page >> UInt32(level * Self.fanoutShift)) & Self.slotMask)
-      var child = Node(bitPattern: UInt(node[slot + 1])) ?? Self.makeNode()
-      child = Self.unshared(child, level: level - 1)
-      node[slot + 1] = UInt64(UInt(bitPattern: child))
-      node = child
-      level -= 1
-    }
-    node[Int(page & Self.slotMask) + 1] = frame
+    root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Calls `body` for every entry, in page order.
-  package func forEach(_ body: (PageNumber, FrameNumber) -> Void) {
-    guard let root else { return }
-    Self.visit(root, depth, 0, body)
+  /// The node with the entry in it or below it; takes over the caller's reference.
+  // Recursion over at most six levels of this process's own memory.
+  private static func entering(
+    _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
+  ) -> Node {
+    let slot = slot(of: page, level)
+    let node = Node.owned(node, holding: slot, level: level)
+    var word = frame
+    if level > 0 {
+      let child = Node(word: node.word(slot))
+      word = entering(page, frame, in: child, level: level - 1).asWord
+    }
+    node.setWord(word, slot, newest: frame)
+    return node
+  }
+
+  /// Calls `body` for every entry with a frame above `limit`, in page order.
+  ///
+  /// Looks only into nodes with such an entry in them or below them, so the work depends on how
+  /// many there are, not on the size of the index.
+  package func forEach(
+    newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
+  ) {
+    guard let root, root.newest > limit else { return }
+    Self.visit(root, depth, 0, limit, body)
   }
 
   // Recursion over at most six levels of this process's own memory.
   private static func visit(
-    _ node: Node, _ level: Int, _ prefix: UInt64, _ body: (PageNumber, FrameNumber) -> Void
+    _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
+    _ body: (PageNumber, FrameNumber) -> Void
   ) {
-    for slot in 0..<fanout where node[slot + 1] != 0 {
-      let number = prefix << UInt64(fanoutShift) | UInt64(slot)
+    node.forEachWord { slot, word in
+      let number = prefix << UInt64(Node.slotShift) | UInt64(slot)
       if level == 0 {
-        body(PageNumber(truncatingIfNeeded: number), node[slot + 1])
-      } else if let child = Node(bitPattern: UInt(node[slot + 1])) {
-        visit(child, level - 1, number, body)
+        if word > limit { body(PageNumber(truncatingIfNeeded: number), word) }
+      } else if let child = Node(word: word), child.newest > limit {
+        visit(child, level - 1, number, limit, body)
       }
     }
   }
+}
 
-  // MARK: Nodes
+extension PageIndex {
+  /// A node of the tree: 64 slots, of which only those in use take memory.
+  ///
+  ///     0          1          2          3
+  ///     ┌──────────┬──────────┬──────────┬───────────┐
+  ///     │ count    │ slots    │ newest   │ words …   │
+  ///     └──────────┴──────────┴──────────┴───────────┘
+  ///
+  /// `count` is how many parents and indexes refer to it. `slots` has a bit for each slot with a
+  /// word. The words lie in slot order: frames at level 0, nodes above. `newest` is the highest
+  /// frame ever entered in the node or below it. There is room for 4, 8, 16, 32 or 64 words.
+  ///
+  /// A node with more than 32 words is *full*: every slot has one, and 0 is no entry. References to
+  /// it are odd, so that a lookup finds the word of a slot without looking at `slots`.
+  package struct Node: Equatable {
+    /// The address of the node, plus 1 if it is full.
+    private let reference: UnsafeMutableRawPointer
 
-  private static func count(of node: Node) -> UnsafeMutablePointer<Atomic<UInt64>> {
-    UnsafeMutableRawPointer(node).assumingMemoryBound(to: Atomic<UInt64>.self)
-  }
+    static let slotShift = 6
+    static let slotCount = 1 << slotShift
+    private static let headerWordCount = 3
+    private static let leastCapacity = 4
 
-  private static func makeNode() -> Node {
-    let node = Node.allocate(capacity: fanout + 1)
-    node.initialize(repeating: 0, count: fanout + 1)
-    node[0] = 1
-    liveNodeCount.wrappingAdd(1, ordering: .relaxed)
-    return node
-  }
+    /// The node a word refers to; `nil` for 0.
+    @inline(__always)
+    fileprivate init?(word: UInt64) {
+      guard let reference = UnsafeMutableRawPointer(bitPattern: UInt(word)) else { return nil }
+      self.reference = reference
+    }
 
-  private static func retain(_ node: Node) {
-    count(of: node).pointee.wrappingAdd(1, ordering: .relaxed)
-  }
+    @inline(__always)
+    fileprivate var asWord: UInt64 { UInt64(UInt(bitPattern: reference)) }
 
-  private static func release(_ node: Node, depth: Int) {
-    guard
-      count(of: node).pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
-    else { return }
-    if depth > 0 {
-      for slot in 1...fanout {
-        if let child = Node(bitPattern: UInt(node[slot])) { release(child, depth: depth - 1) }
+    private var isFull: Bool {
+      @inline(__always) get { UInt(bitPattern: reference) & 1 != 0 }
+    }
+
+    private var header: UnsafeMutablePointer<UInt64> {
+      @inline(__always) get {
+        (isFull ? reference - 1 : reference).assumingMemoryBound(to: UInt64.self)
       }
     }
-    node.deallocate()
-    liveNodeCount.wrappingSubtract(1, ordering: .relaxed)
-  }
 
-  /// The node itself if this index alone has it, else a copy; takes over the caller's reference.
-  private static func unshared(_ node: Node, level: Int) -> Node {
-    if count(of: node).pointee.load(ordering: .acquiring) == 1 { return node }
-    let copy = Node.allocate(capacity: fanout + 1)
-    copy.initialize(from: node, count: fanout + 1)
-    copy[0] = 1
-    liveNodeCount.wrappingAdd(1, ordering: .relaxed)
-    if level > 0 {
-      for slot in 1...fanout {
-        if let child = Node(bitPattern: UInt(copy[slot])) { retain(child) }
+    private var words: UnsafeMutablePointer<UInt64> {
+      @inline(__always) get { header + Self.headerWordCount }
+    }
+
+    private var slots: UInt64 { header[1] }
+
+    fileprivate var newest: FrameNumber { header[2] }
+
+    /// Where the word of a slot lies, whether or not the slot has one.
+    private func place(of slot: Int) -> Int {
+      (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
+    }
+
+    /// The word of a slot, or 0.
+    @inline(__always)
+    fileprivate func word(_ slot: Int) -> UInt64 {
+      if isFull {
+        return (reference - 1).load(
+          fromByteOffset: (slot &+ Self.headerWordCount) &* 8, as: UInt64.self)
+      }
+      let memory = reference.assumingMemoryBound(to: UInt64.self)
+      let slots = memory[1]
+      let bit: UInt64 = 1 &<< UInt64(slot)
+      guard slots & bit != 0 else { return 0 }
+      let lower = slots & (bit &- 1)
+      // Without gaps below there is nothing to count, and not every machine can count bits fast.
+      let place = lower == bit &- 1 ? slot : lower.nonzeroBitCount
+      return memory[Self.headerWordCount &+ place]
+    }
+
+    /// Replaces the word of a slot that has one; `newest` is the highest frame it stands for.
+    fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
+      words[place(of: slot)] = word
+      header[2] = max(header[2], newest)
+    }
+
+    /// Calls `body` for every slot with an entry, in order.
+    fileprivate func forEachWord(_ body: (_ slot: Int, _ word: UInt64) -> Void) {
+      var rest = slots
+      var next = words
+      while rest != 0 {
+        if next.pointee != 0 { body(rest.trailingZeroBitCount, next.pointee) }
+        rest &= rest &- 1
+        next += 1
       }
     }
-    release(node, depth: level)
-    return copy
+
+    // MARK: Making and changing
+
+    /// A node that the caller alone refers to, with the entries of `node` and a word for `slot`;
+    /// takes over the caller's reference.
+    fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
+      let bit: UInt64 = 1 << UInt64(slot)
+      guard let node else { return Node(slots: bit, newest: 0) }
+      let slots = node.slots | bit
+      if node.isAlone {
+        if slots == node.slots { return node }
+        if capacity(for: slots) == capacity(for: node.slots) {
+          node.open(slot)
+          return node
+        }
+      }
+      let copy = Node(slots: slots, newest: node.newest)
+      if copy.slots == node.slots {
+        copy.words.update(from: node.words, count: slots.nonzeroBitCount)
+      } else {
+        node.forEachWord { copy.words[copy.place(of: $0)] = $1 }
+      }
+      if node.isAlone {
+        node.deallocate()
+      } else {
+        if level > 0 { copy.forEachWord { Node(word: $1)?.retain() } }
+        node.release(level: level)
+      }
+      return copy
+    }
+
+    /// A node without entries that has a word for each of these slots.
+    private init(slots: UInt64, newest: FrameNumber) {
+      let capacity = Self.capacity(for: slots)
+      let isFull = capacity == Self.slotCount
+      let wordCount = Self.headerWordCount + capacity
+      let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: wordCount)
+      memory.initialize(repeating: 0, count: wordCount)
+      memory[0] = 1
+      memory[1] = isFull ? .max : slots
+      memory[2] = newest
+      reference = UnsafeMutableRawPointer(memory) + (isFull ? 1 : 0)
+      PageIndex.liveNodeCount.wrappingAdd(1, ordering: .relaxed)
+      PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
+    }
+
+    /// Makes a word for a slot without one, in a node with room for it.
+    private func open(_ slot: Int) {
+      let place = place(of: slot)
+      (words + place + 1).update(from: words + place, count: slots.nonzeroBitCount - place)
+      words[place] = 0
+      header[1] |= 1 << UInt64(slot)
+    }
+
+    /// Room for words in a node with these slots.
+    private static func capacity(for slots: UInt64) -> Int {
+      var capacity = leastCapacity
+      while capacity < slots.nonzeroBitCount { capacity *= 2 }
+      return capacity
+    }
+
+    private var byteCount: Int {
+      (Self.headerWordCount + Self.capacity(for: slots)) * MemoryLayout<UInt64>.size
+    }
+
+    // MARK: Counting
+
+    private var count: UnsafeMutablePointer<Atomic<UInt64>> {
+      UnsafeMutableRawPointer(header).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
+    private var isAlone: Bool { count.pointee.load(ordering: .acquiring) == 1 }
+
+    fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
+
+    // Recursion over at most six levels of this process's own memory.
+    fileprivate func release(level: Int) {
+      guard
+        count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0
+      else { return }
+      if level > 0 { forEachWord { Node(word: $1)?.release(level: level - 1) } }
+      deallocate()
+    }
+
+    private func deallocate() {
+      PageIndex.liveNodeCount.wrappingSubtract(1, ordering: .relaxed)
+      PageIndex.liveByteCount.wrappingSubtract(byteCount, ordering: .relaxed)
+      header.deallocate()
+    }
   }
 }

@@ -43,6 +43,10 @@ package final class PageLoader: Sendable {
   private func fromPageFile(_ number: PageNumber) throws(StorageError) -> PageReference {
     let window = Int(number) >> files.pageFile.windowShift
     if window < windows.count {
+      // A damaged tree may lead to a page that is free and was never given its place in the file.
+      guard try files.pageFile.holds(number) else {
+        throw .corrupt("The file ends before the page does.", file: "pages", page: number)
+      }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
     }

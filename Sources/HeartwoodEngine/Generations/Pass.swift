@@ -6,13 +6,16 @@ public struct CheckpointResult: Hashable, Sendable {
   public var pageCount = 0
   /// Log segments deleted.
   public var segmentCount = 0
+  /// Bytes of log given back within segments that stay, because nobody can read them any more.
+  public var reclaimedByteCount = 0
   /// The oldest live generation that kept the checkpoint from going further, if one did.
   public var heldBackBy: Generation?
 }
 
-/// One run of maintenance: decide what is dead, then move pages home and delete segments.
+/// One run of maintenance: decide what is dead, then move pages home, delete segments and give back
+/// what nobody can read any more.
 ///
-/// Steps M1 to M3 of `Docs/Concurrency.md`, by number. One at a time, under the maintenance lock,
+/// Steps M1 to M4 of `Docs/Concurrency.md`, by number. One at a time, under the maintenance lock,
 /// never on a reader's path. A process may die at any step: before the decision is published
 /// nothing has happened, afterwards the next pass does the work.
 package struct Pass {
@@ -20,38 +23,54 @@ package struct Pass {
   package let table: GenerationTable
   package let queue: SyncQueue
   package let gate: WriterGate
-  /// Lineages that are over, for the header slot.
+  /// Lineages that are over, for the header slot and the map.
   package let lineages: [EndedLineage]
   /// Writes the header slot even when nothing moves: it carries the witness.
   package var writesWitness = false
+  /// Frames of log behind the last map, or the page file's state, that make a new map worth it.
+  package var minReclaimFrameCount: UInt64 = 0
 
   package init(
     files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
-    lineages: [EndedLineage], writesWitness: Bool = false
+    lineages: [EndedLineage]
   ) {
     self.files = files
     self.table = table
     self.queue = queue
     self.gate = gate
     self.lineages = lineages
-    self.writesWitness = writesWitness
+  }
+
+  /// What a pass may act on.
+  private struct Decision {
+    /// The generation to bring the page file to.
+    let low: FrameNumber
+    /// The newest durable state: T.
+    let newest: GenerationState
+    /// The generations that must stay readable, T last; empty if nothing is to be reclaimed.
+    var boundaries: [FrameNumber] = []
   }
 
   /// Runs the pass; waits for one that is running already.
   ///
   /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one of the
-  ///   log and one of the folder.
+  ///   log and one of the folder; to reclaim, the map is written and synced, and one hole made for
+  ///   each run of dead frames.
   package func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
       try queue.makeDurable(files.words.appended)
-      let (low, top) = try decide()
+      let map = try LogStart.map(files.log)
+      let decision = try decide(map)
       var result = CheckpointResult(backfilled: Generation(frame: files.words.backfilled))
-      if low < top { result.heldBackBy = Generation(frame: low) }
+      if decision.low < decision.newest.generation {
+        result.heldBackBy = Generation(frame: decision.low)
+      }
       do throws(StorageError) {
+        // What was read from `kept` may be a release that is not durable yet.
         try files.log.syncDirectory()
         files.counters.update { $0.directorySyncs += 1 }
-        try checkpoint(low, &result)
+        try act(decision, map, &result)
       } catch {
         // Out of space leaves the log as it is, and the next pass starts again. Anything else may
         // have left pages behind that the system believes written.
@@ -62,76 +81,138 @@ package struct Pass {
     }
   }
 
-  /// M1.3 to M1.11: publishes floor and decision; returns `low` and T.
-  private func decide() throws(StorageError) -> (low: FrameNumber, top: FrameNumber) {
+  /// M1.3 to M1.11: publishes floor and decision.
+  private func decide(_ map: SurvivorMap?) throws(StorageError) -> Decision {
     let words = files.words
     words.store(words.epoch | 1, CountersLayout.epoch)
     table.setDeciding(true)
     defer {
-      words.store((words.epoch | 1) + 1, CountersLayout.epoch)
+      words.store((words.epoch | 1) &+ 1, CountersLayout.epoch)
       table.setDeciding(false)
     }
-    let top = words.durable
+    let newest = table.durable
+    let top = newest.generation
     words.raise(CountersLayout.floor, to: top)
     words.fence()
     var found = Set(
       try files.locks.liveElsewhere(in: words.backfilled..<max(top, words.backfilled)))
     // Our own pins do not show in the lock list; they are read after the floor is published.
     found.formUnion(table.lockedGenerations)
+    // After the locks: whoever keeps a generation writes its name before he lets go of his pin.
+    found.formUnion(try KeptGenerations.read(files.log).rows.values.map(\.generation))
     let present = words.decision
     // A lock on a dead generation is an opener about to fail; counting it would protect what an
     // earlier pass has given up already.
-    let low = found.filter { $0 < top && present.isAlive($0) }.min() ?? top
-    words.publish(DecisionRecord(low: low, top: present.top, bounds: present.bounds))
-    return (low, top)
+    let alive = found.filter { $0 < top && present.isAlive($0) }.sorted()
+    let low = alive.first ?? top
+    guard low < top, isWorthReclaiming(map, alive, top) else {
+      words.publish(DecisionRecord(low: low, top: present.top, bounds: present.bounds))
+      return Decision(low: low, newest: newest)
+    }
+    words.publish(DecisionRecord(low: low, top: top, bounds: alive))
+    // With more boundaries than the record lists, it ends earlier, and so does what is reclaimed.
+    let published = words.decision
+    return Decision(low: low, newest: newest, boundaries: published.bounds + [published.top])
   }
 
-  /// M3: brings the page file to `low` and deletes what it has made superfluous.
-  private func checkpoint(
-    _ low: FrameNumber, _ result: inout CheckpointResult
+  /// Whether a new map would leave out enough: frames written since the last one, or what it keeps
+  /// for generations that nobody holds any more.
+  private func isWorthReclaiming(
+    _ map: SurvivorMap?, _ alive: [FrameNumber], _ top: FrameNumber
+  ) -> Bool {
+    let backfilled = files.words.backfilled
+    guard let map, map.end.frame > backfilled else {
+      return top - backfilled >= minReclaimFrameCount
+    }
+    let isOutdated = map.boundaries.dropLast().contains { boundary in
+      boundary.frame >= backfilled && !alive.contains(boundary.frame)
+    }
+    return isOutdated || (top > map.end.frame && top - map.end.frame >= minReclaimFrameCount)
+  }
+
+  /// M1.12 to M4: what a pass does once it has decided.
+  private func act(
+    _ decision: Decision, _ map: SurvivorMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
-    if low > files.words.backfilled {
-      let state = try state(at: low)
+    let old = files.words.backfilled
+    let home = try checkpoint(decision, &result)
+    let backfilled = files.words.backfilled
+    result.backfilled = Generation(frame: backfilled)
+    var gone = try deleteSegments(upTo: backfilled)
+    if !decision.boundaries.isEmpty {
+      let boundaries = try decision.boundaries.map { generation throws(StorageError) in
+        try boundary(generation, decision)
+      }
+      let reclaimed = try Reclaim(
+        files: files, boundaries: boundaries, backfilled: backfilled, lineages: lineages,
+        previous: map
+      ).run()
+      gone.formUnion(reclaimed.deletedSegments)
+      result.reclaimedByteCount = reclaimed.byteCount
+    }
+    result.segmentCount = gone.count
+    if backfilled > old || !gone.isEmpty { try prune(backfilled, gone, home) }
+    files.sealing.seal(upTo: table.durable)
+  }
+
+  /// M3: brings the page file to `low`; returns the commit it now holds, if that is another.
+  private func checkpoint(
+    _ decision: Decision, _ result: inout CheckpointResult
+  ) throws(StorageError) -> CommitPoint? {
+    if decision.low > files.words.backfilled {
+      let state = try state(decision)
       result.pageCount = try copyPages(of: state)
       try files.pageFile.file.sync()
       try writeHeader(backfilled: state.point)
-      files.words.raise(CountersLayout.backfilled, to: low)
-      let end = files.geometry.offset(ofPage: state.point.pageCount)
-      if try files.pageFile.file.byteCount() > end {
-        try files.pageFile.file.setByteCount(end)
-      }
+      files.words.raise(CountersLayout.backfilled, to: decision.low)
       let pageCount = result.pageCount
       files.counters.update {
         $0.checkpoints += 1
         $0.pagesCheckpointed += pageCount
         $0.pageFileSyncs += 2
       }
-    } else if writesWitness {
+      return state.point
+    }
+    if writesWitness {
       guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
         throw .corrupt("Neither header slot of the page file is whole.", file: "pages")
       }
       try files.pageFile.file.sync()
       try writeHeader(backfilled: newest.backfilled)
     }
-    let backfilled = files.words.backfilled
-    result.backfilled = Generation(frame: backfilled)
-    try prune(backfilled)
-    result.segmentCount = try deleteSegments(upTo: backfilled)
+    return nil
   }
 
-  /// Lets the newest states forget what is in the page file now, while nobody appends.
-  private func prune(_ backfilled: FrameNumber) throws(StorageError) {
+  /// M3.6: lets the newest states forget what is in the page file now, and segments that are gone,
+  /// while nobody appends, and cuts off what neither that state nor any later one has pages for.
+  private func prune(
+    _ backfilled: FrameNumber, _ gone: Set<UInt64>, _ home: CommitPoint?
+  ) throws(StorageError) {
     try gate.enter(timeout: nil)
     defer { gate.leave() }
-    try table.prune(backfilled: backfilled)
+    try table.prune(backfilled: backfilled, gone: gone)
+    if let home { try files.pageFile.cut(max(home.pageCount, table.greatestPageCount)) }
   }
 
   /// The state at `low`: a live one, the newest durable one, or one read back from the log.
-  private func state(at low: FrameNumber) throws(StorageError) -> GenerationState {
-    let durable = table.durable
-    if durable.generation == low { return durable }
-    if let live = table.liveStates[low] { return live }
-    return try files.state(at: low)
+  private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
+    if decision.newest.generation == decision.low { return decision.newest }
+    if let live = table.liveStates[decision.low] { return live }
+    return try files.state(at: decision.low)
+  }
+
+  /// Where the pages of a generation are that must stay readable.
+  private func boundary(
+    _ generation: FrameNumber, _ decision: Decision
+  ) throws(StorageError) -> Reclaim.Boundary {
+    if decision.newest.generation == generation {
+      return Reclaim.Boundary(point: decision.newest.point, index: decision.newest.index)
+    }
+    if let live = table.liveStates[generation] {
+      return Reclaim.Boundary(point: live.point, index: live.index)
+    }
+    let found = try files.located(at: generation, isMapped: false)
+    return Reclaim.Boundary(point: found.point, index: found.index)
   }
 
   /// M3.1: writes every page that is in use at this state and newer than the page file.
@@ -139,9 +220,12 @@ package struct Pass {
   /// Pages go in page order, adjacent ones in one write. Each is verified before it leaves the log.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let backfilled = files.words.backfilled
+    // The last pages may be free and never be written; a reader's mapping must reach them all the
+    // same. Taken with the commits already, unless a power cut took the length back.
+    try files.pageFile.reserve(state.point.pageCount)
     var moving: [PageNumber] = []
-    state.index.forEach { page, frame in
-      if frame > backfilled && page < state.point.pageCount { moving.append(page) }
+    state.index.forEach(newerThan: backfilled) { page, _ in
+      if page < state.point.pageCount { moving.append(page) }
     }
     let used = UsedPages(view: state.view, geometry: files.geometry)
     var inUse: [PageNumber] = []
@@ -154,9 +238,6 @@ package struct Pass {
       try copyRun(moving[start..<end], of: state)
       start = end
     }
-    let end = files.geometry.offset(ofPage: state.point.pageCount)
-    // The last pages may be free and unwritten; a reader's mapping must reach them all the same.
-    if try files.pageFile.file.byteCount() < end { try files.pageFile.file.setByteCount(end) }
     return moving.count
   }
 
@@ -194,28 +275,17 @@ package struct Pass {
     defer { block.keep() }
     HeaderSlot(
       geometry: files.geometry, identity: files.identity, sequence: newest.sequence + 1,
-      backfilled: backfilled, durableUpTo: files.words.durable, lineages: lineages
+      backfilled: backfilled, durableUpTo: files.words.durable,
+      lineages: lineages.filter { $0.end < backfilled.frame }
     ).encode(to: block.bytes)
     try files.pageFile.file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[target])
     try files.pageFile.file.sync()
   }
 
   /// Deletes every segment the page file covers, also those an earlier pass died before deleting.
-  private func deleteSegments(upTo backfilled: FrameNumber) throws(StorageError) -> Int {
-    var count = 0
-    for segment in try files.log.existing()
-    where files.geometry.lastSlot(of: segment) <= backfilled {
-      try files.log.remove(segment)
-      count += 1
-    }
-    if count > 0 {
-      try files.log.syncDirectory()
-      let deleted = count
-      files.counters.update {
-        $0.segmentsDeleted += deleted
-        $0.directorySyncs += 1
-      }
-    }
-    return count
+  private func deleteSegments(upTo backfilled: FrameNumber) throws(StorageError) -> Set<UInt64> {
+    let covered = try files.log.existing().filter { files.geometry.lastSlot(of: $0) <= backfilled }
+    try files.deleteSegments(covered)
+    return Set(covered)
   }
 }

@@ -2,8 +2,10 @@
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest whole commit: the state the store opened with.
   public var generation = Generation(frame: 0)
-  /// Commits found in the log behind the page file's state.
+  /// Commits found in the log behind the page file's state, one by one or summed up by footers.
   public var commitCount = 0
+  /// Log segments whose footer was read instead of their group headers.
+  public var segmentFooterCount = 0
   /// Commits above every witness, whose page images were all verified.
   public var verifiedCommitCount = 0
   /// Frames behind the newest whole commit that belong to nothing: an unfinished, never
@@ -22,45 +24,61 @@ public struct RecoveryReport: Hashable, Sendable {
 /// Reads only; what it finds is acted on after ``syncAll(_:)``.
 package struct Recovery {
   package private(set) var point: CommitPoint
-  package private(set) var index = PageIndex()
+  package private(set) var index: PageIndex
   package private(set) var lineages: [EndedLineage]
   package private(set) var report = RecoveryReport()
   private let header: HeaderSlot
+  private let start: LogStart
   private let table: SegmentTable
+  /// A scanner that stands at the start; walks go on from copies of it.
+  private let scanner: LogScanner
   private var witness: FrameNumber
 
   /// Walks the log behind the state in the page file.
   ///
-  /// - Parameter slots: Both header slots as read; `header` is the newest.
+  /// - Parameters:
+  ///   - header: The newest of `slots`, which are both header slots as read.
+  ///   - start: The page file's state, or the end of the map.
   /// - Throws: `corrupt` if something is missing that had been synced once.
   package init(
-    header: HeaderSlot, slots: [HeaderSlot?], table: SegmentTable
+    header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
   ) throws(StorageError) {
+    guard !start.isOutdated else {
+      throw .corrupt(
+        "The page file's header is older than the map of the log. Restore a backup.",
+        file: "pages")
+    }
     self.header = header
+    self.start = start
     self.table = table
-    point = header.backfilled
-    lineages = header.lineages
-    witness = slots.compactMap { $0?.durableUpTo }.max() ?? 0
+    point = start.point
+    index = PageIndex(sharing: start.index)
+    lineages = start.lineages
+    // A map reaches up to a commit that was durable when it was made.
+    witness = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
+    scanner = try LogScanner(
+      table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
     try walk()
     try lookBehind()
     report.generation = Generation(frame: point.frame)
     report.witness = Generation(frame: witness)
   }
 
-  /// R1.3: accepts commits by their headers, and verifies the images of those above the witness.
+  /// R1.3: accepts commits by their headers or a footer, and verifies the images of those above the
+  /// witness.
   private mutating func walk() throws(StorageError) {
-    var scanner = try scanner(from: header.backfilled)
+    var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: ScannedCommit)] = []
     var before = scanner.point
-    while let commit = try scanner.next() {
-      witness = max(witness, commit.witness)
-      unsynced.append((before, commit))
-      // Commits a later header vouches for were synced; they need no look at their images, and
-      // keeping only the others bounds the memory this takes.
+    while let step = try scanner.step() {
+      witness = max(witness, step.witness)
+      if case .commit(let commit) = step { unsynced.append((before, commit)) }
+      // Commits a later header or a footer vouches for were synced; they need no look at their
+      // images, and keeping only the others bounds the memory this takes.
       let covered = unsynced.prefix { $0.commit.point.frame <= witness }.count
       unsynced.removeFirst(covered)
-      apply(commit)
-      before = commit.point
+      apply(step)
+      before = step.point
     }
     for (before, commit) in unsynced where commit.point.frame > witness {
       guard try scanner.verifyImages(of: commit) else {
@@ -71,34 +89,38 @@ package struct Recovery {
     }
   }
 
-  private func scanner(from point: CommitPoint) throws(StorageError) -> LogScanner {
-    try LogScanner(
-      table: table, geometry: header.geometry, seed: header.identity.seed, from: point)
-  }
-
-  private mutating func apply(_ commit: ScannedCommit) {
-    for image in commit.images { index.set(image.page, to: image.frame) }
-    if let ended = commit.ended { lineages.append(ended) }
-    point = commit.point
-    report.commitCount += 1
+  private mutating func apply(_ step: LogStep) {
+    for image in step.images { index.set(image.page, to: image.frame) }
+    point = step.point
+    switch step {
+    case .commit(let commit):
+      if let ended = commit.ended { lineages.append(ended) }
+      report.commitCount += 1
+    case .segment(let segment):
+      report.commitCount += segment.commitCount
+      report.segmentFooterCount += 1
+    }
   }
 
   /// Starts over and stops at `end`, because the commit behind it is not whole.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
-    index = PageIndex()
-    lineages = header.lineages
-    point = header.backfilled
+    index = PageIndex(sharing: start.index)
+    lineages = start.lineages
+    point = start.point
     report.commitCount = 0
-    var scanner = try scanner(from: header.backfilled)
-    while point.frame < end.frame, let commit = try scanner.next() { apply(commit) }
+    report.segmentFooterCount = 0
+    var scanner = scanner
+    while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { apply(step) }
   }
 
-  /// R1.4: tells a torn tail from damage, by every header that verifies behind the stop.
+  /// R1.4: tells a torn tail from damage, by every header and footer that verifies behind the stop.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)
-    let scanner = try scanner(from: point)
-    for segment in table.segments {
+    for segment in table.segments where segment.number >= geometry.segment(of: stop) {
+      if let footer = try scanner.footer(of: segment.number) {
+        witness = max(witness, footer.point.frame)
+      }
       for slot in 1..<(geometry.framesPerSegment - geometry.footerFrames) {
         let frame = geometry.firstFrame(of: segment.number) + UInt64(slot - 1)
         guard frame >= stop else { continue }
@@ -116,8 +138,13 @@ package struct Recovery {
   }
 
   /// R1.5: makes all that was found durable before anybody acts on it.
+  ///
+  /// What ends at or below the witness is durable already. A sync of a file that has nothing to
+  /// write still waits for the disk to empty its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
-    for segment in table.segments { try segment.file.sync() }
+    for segment in table.segments where log.geometry.lastFrame(of: segment.number) > witness {
+      try segment.file.sync()
+    }
     try log.syncDirectory()
   }
 }

@@ -108,6 +108,18 @@ package final class SharedWords: @unchecked Sendable {
   package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
   package func setFailed() { store(1, CountersLayout.failed) }
 
+  /// Whether the words say what can be: that which follows from another is not beyond it, and every
+  /// kept generation can be pinned.
+  ///
+  /// Damaged words could make a commit pass for durable, or give up what is kept. Asked while
+  /// nobody else is in.
+  package func areCredible(keeping kept: [FrameNumber]) -> Bool {
+    let decision = decision
+    return backfilled <= floor && floor <= durable && durable <= committed
+      && committed <= appended && max(decision.low, decision.top) <= appended
+      && kept.allSatisfy { decision.isAlive($0) }
+  }
+
   /// The published decision; a caller that must not miss a change reads the epoch before and after.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)

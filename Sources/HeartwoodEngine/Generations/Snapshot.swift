@@ -18,6 +18,9 @@ public final class Snapshot: Sendable {
 
   deinit { table.unpin(entry) }
 
+  /// Whether it was taken from the store with this table.
+  package func belongs(to table: GenerationTable) -> Bool { self.table === table }
+
   /// The generation this snapshot shows.
   public var generation: Generation { Generation(frame: state.generation) }
 }

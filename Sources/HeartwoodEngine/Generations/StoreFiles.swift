@@ -16,14 +16,21 @@ package final class StoreFiles: Sendable {
   package let counters: ActivityCounters
   /// Where the segments a writer enters come from.
   package let supply: SegmentSupply
+  /// Writes the footers of full segments; used under `maintenance` only.
+  package let sealing: Sealing
   /// One pass at a time.
   package let maintenance: ExclusiveByte
   /// One sync of the log at a time.
   package let syncing: ExclusiveByte
+  /// One change of the list of kept generations at a time.
+  package let keeping: ExclusiveByte
+  /// What the last reclaim left.
+  package let reclaimed = ReclaimRecord()
 
+  /// - Parameter start: The commit from which on the log is read by its group headers.
   package init(
     pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
-    cacheByteCount: Int, structure: @escaping StructureCheck
+    start: CommitPoint, cacheByteCount: Int, structure: @escaping StructureCheck
   ) {
     fileSystem = log.fileSystem
     directory = log.directory
@@ -39,9 +46,12 @@ package final class StoreFiles: Sendable {
     supply = SegmentSupply(files: log) { segment throws(StorageError) in
       try Self.makeNameDurable(segment, words, log, counters)
     }
+    sealing = Sealing(
+      pageFile: pageFile, seed: log.identity.seed, reclaimed: reclaimed, start: start)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(LockByte.maintenance, of: locks)
     syncing = ExclusiveByte(LockByte.sync, of: locks)
+    keeping = ExclusiveByte(LockByte.keep, of: locks)
   }
 
   /// Makes a segment's name durable before a frame of it is written.
@@ -61,5 +71,16 @@ package final class StoreFiles: Sendable {
     }
     counters.update { $0.directorySyncs += 1 }
     words.raise(CountersLayout.named, to: segment + 1)
+  }
+
+  /// Deletes segments that nothing needs any more.
+  package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {
+    guard !segments.isEmpty else { return }
+    for segment in segments { try log.remove(segment) }
+    try log.syncDirectory()
+    counters.update {
+      $0.segmentsDeleted += segments.count
+      $0.directorySyncs += 1
+    }
   }
 }

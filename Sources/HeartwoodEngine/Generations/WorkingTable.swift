@@ -1,10 +1,12 @@
 /// The writer's pages by number: an open-addressing table, because every step of every descent of
 /// a transaction looks into it.
+///
+/// A savepoint keeps the pages it would put back in one of its own.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
-  private(set) var count = 0
+  private var count = 0
   /// Stands for an unused place; no page has this number.
   private static let none = PageNumber.max
 
@@ -28,13 +30,16 @@ package struct WorkingTable {
     return place
   }
 
-  /// The writer's bytes of a page; `nil` if it has none, or has freed the page.
+  /// The writer's bytes of a page; `nil` if it has none.
   @inline(__always)
   func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
     blocks[place(of: number)]
   }
 
-  /// Enters a page's bytes, or with `nil` the fact that the page is freed.
+  /// Whether the page was entered, with bytes or without.
+  func contains(_ number: PageNumber) -> Bool { numbers[place(of: number)] != Self.none }
+
+  /// Enters a page's bytes, or with `nil` that it has none.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let place = place(of: number)
@@ -45,11 +50,18 @@ package struct WorkingTable {
     blocks[place] = block
   }
 
-  /// Calls `body` for every page that has bytes, in no particular order.
-  func forEach(_ body: (PageNumber, UnsafeMutableRawPointer) -> Void) {
-    for place in 0...mask where numbers[place] != Self.none {
-      if let block = blocks[place] { body(numbers[place], block) }
-    }
+  /// Calls `body` for every page entered, in no particular order.
+  func forEach(_ body: (PageNumber, UnsafeMutableRawPointer?) -> Void) {
+    guard count > 0 else { return }
+    for place in 0...mask where numbers[place] != Self.none { body(numbers[place], blocks[place]) }
+  }
+
+  /// Forgets all pages; their bytes are the caller's.
+  mutating func removeAll() {
+    guard count > 0 else { return }
+    numbers.update(repeating: Self.none, count: mask + 1)
+    blocks.update(repeating: nil, count: mask + 1)
+    count = 0
   }
 
   private mutating func grow() {

@@ -57,16 +57,33 @@ private enum KeyBuffer {
   }
 }
 
+/// Writes the key of an integer to the start of `target`, and eight zero bytes behind it.
+@inline(__always)
+package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
+  target.store8(KeyTag.integer.rawValue, 0)
+  target.store64(key.keyBits.byteSwapped, 1)
+  target.store64(0, 9)
+  return target.bytes.slice(0, 9)
+}
+
+/// Writes the key of a string to the start of `target`, and eight zero bytes behind it.
+///
+/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
+@inline(__always)
+package func storeSearchKey(
+  _ key: String, to target: MutableBytes
+) throws(StorageError) -> Bytes {
+  let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }
+  return try KeyBuffer.finish(target, at: end)
+}
+
 /// Runs `body` with the key of an integer in memory, followed by eight zero bytes.
 @inline(__always)
 package func withSearchBytes<R>(
   _ key: Int64, _ body: (Bytes) throws(StorageError) -> R
 ) throws(StorageError) -> R {
   try MutableBytes.withStackBytes(count: 24) { target throws(StorageError) in
-    target.store8(KeyTag.integer.rawValue, 0)
-    target.store64(key.keyBits.byteSwapped, 1)
-    target.store64(0, 9)
-    return try body(target.bytes.slice(0, 9))
+    try body(storeSearchKey(key, to: target))
   }
 }
 
@@ -78,8 +95,7 @@ package func withSearchBytes<R>(
   _ key: String, _ body: (Bytes) throws(StorageError) -> R
 ) throws(StorageError) -> R {
   try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
-    let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }
-    return try body(KeyBuffer.finish(target, at: end))
+    try body(storeSearchKey(key, to: target))
   }
 }
 

@@ -33,11 +33,15 @@ package struct KeyspaceReads {
       bytes: found.value.buffer, reference: found.reference, copy: nil, view: view)
   }
 
-  /// A value of one overflow page is read in place, a longer one is copied together.
   @inline(never)
   private func overflow(_ found: FoundValue) throws(StorageError) -> LocatedValue {
     defer { view.release(found.reference) }
-    let reference = try OverflowReference(found.value, in: view)
+    return try large(found.value)
+  }
+
+  /// The value a leaf refers to: of one page it is read in place, a longer one is copied together.
+  func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
+    let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
       return LocatedValue(
         bytes: page.value.buffer, reference: page.reference, copy: nil, view: view)
@@ -73,11 +77,22 @@ package struct KeyspaceReads {
     return [UInt8](found.bytes)
   }
 
-  /// Calls `body` with `range` of a value, in pieces as they lie in pages; false without the key.
+  /// Bytes of the value of an encoded key, which is not read.
+  func valueByteCount(_ key: Bytes) throws(StorageError) -> Int? {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+      return nil
+    }
+    defer { view.release(found.reference) }
+    return try found.isOverflow
+      ? OverflowReference(found.value, in: view).length : found.value.count
+  }
+
+  /// Calls `body` with a value, in pieces as they lie in pages; false without the key.
   ///
+  /// The whole value comes with its hash checked behind the last piece, a `range` of it without.
   /// What `body` throws comes back as a failure, so that the path to it stays typed.
   func read(
-    _ key: Bytes, range: Range<Int>, _ body: (RawSpan) throws -> Void
+    _ key: Bytes, range: Range<Int>? = nil, _ body: (RawSpan) throws -> Void
   ) throws(StorageError) -> Result<Bool, any Error> {
     guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
       return .success(false)
@@ -93,12 +108,17 @@ package struct KeyspaceReads {
     do throws(StorageError) {
       if found.isOverflow {
         let reference = try OverflowReference(found.value, in: view)
-        try Self.check(range, reference.length)
-        try Overflow(view: view, tree: root.tree).read(
-          reference, from: range.lowerBound, count: range.count, pass)
+        let overflow = Overflow(view: view, tree: root.tree)
+        if let range {
+          try Self.check(range, reference.length)
+          try overflow.read(reference, from: range.lowerBound, count: range.count, pass)
+        } else {
+          try overflow.forEachPiece(reference, pass)
+        }
       } else {
+        let range = range ?? 0..<found.value.count
         try Self.check(range, found.value.count)
-        try pass(found.value.slice(range.lowerBound, range.count))
+        if !range.isEmpty { try pass(found.value.slice(range.lowerBound, range.count)) }
       }
     } catch {
       if let failure { return .failure(failure) }
@@ -166,13 +186,8 @@ package struct KeyspaceReads {
   private func passOverflow(
     _ key: Bytes, _ cell: Bytes, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
-    let reference = try OverflowReference(cell, in: view)
-    if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
-      defer { view.release(page.reference) }
-      return try body(key.buffer.bytes, page.value.buffer.bytes)
-    }
-    let block = try copy(reference)
-    defer { block.keep() }
-    return try body(key.buffer.bytes, block.bytes.bytes.buffer.bytes)
+    let located = try large(cell)
+    defer { located.release() }
+    return try body(key.buffer.bytes, located.bytes.bytes)
   }
 }

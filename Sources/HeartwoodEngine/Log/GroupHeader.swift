@@ -42,12 +42,38 @@ package enum GroupLayout {
 
   /// Images one header has room for, without void ranges.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
+
+  /// Void ranges one header has room for beside the entries of its images.
+  package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
+    (pageByteCount - entries - imageCount * 12) / 16
+  }
 }
 
 /// A stretch of frames that a rolled-back savepoint left in a transaction; not part of it.
 package struct VoidRange: Hashable, Sendable {
   package let first: FrameNumber
   package let last: FrameNumber
+
+  package init(first: FrameNumber, last: FrameNumber) {
+    self.first = first
+    self.last = last
+  }
+
+  /// The same frames in as few ranges as possible, in order.
+  ///
+  /// Ranges that touch become one; the slots between two segments part nothing.
+  package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
+    var result: [VoidRange] = []
+    for range in ranges.sorted(by: { $0.first < $1.first }) {
+      if let before = result.last, range.first <= geometry.next(after: before.last) {
+        result[result.count - 1] = VoidRange(
+          first: before.first, last: max(before.last, range.last))
+      } else {
+        result.append(range)
+      }
+    }
+    return result
+  }
 }
 
 /// The content of a group header.

@@ -21,6 +21,13 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
+  /// The same files, to be mapped or not.
+  package func mapped(_ isMapped: Bool) -> LogFiles {
+    LogFiles(
+      fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
+      isMapped: isMapped, isWritable: isWritable)
+  }
+
   package func path(_ segment: UInt64) -> String {
     directory + "/" + geometry.segmentName(segment)
   }
@@ -33,7 +40,8 @@ package final class LogFiles: Sendable {
 
   /// Opens the segments that exist from `first` on, in order.
   ///
-  /// Segments that a checkpoint deletes meanwhile are left out.
+  /// Segments that a checkpoint deletes meanwhile are left out, and so are empty ones: their writer
+  /// gave up, for want of space or before he began.
   ///
   /// - Parameter isMapped: Only for segments of full length: touching a mapping past the end of its
   ///   file is fatal.
@@ -47,7 +55,8 @@ package final class LogFiles: Sendable {
           "The name of this log segment is far from those that belong to the store.",
           file: geometry.segmentName(number))
       }
-      guard let file = try fileSystem.open(path(number), isWritable ? .write : .read)
+      guard let file = try fileSystem.open(path(number), isWritable ? .write : .read),
+        try file.byteCount() > 0
       else { continue }
       segments.append(
         try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped))
@@ -75,13 +84,10 @@ package final class LogFiles: Sendable {
     guard let file = try fileSystem.open(path(number), .create) else {
       throw StorageError(.io, "The log segment vanished while it was made.", file: path(number))
     }
-    let header = SegmentHeader(
-      geometry: geometry, identity: identity, lineage: lineage,
-      firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
     let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
     let chunk = ByteBlock(count: chunkByteCount)
     defer { chunk.keep() }
-    header.encode(to: chunk.bytes)
+    header(number, lineage: lineage).encode(to: chunk.bytes)
     if try file.byteCount() > 0 { try file.setByteCount(0) }
     try file.reserve(byteCount: UInt64(geometry.segmentByteCount))
     try file.write([chunk.bytes.bytes], at: 0)
@@ -92,6 +98,12 @@ package final class LogFiles: Sendable {
       offset += chunkByteCount
     }
     return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
+  }
+
+  func header(_ number: UInt64, lineage: UInt64) -> SegmentHeader {
+    SegmentHeader(
+      geometry: geometry, identity: identity, lineage: lineage,
+      firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
   }
 
   /// What a segment says about itself, or `nil` if its header is not whole.

@@ -1,37 +1,29 @@
-/// A commit found in the log.
-package struct ScannedCommit {
-  package var point: CommitPoint
-  /// The frame its first group starts at: the version of its rows.
-  package var base: FrameNumber
-  /// The largest witness its headers carry.
-  package var witness: FrameNumber
-  /// Its page images in log order; when a page comes twice, the later one counts.
-  package var images: [Image]
-  /// Set when this commit starts a lineage: the one before it and where that ended.
-  package var ended: EndedLineage?
-
-  package struct Image {
-    package let page: PageNumber
-    package let frame: FrameNumber
-    package let hash: UInt64
-  }
-}
-
 /// Reads the log from one commit to the next, and stops at the first one that is not whole.
 ///
 /// A commit is accepted by its headers: each verifies by itself, stands where it says, continues
 /// the chain of digests, and belongs to one transaction whose last group carries the commit mark.
 /// Page images are verified by ``verifyImages(of:)``, which recovery asks for above the witness and
 /// nobody below it: those were synced, and damage there surfaces when they are read.
+///
+/// Where a segment has a footer, ``step(upTo:)`` takes its commits at once. It does so only in
+/// segments that the walk came to from an earlier one, so that it knows how many of the footer's
+/// commits it has met already.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
   /// The last commit accepted; the next one is looked for behind it.
   package private(set) var point: CommitPoint
+  /// Where the walk began.
+  private let origin: CommitPoint
   private let block: ByteBlock
+  private let footerBlock: ByteBlock
   /// Segments whose first frame is a header of its own transaction, by the digest it continues.
   private var starts: [UInt64: [FrameNumber]] = [:]
+  /// The last segment whose footer was looked at: each is looked at once.
+  private var triedSegment: UInt64?
+  /// How many commits were met that end in the segment of `point`.
+  private var commitCount = 0
 
   /// Prepares to read behind `point`.
   ///
@@ -43,7 +35,9 @@ package struct LogScanner {
     self.geometry = geometry
     self.seed = seed
     self.point = point
+    origin = point
     block = ByteBlock(count: geometry.pageByteCount)
+    footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
       guard let found = try header(at: frame), found.header.base == frame else { continue }
@@ -54,20 +48,99 @@ package struct LogScanner {
   /// The frame the next commit of this lineage would start at.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// The next commit, or `nil` where the log ends.
+  /// The next commit, or all that a footer sums up, or `nil` where the log ends.
   ///
-  /// A lineage that starts in a later segment with our digest goes first: it was begun by a
-  /// recovery that judged what continues in place as not whole. Later witnesses count that place as
-  /// synced, so its images are not looked at again, and it would pass by its headers alone.
-  package mutating func next() throws(StorageError) -> ScannedCommit? {
-    var found: ScannedCommit?
-    for start in starts[point.digest] ?? [] where start >= nextFrame {
-      found = try commit(at: start)
-      if found?.ended != nil { break }
+  /// - Parameter limit: Footers of later commits are passed over.
+  /// - Throws: `corrupt` if it counts pages that it has not made.
+  /// - Complexity: One page read for each group of a commit, or the read of one footer.
+  package mutating func step(upTo limit: FrameNumber = .max) throws(StorageError) -> LogStep? {
+    if let commit = try jump() { return .commit(try accept(commit)) }
+    if let segment = try summedSegment(upTo: limit) {
+      try requireBitmaps(segment.images, upTo: segment.point)
+      commitCount = metCount(in: geometry.segment(of: segment.point.frame)) + segment.commitCount
+      point = segment.point
+      return .segment(segment)
     }
-    if found?.ended == nil { found = try commit(at: nextFrame) }
-    if let found { point = found.point }
-    return found
+    guard let commit = try commit(at: nextFrame) else { return nil }
+    return .commit(try accept(commit))
+  }
+
+  /// The next commit, read from its headers whether or not there is a footer; `nil` where the log
+  /// ends.
+  package mutating func next() throws(StorageError) -> ScannedCommit? {
+    if let commit = try jump() { return try accept(commit) }
+    guard let commit = try commit(at: nextFrame) else { return nil }
+    return try accept(commit)
+  }
+
+  private mutating func accept(_ commit: ScannedCommit) throws(StorageError) -> ScannedCommit {
+    try requireBitmaps(commit.images, upTo: commit.point)
+    commitCount = metCount(in: geometry.segment(of: commit.point.frame)) + 1
+    point = commit.point
+    return commit
+  }
+
+  /// A page count rises only together with images of the bitmaps that tell of the new pages; any
+  /// other would make its readers set aside room for pages that nobody made.
+  private func requireBitmaps(
+    _ images: [ScannedCommit.Image], upTo end: CommitPoint
+  ) throws(StorageError) {
+    for bitmap in BitmapLayout.newBitmaps(
+      from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
+    where !images.contains(where: { $0.page == bitmap }) {
+      throw .corrupt(
+        "The commit that ends at frame \(end.frame) counts \(end.pageCount) pages, but has not "
+          + "made them. Restore a backup.",
+        file: geometry.segmentName(geometry.segment(of: end.frame)))
+    }
+  }
+
+  /// How many commits were met that end in this segment.
+  private func metCount(in segment: UInt64) -> Int {
+    geometry.segment(of: point.frame) == segment ? commitCount : 0
+  }
+
+  /// The commit that starts a lineage in this or a later segment with our digest.
+  ///
+  /// It goes before what continues in place: it was begun by a recovery that judged that place as
+  /// not whole. Later witnesses count the place as synced, so its images are not looked at again,
+  /// and it would pass by its headers alone.
+  private func jump() throws(StorageError) -> ScannedCommit? {
+    for start in starts[point.digest] ?? [] where start >= nextFrame {
+      if let found = try commit(at: start), found.ended != nil { return found }
+    }
+    return nil
+  }
+
+  /// What the footer of the next frame's segment adds to what was met, if it has one to go by.
+  private mutating func summedSegment(
+    upTo limit: FrameNumber
+  ) throws(StorageError) -> ScannedSegment? {
+    let next = nextFrame
+    let number = geometry.segment(of: next)
+    guard number != triedSegment, origin.frame < geometry.firstFrame(of: number) else { return nil }
+    triedSegment = number
+    let metCount = metCount(in: number)
+    guard let footer = try footer(of: number), footer.point.lineage == point.lineage,
+      footer.point.frame >= next, footer.point.frame <= limit, footer.commitCount > metCount
+    else { return nil }
+    let first = geometry.firstFrame(of: number) - 1
+    var images: [ScannedCommit.Image] = []
+    images.reserveCapacity(footer.rows.count)
+    for row in footer.rows where first + UInt64(row.slot) > point.frame {
+      images.append(
+        ScannedCommit.Image(page: row.page, frame: first + UInt64(row.slot), hash: row.hash))
+    }
+    return ScannedSegment(
+      point: footer.point, commitCount: footer.commitCount - metCount, images: images)
+  }
+
+  /// The footer of a segment, or `nil` if it has none that is whole.
+  package func footer(of number: UInt64) throws(StorageError) -> SegmentFooter? {
+    guard let segment = table[number] else { return nil }
+    let count = try segment.file.read(into: footerBlock.bytes, at: geometry.footerOffset)
+    return SegmentFooter.decode(
+      footerBlock.bytes.bytes.slice(0, count), segment: number, geometry: geometry, seed: seed)
   }
 
   /// Whether every image of the commit is the one its header names.
@@ -120,9 +193,7 @@ package struct LogScanner {
         images.append(ScannedCommit.Image(page: image.page, frame: frame, hash: image.hash))
       }
       if let commit = group.header.commit {
-        images.removeAll { image in
-          voids.contains { $0.first <= image.frame && image.frame <= $0.last }
-        }
+        Self.remove(voids, upTo: frame, from: &images, geometry)
         return ScannedCommit(
           point: CommitPoint(
             frame: frame, digest: group.digest, lineage: group.header.lineage,
@@ -137,6 +208,21 @@ package struct LogScanner {
         following.header.ordinal == group.header.ordinal &+ 1
       else { return nil }
       group = following
+    }
+  }
+  /// Drops the images in void ranges: one walk over both, since either may be long.
+  private static func remove(
+    _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [ScannedCommit.Image],
+    _ geometry: Geometry
+  ) {
+    guard !voids.isEmpty else { return }
+    // Bytes of a file may name any frames.
+    let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
+      .filter { $0.first <= $0.last }
+    var ranges = VoidRange.coalesced(sane, geometry)[...]
+    images.removeAll { image in
+      while let range = ranges.first, range.last < image.frame { ranges.removeFirst() }
+      return ranges.first.map { $0.first <= image.frame } ?? false
     }
   }
 }

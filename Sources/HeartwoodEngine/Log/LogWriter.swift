@@ -1,13 +1,17 @@
 /// Appends the groups of one transaction behind a commit.
 ///
-/// Used by the holder of the writer lock only.
+/// What is appended before the commit is read back by the transaction, and is nothing to anybody
+/// else. An append that fails leaves the writer as it was before; the next one goes to the same
+/// place. Used by the holder of the writer lock only.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
   /// The newest generation known to be synced: the witness every header carries.
   package let durableUpTo: FrameNumber
-  /// The segments written so far; a new one is added at the end.
+  /// The segments written so far; new ones are added at the end.
   package private(set) var table: SegmentTable
+  /// Frames written by this transaction, headers included.
+  package private(set) var frameCount = 0
   private var digest: UInt64
   private var last: FrameNumber
   private let transaction: UInt64
@@ -23,6 +27,18 @@ package struct LogWriter {
       self.page = page
       self.bytes = bytes
     }
+  }
+
+  /// Where images went: their frames, and all frames from the first header to the last image.
+  package struct Place {
+    package let frames: [FrameNumber]
+    package let range: VoidRange
+  }
+
+  /// What one group holds.
+  private struct Group {
+    let images: ArraySlice<Image>
+    let voids: ArraySlice<VoidRange>
   }
 
   /// Starts a transaction whose first frame is `base`.
@@ -44,46 +60,96 @@ package struct LogWriter {
     transaction = files.fileSystem.random()
   }
 
-  /// Writes all images and the commit mark; returns the commit and the frame of each image.
+  /// The frame the next group header goes to.
+  package var nextFrame: FrameNumber {
+    ordinal == 0 ? base : files.geometry.next(after: last)
+  }
+
+  /// Writes images of a transaction that goes on.
   ///
-  /// Between the first write and the last, nothing of it counts; from then on the transaction has
-  /// happened, whatever becomes of the writer.
+  /// - Parameter parts: Runs of images, none of them empty; each gets groups of its own, so that it
+  ///   can become void alone.
+  /// - Complexity: As ``commit(_:voids:pageCount:time:)``.
+  package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Place] {
+    try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
+  }
+
+  /// Writes the last images and the commit mark; returns the commit and the frame of each image.
   ///
+  /// Between the first write of the transaction and the last, nothing of it counts; from then on it
+  /// has happened, whatever becomes of the writer.
+  ///
+  /// - Parameter voids: What was spilled and is no part of the transaction after all.
   /// - Complexity: One write for each group and segment it touches; one sync of the folder if the
   ///   transaction enters segments that were not made ahead.
   package mutating func commit(
-    _ images: [Image], pageCount: PageNumber, time: UInt64
+    _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
+    mayUseReserve: Bool = false
   ) throws(StorageError) -> (point: CommitPoint, frames: [FrameNumber]) {
-    var frames: [FrameNumber] = []
-    frames.reserveCapacity(images.count)
-    let perGroup = GroupLayout.maxImageCount(pageByteCount: files.geometry.pageByteCount)
-    let headerBlock = ByteBlock(count: files.geometry.pageByteCount)
-    defer { headerBlock.keep() }
-    let groupCount = max((images.count + perGroup - 1) / perGroup, 1)
-    try addSegments(through: files.geometry.advance(base, by: images.count + groupCount - 1))
-    var start = 0
-    repeat {
-      let end = min(start + perGroup, images.count)
-      let commit =
-        end == images.count ? GroupHeader.Commit(pageCount: pageCount, time: time) : nil
-      try append(images[start..<end], commit: commit, headerBlock: headerBlock, &frames)
-      start = end
-    } while start < images.count
+    let groups = groups(of: images, voids: VoidRange.coalesced(voids, files.geometry))
+    let places = try append(
+      [groups], commit: GroupHeader.Commit(pageCount: pageCount, time: time),
+      mayUseReserve: mayUseReserve)
     let point = CommitPoint(
       frame: last, digest: digest, lineage: lineage, pageCount: pageCount, time: time)
-    return (point, frames)
+    return (point, places[0].frames)
+  }
+
+  /// Fills each header with images, then with void ranges as far as there is room; at least one.
+  private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
+    let pageByteCount = files.geometry.pageByteCount
+    var images = images[...]
+    var voids = voids[...]
+    var groups: [Group] = []
+    repeat {
+      let some = images.prefix(GroupLayout.maxImageCount(pageByteCount: pageByteCount))
+      let room = GroupLayout.maxVoidCount(pageByteCount: pageByteCount, imageCount: some.count)
+      groups.append(Group(images: some, voids: voids.prefix(room)))
+      images = images.dropFirst(some.count)
+      voids = voids.dropFirst(room)
+    } while !images.isEmpty || !voids.isEmpty
+    return groups
+  }
+
+  /// Writes all parts or none; the commit mark, if there is one, goes to the last group.
+  private mutating func append(
+    _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
+  ) throws(StorageError) -> [Place] {
+    let count = parts.joined().reduce(0) { $0 + 1 + $1.images.count }
+    try addSegments(
+      through: files.geometry.advance(nextFrame, by: count - 1), mayUseReserve: mayUseReserve)
+    let headerBlock = ByteBlock(count: files.geometry.pageByteCount)
+    defer { headerBlock.keep() }
+    let before = self
+    do throws(StorageError) {
+      var places: [Place] = []
+      for groups in parts {
+        let first = nextFrame
+        var frames: [FrameNumber] = []
+        for (position, group) in groups.enumerated() {
+          try append(
+            group, commit: position == groups.count - 1 ? commit : nil, headerBlock, &frames)
+        }
+        places.append(Place(frames: frames, range: VoidRange(first: first, last: last)))
+      }
+      return places
+    } catch {
+      // What has arrived is written over by the next append; segments that were added stay.
+      self = before
+      throw error
+    }
   }
 
   private mutating func append(
-    _ images: ArraySlice<Image>, commit: GroupHeader.Commit?, headerBlock: ByteBlock,
+    _ group: Group, commit: GroupHeader.Commit?, _ headerBlock: ByteBlock,
     _ frames: inout [FrameNumber]
   ) throws(StorageError) {
     let geometry = files.geometry
-    let headerFrame = ordinal == 0 ? base : geometry.next(after: last)
+    let headerFrame = nextFrame
     var entries: [GroupHeader.Image] = []
-    entries.reserveCapacity(images.count)
+    entries.reserveCapacity(group.images.count)
     var frame = headerFrame
-    for image in images {
+    for image in group.images {
       frame = geometry.next(after: frame)
       frames.append(frame)
       let hash = PageChecks.seal(image.bytes, frame: frame, seed: files.identity.seed)
@@ -93,19 +159,52 @@ package struct LogWriter {
     let header = GroupHeader(
       frame: headerFrame, ordinal: ordinal, lineage: lineage, transaction: transaction,
       previous: digest, base: base, durableUpTo: durableUpTo, commit: commit, images: entries,
-      voids: [])
+      voids: Array(group.voids))
     digest = header.encode(to: headerBlock.bytes, seed: files.identity.seed)
-    try write([headerBlock.bytes.bytes] + images.map(\.bytes.bytes), at: headerFrame)
+    do throws(StorageError) {
+      try write([headerBlock.bytes.bytes] + group.images.map(\.bytes.bytes), at: headerFrame)
+    } catch {
+      if commit != nil, error.kind == .full { try revoke(headerBlock) }
+      throw error
+    }
     last = frame
     ordinal += 1
+    frameCount += group.images.count + 1
   }
 
-  /// Gets all segments up to the transaction's last frame at once.
-  private mutating func addSegments(through last: FrameNumber) throws(StorageError) {
+  /// Takes back a commit whose last write failed for want of space: as much of it may have arrived
+  /// as it takes to be whole, and it would be found if the process died now.
+  private func revoke(_ block: ByteBlock) throws(StorageError) {
+    block.bytes.clear(0, block.bytes.count)
+    do throws(StorageError) {
+      try write([block.bytes.bytes], at: base)
+    } catch {
+      // No longer an error of a full disk: the commit may be there or not.
+      throw StorageError(
+        .io, "The disk is full, and a commit that may be complete could not be taken back.",
+        file: files.path(files.geometry.segment(of: base)))
+    }
+  }
+
+  /// Gets all segments up to the frame `last` at once.
+  private mutating func addSegments(
+    through last: FrameNumber, mayUseReserve: Bool
+  ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    let first = table.segments.last.map { $0.number + 1 } ?? files.geometry.segment(of: base)
+    // A segment before `base` that is missing was given back; it is never made again.
+    let first = max(
+      table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    for segment in try supply.take(first, through: needed, lineage: lineage) {
+    // A reader of the log takes segments from farther apart for damage.
+    guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
+      throw StorageError(
+        .full,
+        "The oldest generation that is held is too far behind the newest. Release kept "
+          + "generations and end old snapshots.")
+    }
+    for segment in try supply.take(
+      first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)
+    {
       table = table.appending(segment)
     }
   }

@@ -56,6 +56,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// The number of the first segment; 0 when there is none.
   package var first: UInt64 { segments.first?.number ?? 0 }
+  /// The number behind the last segment.
+  package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {
     guard number >= first else { return nil }
@@ -71,8 +73,20 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments + [segment])
   }
 
-  /// This table without the segments below `number`.
-  package func dropping(below number: UInt64) -> SegmentTable {
-    SegmentTable(segments.filter { $0.number >= number })
+  /// The same files, mapped; each must have its full length by now.
+  package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
+    var mapped: [Segment] = []
+    mapped.reserveCapacity(segments.count)
+    for segment in segments {
+      mapped.append(
+        try Segment(
+          number: segment.number, file: segment.file, geometry: geometry, isMapped: true))
+    }
+    return SegmentTable(mapped)
+  }
+
+  /// This table without the segments below `number`, and without those that are gone.
+  package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
+    SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Makes the log's segments: those a writer needs now, and a few ahead of him.
 ///
 /// A segment made ahead has its bytes written and its name durable, so that the commit that enters
@@ -13,6 +15,8 @@ package final class SegmentSupply: @unchecked Sendable {
   private var wanted = 1
   /// The last segment a writer got; he may be filling it before any state shows it.
   private var newestTaken: UInt64?
+  /// Whether a writer has used the reserve, and it was not filled again.
+  private let hasUsedReserve = Atomic<Bool>(false)
 
   /// - Parameter makeNameDurable: Called with a segment whose file is complete.
   package init(
@@ -24,9 +28,10 @@ package final class SegmentSupply: @unchecked Sendable {
 
   /// The segments from `first` to `last`, with durable names, ready for frames.
   ///
+  /// - Parameter mayUseReserve: Whether the last may be made of the reserve when the disk is full.
   /// - Complexity: One sync of the folder if any had to be made.
   package func take(
-    _ first: UInt64, through last: UInt64, lineage: UInt64
+    _ first: UInt64, through last: UInt64, lineage: UInt64, mayUseReserve: Bool = false
   ) throws(StorageError) -> [Segment] {
     lock.acquire()
     defer { lock.release() }
@@ -38,12 +43,51 @@ package final class SegmentSupply: @unchecked Sendable {
         segments.append(ready.removeFirst())
       } else {
         wanted = 2
-        segments.append(try files.create(number, lineage: lineage, isAhead: false))
+        segments.append(
+          try make(number, lineage, mayUseReserve: mayUseReserve && number == last))
       }
     }
     newestTaken = last
     try makeNameDurable(last)
     return segments
+  }
+
+  private func make(
+    _ number: UInt64, _ lineage: UInt64, mayUseReserve: Bool
+  ) throws(StorageError) -> Segment {
+    do throws(StorageError) {
+      return try files.create(number, lineage: lineage, isAhead: false)
+    } catch {
+      guard error.kind == .full, mayUseReserve,
+        let segment = try files.createFromReserve(number, lineage: lineage)
+      else { throw error }
+      hasUsedReserve.store(true, ordering: .relaxed)
+      return segment
+    }
+  }
+
+  /// Whether the reserve was used and is to be filled again, after a pass that makes room.
+  package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
+
+  /// Takes the space of the reserve again, if there is room.
+  package func fillReserve() throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      hasUsedReserve.store(try !files.fillReserve(), ordering: .relaxed)
+    }
+  }
+
+  /// Takes back the segments behind `last`, which a writer has taken and given up.
+  ///
+  /// They keep their durable names and lose their bytes, so that a transaction for which the disk
+  /// was too small leaves room again; whoever needs one next makes it anew. Losing them is no
+  /// promise: an error leaves bytes that nobody will look at.
+  package func giveBack(_ taken: some Sequence<Segment>, after last: UInt64) {
+    lock.acquire()
+    defer { lock.release() }
+    for segment in taken { try? segment.file.setByteCount(0) }
+    for segment in ready { try? segment.file.setByteCount(0) }
+    ready = []
+    newestTaken = last
   }
 
   /// Makes segments ahead, behind the last one in use, which is `last` or one taken since.

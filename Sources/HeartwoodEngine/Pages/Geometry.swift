@@ -64,6 +64,16 @@ package struct Geometry: Hashable, Sendable {
   /// The first frame of a segment; slot 0 is its header.
   package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
 
+  /// The last frame of a segment.
+  package func lastFrame(of segment: UInt64) -> FrameNumber {
+    lastSlot(of: segment) - UInt64(footerFrames)
+  }
+
+  /// Where the footer of a segment lies, in bytes from the start of its file.
+  package var footerOffset: UInt64 {
+    UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
+  }
+
   /// The last slot of a segment, footer included, as an index.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)

@@ -171,6 +171,11 @@ package struct HeaderSlot: Hashable, Sendable {
         .incompatibleFormat, "The header names page and segment sizes no store can have.",
         file: "pages")
     }
+    guard bytes.load64(Layout.backfilled.offset) <= Limits.maxFrame,
+      bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
+    else {
+      throw .corrupt("The header names frames no store can have.", file: "pages")
+    }
     let lineageCount = min(
       Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in

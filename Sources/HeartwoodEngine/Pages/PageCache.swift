@@ -85,6 +85,20 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
+  /// Forgets all pages of the log from `frame` on: those places are about to get other bytes.
+  package func forgetFrames(from frame: UInt64) {
+    let first = frame << 1 | 1
+    for shard in shards {
+      shard.lock.withLock {
+        shard.order.removeAll { entry in
+          guard entry.place & 1 == 1, entry.place >= first else { return false }
+          shard.entries.removeValue(forKey: entry.place)
+          return true
+        }
+      }
+    }
+  }
+
   /// Gives up pages nobody used since the hand last passed, until there is room for one more.
   private func makeRoom(in shard: Shard) {
     var steps = shard.order.count * 2

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The page file: two header slots, then pages.
 ///
 /// Mapped in windows that are made when first needed and never move, so that a pointer into one
@@ -9,6 +11,12 @@ package final class PageFile: @unchecked Sendable {
   private let isMapped: Bool
   private let lock = Lock()
   private var windows: [Window] = []
+  /// A length the file has at least.
+  private let knownByteCount = Atomic<UInt64>(0)
+
+  /// Steps in which space is taken: a step is worth a system call, and not an eighth of the file.
+  private static let leastStepByteCount: UInt64 = 256 << 10
+  private static let greatestStepByteCount: UInt64 = 16 << 20
 
   /// One mapped stretch of the page file.
   package struct Window {
@@ -53,6 +61,69 @@ package final class PageFile: @unchecked Sendable {
       guard window < windows.count else { return }
       windows[window].region.clearVerified(Int(page) & ((1 << windowShift) - 1))
     }
+  }
+
+  // MARK: Length
+
+  /// Whether the file holds the whole page: touching a mapping past the end is fatal.
+  ///
+  /// - Complexity: A system call when the file was never known to be that long.
+  package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
+    let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
+    if end <= knownByteCount.load(ordering: .acquiring) { return true }
+    return try lock.withLock { () throws(StorageError) in try end <= measure() }
+  }
+
+  /// Takes the space for so many pages before they are needed, and for some more.
+  ///
+  /// - Throws: `full` if the file system does not have it; the file is as it was then.
+  /// - Complexity: No system call for most page counts: space is taken in steps.
+  package func reserve(_ pageCount: PageNumber) throws(StorageError) {
+    let needed = geometry.offset(ofPage: pageCount)
+    guard knownByteCount.load(ordering: .acquiring) < needed else { return }
+    try lock.withLock { () throws(StorageError) in
+      guard try measure() < needed else { return }
+      do throws(StorageError) {
+        try file.reserve(byteCount: reservedByteCount(pageCount))
+      } catch {
+        guard error.kind == .full else { throw error }
+        // The last room there is goes to pages that are there, not to those that may come.
+        try file.reserve(byteCount: needed)
+      }
+      _ = try measure()
+    }
+  }
+
+  /// Gives back the space behind so many pages, apart from what would be taken again soon.
+  ///
+  /// Nobody reserves at the same time, and no state that is read has more pages.
+  package func cut(_ pageCount: PageNumber) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      let kept = reservedByteCount(pageCount)
+      guard try kept < measure() else { return }
+      knownByteCount.store(kept, ordering: .releasing)
+      // What was verified there is gone.
+      for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
+        window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
+      }
+      try file.setByteCount(kept)
+    }
+  }
+
+  /// The length that is kept for so many pages: rounded up to a step that grows with the file, so
+  /// that small commits rarely take space.
+  package func reservedByteCount(_ pageCount: PageNumber) -> UInt64 {
+    let needed = geometry.offset(ofPage: pageCount)
+    let greatestPower = UInt64(1) << UInt64(63 - (needed / 8).leadingZeroBitCount)
+    let step = min(max(greatestPower, Self.leastStepByteCount), Self.greatestStepByteCount)
+    return (needed + step - 1) / step * step
+  }
+
+  /// Asks for the length; under the lock, so that no cut is overlooked.
+  private func measure() throws(StorageError) -> UInt64 {
+    let found = try file.byteCount()
+    knownByteCount.store(found, ordering: .releasing)
+    return found
   }
 
   /// Reads a page's bytes; pages past the end of the file read short.

@@ -35,6 +35,16 @@ package final class VerifiedBits: @unchecked Sendable {
     for word in 0..<count { (words + word).initialize(to: Atomic(0)) }
   }
 
+  /// Clears the bits from `first` on.
+  package func clear(from first: Int) {
+    var position = first
+    while position < count * 64 {
+      let kept = (UInt64(1) << UInt64(position & 63)) - 1
+      words[position >> 6].bitwiseAnd(kept, ordering: .relaxed)
+      position = (position | 63) + 1
+    }
+  }
+
   /// As many bits, none of them set.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 

@@ -10,14 +10,21 @@ final class Maintenance: @unchecked Sendable {
   private let gate: WriterGate
   private let lineages: [EndedLineage]
   private let thresholdFrames: UInt64
+  /// The same while generations are held: what they hold back is small once a pass has run.
+  private let heldThresholdFrames: UInt64
   private let upkeep: StoreOptions.Upkeep
   private let lock = Lock()
   private var isStopped = false
   private var isRunning = false
   private var wantsPass = false
+  private var passCount = 0
   private var wantsSegments = false
   private var ages = false
   private var nextPassAt: FrameNumber
+  /// Where to look whether generations are held, which makes a pass due sooner.
+  private var nextLookAt: FrameNumber
+  /// Where writers wait for a pass.
+  private var stallAt: FrameNumber
   /// The first segment that has not asked for the one after it.
   private var nextSegment: UInt64 = 0
 
@@ -31,11 +38,25 @@ final class Maintenance: @unchecked Sendable {
     self.gate = gate
     self.lineages = lineages
     upkeep = options.upkeep
-    let bytes = max(options.checkpointLogByteCount, 0)
+    func frames(_ byteCount: Int) -> UInt64 {
+      UInt64(max(byteCount / files.geometry.pageByteCount, 1))
+    }
     thresholdFrames =
-      bytes == 0 ? .max : UInt64(max(bytes / files.geometry.pageByteCount, 1))
-    nextPassAt = files.words.backfilled &+ min(thresholdFrames, .max / 2)
+      options.checkpointLogByteCount <= 0 ? Self.never : frames(options.checkpointLogByteCount)
+    heldThresholdFrames =
+      options.checkpointLogByteCount <= 0
+      ? Self.never : min(thresholdFrames, frames(options.reclaimLogByteCount))
+    let start = files.words.backfilled
+    nextPassAt = start + thresholdFrames
+    nextLookAt = start + heldThresholdFrames
+    stallAt = start + Self.stallFactor * thresholdFrames
   }
+
+  /// More frames than any log has, and few enough to be added up.
+  private static let never: UInt64 = 1 << 48
+
+  /// Writers go on while a pass runs, until this many times what makes one due has been written.
+  private static let stallFactor: UInt64 = 4
 
   /// Starts the thread, if there is to be one.
   func start() {
@@ -55,46 +76,89 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Looks whether a commit has made the log long enough for a checkpoint, or used up a segment.
+  /// Looks whether a commit has made the log long enough for a pass, or used up a segment; waits
+  /// for a pass if the log grows faster than passes run.
   func noteCommit(_ generation: FrameNumber) throws(StorageError) {
     // Half way through a segment, the next one is made.
     let isHalfWay =
       files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
-    let (isDue, needsSegment) = lock.withLock {
-      let isDue = generation >= nextPassAt
-      let segment = files.geometry.segment(of: generation)
-      let needsSegment = isHalfWay && segment >= nextSegment
-      if needsSegment { nextSegment = segment + 1 }
-      if isDue { wantsPass = true }
-      if needsSegment { wantsSegments = true }
-      if upkeep == .background, isDue || needsSegment { lock.wakeAll() }
-      return (isDue, needsSegment)
+    lock.acquire()
+    if generation >= nextLookAt {
+      nextLookAt = generation + heldThresholdFrames
+      if table.holdsOldGenerations {
+        nextPassAt = generation
+        // However long the pass is in coming: what is held bounds the log from now on.
+        stallAt = min(stallAt, generation + heldThresholdFrames / 2)
+      }
     }
+    let isDue = generation >= nextPassAt || files.supply.needsRoom
+    let segment = files.geometry.segment(of: generation)
+    let needsSegment = isHalfWay && segment >= nextSegment
+    if needsSegment { nextSegment = segment + 1 }
+    if upkeep == .background {
+      wantsPass = wantsPass || isDue
+      wantsSegments = wantsSegments || needsSegment
+      if isDue || needsSegment { lock.wakeAll() }
+      if generation >= stallAt { waitForPass() }
+    }
+    lock.release()
     guard upkeep == .inline else { return }
     if needsSegment { try makeSegments() }
-    if isDue { _ = try runPass() }
+    if isDue { _ = try runPass(minReclaimFrameCount: heldThresholdFrames) }
   }
 
+  /// Waits until one pass has ended; with the lock held.
+  private func waitForPass() {
+    let count = passCount
+    while passCount == count, isRunning, !isStopped { lock.wait() }
+  }
+
+  /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
   private func makeSegments() throws(StorageError) {
     let state = table.appended
     guard let last = state.segments.segments.last else { return }
     try files.supply.refill(after: last.number, lineage: state.point.lineage)
+    try files.maintenance.withLock { () throws(StorageError) in
+      if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }
+    }
   }
 
   /// One pass, now; waits for one that is running.
-  func runPass(writesWitness: Bool = false) throws(StorageError) -> CheckpointResult {
-    defer {
-      lock.withLock {
-        wantsPass = false
-        // From the end of this pass, not from what it reached: while a pin holds it back, passes
-        // come once for each stretch of new log, not once for each commit.
-        nextPassAt = files.words.appended &+ min(thresholdFrames, .max / 2)
-      }
+  func runPass(
+    writesWitness: Bool = false, minReclaimFrameCount: UInt64 = 1
+  ) throws(StorageError) -> CheckpointResult {
+    // Before the pass: what is wanted while it runs may come too late for it.
+    lock.withLock { wantsPass = false }
+    let start = files.words.appended
+    var pass = Pass(files: files, table: table, queue: queue, gate: gate, lineages: lineages)
+    pass.writesWitness = writesWitness
+    // A map is written as a whole: the larger it is, the more rarely.
+    let mapFrames = UInt64(
+      (files.reclaimed.last?.mapByteCount ?? 0) >> files.geometry.pageShift)
+    pass.minReclaimFrameCount =
+      minReclaimFrameCount > 1 ? max(minReclaimFrameCount / 2, 2 * mapFrames) : 1
+    let result: Result<CheckpointResult, StorageError>
+    do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
+    var isHeldBack = false
+    if case .success(let done) = result { isHeldBack = done.heldBackBy != nil }
+    // First of all those who wait for this pass; what follows may fail.
+    schedule(isHeldBack ? max(heldThresholdFrames, 4 * mapFrames) : thresholdFrames, from: start)
+    if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
+    return try result.get()
+  }
+
+  /// Sets when the next pass is due, counted from the newest commit this one could see and not from
+  /// what it reached: while a pin holds it back, passes come once for each stretch of new log.
+  private func schedule(_ distance: UInt64, from start: FrameNumber) {
+    lock.withLock {
+      passCount += 1
+      nextPassAt = start + distance
+      nextLookAt = start + min(distance, heldThresholdFrames)
+      // While generations are held, the log's size is a promise: half as much again is enough.
+      stallAt =
+        start + (distance < thresholdFrames ? distance * 3 / 2 : Self.stallFactor * distance)
+      lock.wakeAll()
     }
-    return try Pass(
-      files: files, table: table, queue: queue, gate: gate, lineages: lineages,
-      writesWitness: writesWitness
-    ).run()
   }
 
   private func startAging() {
@@ -106,10 +170,10 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// An old generation is gone: what it held back may be worth a pass.
-  private func noteExpiry() {
+  func noteExpiry() {
     lock.withLock {
       let words = files.words
-      guard words.durable &- words.backfilled >= min(thresholdFrames, 1 << 40) / 4 else { return }
+      guard words.durable &- words.backfilled >= thresholdFrames / 4 else { return }
       wantsPass = true
       lock.wakeAll()
     }
@@ -129,7 +193,7 @@ final class Maintenance: @unchecked Sendable {
         wantsPass = false
         lock.release()
         // An error here is not lost: it closes writing, or the next pass meets it again.
-        _ = try? runPass()
+        _ = try? runPass(minReclaimFrameCount: heldThresholdFrames)
         lock.acquire()
       } else if ages {
         lock.wait(milliseconds: 100)

@@ -3,16 +3,18 @@ extension OpenSequence {
 
   /// O1.2 to O1.4: shared words, a new lineage where one is due, and the first state.
   func finish(
-    _ header: HeaderSlot, _ recovery: Recovery, _ table: SegmentTable, _ pages: any File,
-    _ log: LogFiles, _ locks: StoreLocks
+    _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ kept: KeptGenerations,
+    _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> Finished {
     let (words, identity) = try words(pages)
     var point = recovery.point
     var table = table
     var report = recovery.report
-    let isSameBoot = identity != 0 && words.load(CountersLayout.ready) == identity
+    let isSameBoot =
+      identity != 0 && words.load(CountersLayout.ready) == identity
+      && words.areCredible(keeping: kept.rows.values.map(\.generation))
     if isSameBoot, !words.hasFailed {
-      try resume(words, header, point)
+      try resume(words, header, point, table)
     } else {
       if isSameBoot {
         words.store(0, CountersLayout.ready)
@@ -23,13 +25,17 @@ extension OpenSequence {
         report.startedLineage = true
         report.generation = Generation(frame: point.frame)
       }
-      try initialise(words, header, point, table, locks)
+      initialise(words, header, point, table)
+      let alive = try alive(start, kept, below: point.frame, locks)
+      words.publish(
+        DecisionRecord(low: header.backfilled.frame, top: point.frame, bounds: alive))
       words.store(identity, CountersLayout.ready)
     }
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
-      log: log, words: words, locks: locks, cacheByteCount: options.cacheByteCount,
-      structure: { NodeChecks.check($0) })
+      log: log, words: words, locks: locks, start: start.point,
+      cacheByteCount: options.cacheByteCount, structure: { NodeChecks.check($0) })
+    if !options.readOnly { try files.supply.fillReserve() }
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
     return (files, state, report)
@@ -66,9 +72,11 @@ extension OpenSequence {
   /// Goes on with the words of this boot: everything visible then is in the files, and a complete
   /// commit behind it is adopted, whatever became of its writer.
   private func resume(
-    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint
+    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    guard words.appended <= point.frame, words.backfilled <= header.backfilled.frame else {
+    // Nobody gets a floor above the newest commit to pass, so a word that lies would hang readers.
+    let newest = max(words.appended, words.committed, words.durable, words.floor)
+    guard newest <= point.frame, words.backfilled <= header.backfilled.frame else {
       throw .corrupt(
         "The files are older than what was read from them since the machine started; they have "
           + "been exchanged while no process had the store open.", file: path)
@@ -78,17 +86,37 @@ extension OpenSequence {
     words.raise(CountersLayout.durable, to: point.frame)
     // A pass may have died between its header slot and the word, or while deciding.
     words.raise(CountersLayout.backfilled, to: header.backfilled.frame)
-    if words.epoch % 2 == 1 { words.store(words.epoch + 1, CountersLayout.epoch) }
+    if words.epoch % 2 == 1 { words.store(words.epoch &+ 1, CountersLayout.epoch) }
+    // Recovery has just synced the folder.
+    words.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Sets the words of a new boot.
+  /// The generations below the newest that can be read in a new boot: kept ones, and those that
+  /// somebody who reads only has held on to.
   ///
-  /// Nothing below the newest commit is alive unless somebody holds it:
-  /// a token of a generation that was given up must not bring it back.
+  /// A lock alone proves nothing: of a generation within the map that is none of its boundaries,
+  /// nothing is left.
+  private func alive(
+    _ start: LogStart, _ kept: KeptGenerations, below newest: FrameNumber, _ locks: StoreLocks
+  ) throws(StorageError) -> [FrameNumber] {
+    let low = start.backfilled.frame
+    var found = Set(kept.rows.values.map(\.generation))
+    found.formUnion(try locks.liveElsewhere(in: low..<max(low, newest)))
+    return found.filter { generation in
+      generation >= low && generation < newest
+        && start.map.map { map in
+          generation >= map.end.frame || map.boundaries.contains { $0.frame == generation }
+        } ?? true
+    }.sorted()
+  }
+
+  /// Sets the words of a new boot, all but the decision record.
+  ///
+  /// The floor is the newest commit: a token of a generation that was given up must not bring it
+  /// back.
   private func initialise(
-    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable,
-    _ locks: StoreLocks
-  ) throws(StorageError) {
+    _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
+  ) {
     words.store(0, CountersLayout.ready)
     words.store(point.frame, CountersLayout.appended)
     words.store(point.frame, CountersLayout.committed)
@@ -96,14 +124,9 @@ extension OpenSequence {
     words.store(header.backfilled.frame, CountersLayout.backfilled)
     words.store(point.frame, CountersLayout.floor)
     words.store(0, CountersLayout.failed)
-    words.fence()
-    let low = header.backfilled.frame
-    words.publish(
-      DecisionRecord(
-        low: low, top: point.frame,
-        bounds: try locks.liveElsewhere(in: low..<max(low, point.frame))))
     words.store(0, CountersLayout.epoch)
-    words.store((table.segments.last?.number).map { $0 + 1 } ?? 0, CountersLayout.named)
+    words.store(table.nextSegment, CountersLayout.named)
+    words.fence()
   }
 
   /// After a failed sync the system may hold pages it believes written: the frames in question are
@@ -141,7 +164,8 @@ extension OpenSequence {
     }
     let lineage = fileSystem.random()
     let supply = SegmentSupply(files: log) { _ throws(StorageError) in try log.syncDirectory() }
-    let segments = try supply.take(number, through: number, lineage: lineage)
+    let segments = try supply.take(
+      number, through: number, lineage: lineage, mayUseReserve: true)
     var writer = LogWriter(
       files: log, table: SegmentTable(table.segments + segments), after: point, lineage: lineage,
       base: geometry.firstFrame(of: number), durableUpTo: point.frame, supply: supply)

@@ -13,8 +13,14 @@ struct OpenSequence {
   }
 
   private static let knownNames: Set<String> = [
-    "pages", "pages.new", "map", "kept", "counters", "locks", "holders",
+    "pages", "pages.new", "map", "map.new", "kept", "kept.new", "reserve", "counters", "locks",
+    "holders",
   ]
+
+  /// Whether a file with this name in a folder may be one of a store.
+  static func isOfStore(_ name: String) -> Bool {
+    knownNames.contains(name) || name.hasPrefix("wal-")
+  }
 
   func run() throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
@@ -28,14 +34,17 @@ struct OpenSequence {
     let slots = try HeaderSlot.readBoth(pages)
     guard let header = HeaderSlot.newest(slots) else { throw try unreadable(pages) }
     try checkLength(pages, header)
-    let log = LogFiles(
+    let files = LogFiles(
       fileSystem: fileSystem, directory: path, geometry: header.geometry,
-      identity: header.identity, isMapped: try canMap(pages, header),
-      isWritable: !options.readOnly)
+      identity: header.identity, isMapped: false, isWritable: !options.readOnly)
     let next = header.geometry.next(after: header.backfilled.frame)
-    let first = header.geometry.segment(of: next)
-    var table = try log.openAll(from: first, isMapped: false)
-    let recovery = try Recovery(header: header, slots: slots, table: table)
+    var table = try files.openAll(from: header.geometry.segment(of: next), isMapped: false)
+    let log = files.mapped(try canMap(pages, table, header.geometry))
+    let kept = try KeptGenerations.read(log)
+    guard let start = try LogStart(header: header, log: log) else {
+      throw .corrupt("The map of the log ends nowhere.", file: SurvivorMap.name)
+    }
+    let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Until here nothing was changed: what is refused stays as it was found.
     if !options.readOnly {
       try log.lengthen(table)
@@ -45,12 +54,16 @@ struct OpenSequence {
     // Whoever made the folder, or began to make the store, may have died before its name was
     // synced.
     if !options.readOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
-    if log.isMapped { table = try log.openAll(from: first, isMapped: true) }
-    var opened = try finish(header, recovery, table, pages, log, locks)
+    if log.isMapped { table = try table.mapped(header.geometry) }
+    var opened = try finish(header, recovery, start, kept, table, pages, log, locks)
     opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    var lineages = recovery.lineages
+    if opened.report.startedLineage {
+      lineages.append(
+        EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
+    }
     return Opened(
-      files: opened.files, state: opened.state, lineages: recovery.lineages,
-      recovery: opened.report)
+      files: opened.files, state: opened.state, lineages: lineages, recovery: opened.report)
   }
 
   // MARK: Finding the store
@@ -58,7 +71,7 @@ struct OpenSequence {
   /// The names in the folder, which is made if this opener may.
   private func prepareDirectory() throws(StorageError) -> Set<String> {
     if let names = try fileSystem.list(path) {
-      let foreign = names.filter { !Self.knownNames.contains($0) && !$0.hasPrefix("wal-") }
+      let foreign = names.filter { !Self.isOfStore($0) }
       guard names.contains("pages") || foreign.isEmpty else {
         throw StorageError(
           .notAStore,
@@ -75,7 +88,8 @@ struct OpenSequence {
     return []
   }
 
-  private static func parent(of path: String) -> String {
+  /// The folder that a path lies in.
+  static func parent(of path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard let slash = trimmed.lastIndex(of: "/") else { return "." }
@@ -162,14 +176,13 @@ struct OpenSequence {
 
   /// Whether files are mapped: as asked, if the file system can, and if none is shorter than what
   /// would be mapped (a writer extends them, a reader must not).
-  private func canMap(_ pages: any File, _ header: HeaderSlot) throws(StorageError) -> Bool {
+  private func canMap(
+    _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
+  ) throws(StorageError) -> Bool {
     guard options.access == .mapped, try pages.map(0, byteCount: 4096) != nil else { return false }
     guard options.readOnly else { return true }
-    for name in try fileSystem.list(path) ?? []
-    where header.geometry.segment(named: name) != nil {
-      guard let file = try fileSystem.open(path + "/" + name, .read),
-        try file.byteCount() >= UInt64(header.geometry.segmentByteCount)
-      else { return false }
+    for segment in table.segments {
+      guard try segment.file.byteCount() >= UInt64(geometry.segmentByteCount) else { return false }
     }
     return true
   }

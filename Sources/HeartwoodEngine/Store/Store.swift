@@ -8,13 +8,13 @@ import Synchronization
 ///
 /// Thread-safe. One process at a time can have a store open.
 public final class Store: Sendable {
-  private let files: StoreFiles
-  private let table: GenerationTable
-  private let queue: SyncQueue
-  private let gate: WriterGate
-  private let commit: Commit
-  private let maintenance: Maintenance
-  private let options: StoreOptions
+  package let files: StoreFiles
+  let table: GenerationTable
+  let queue: SyncQueue
+  let gate: WriterGate
+  let commit: Commit
+  let maintenance: Maintenance
+  let options: StoreOptions
   private let isClosed = Atomic<Bool>(false)
   /// What opening found: commits, discarded frames, and whether a new lineage began.
   public let recovery: RecoveryReport
@@ -26,7 +26,8 @@ public final class Store: Sendable {
   ///
   /// - Throws: `busy` if it is open elsewhere; `notAStore`, `incompatibleFormat` or `corrupt` for
   ///   what lies at the path; `unsupportedFileSystem`; `io` and `full`.
-  /// - Complexity: Reads the log's group headers and verifies the pages of what was never synced.
+  /// - Complexity: Reads the footers of the log's segments, group headers where there are none, and
+  ///   verifies the pages of what was never synced. Syncs the segments that hold such pages.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
@@ -47,7 +48,9 @@ public final class Store: Sendable {
     self.queue = queue
     self.gate = gate
     self.options = options
-    commit = Commit(files: files, table: table, queue: queue, gate: gate, pool: pool)
+    commit = Commit(
+      files: files, table: table, queue: queue, gate: gate, pool: pool,
+      memoryByteLimit: options.transactionMemoryByteCount)
     maintenance = Maintenance(
       files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
       options: options)
@@ -94,10 +97,7 @@ public final class Store: Sendable {
   public func write(
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> Generation {
-    try requireOpen()
-    guard !options.readOnly else {
-      throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
-    }
+    try requireWritable()
     let frame = try commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
@@ -121,8 +121,9 @@ public final class Store: Sendable {
   /// since.
   ///
   /// - Throws: `generationExpired` if a checkpoint has passed it, or if it never was a commit.
-  /// - Complexity: As ``snapshot()``, and one page read for each group of the log if no snapshot of
-  ///   that generation is held in this process.
+  /// - Complexity: As ``snapshot()``, and if no snapshot of that generation is held in this
+  ///   process, two reads for each segment of the log and one for each group of those without a
+  ///   footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     return Snapshot(try table.pin(generation.frame), table: table)
@@ -144,10 +145,7 @@ public final class Store: Sendable {
   /// - Complexity: One write for each run of adjacent pages, and five syncs at most.
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
-    try requireOpen()
-    guard !options.readOnly else {
-      throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
-    }
+    try requireWritable()
     precondition(!gate.isHeldByThisThread, "a checkpoint was asked for inside a write")
     return try maintenance.runPass()
   }
@@ -188,9 +186,16 @@ public final class Store: Sendable {
     }
   }
 
-  private func requireOpen() throws(StorageError) {
+  func requireOpen() throws(StorageError) {
     guard !isClosed.load(ordering: .acquiring) else {
       throw StorageError(.closed, "The store has been closed.", file: files.directory)
+    }
+  }
+
+  func requireWritable() throws(StorageError) {
+    try requireOpen()
+    guard !options.readOnly else {
+      throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
     }
   }
 

@@ -35,8 +35,16 @@ public struct StoreOptions: Sendable {
   public var busyTimeout = Duration.seconds(5)
   /// Bytes of pages `.buffered` reading keeps in memory.
   public var cacheByteCount = 64 << 20
+  /// Bytes of changed pages a transaction keeps in memory.
+  ///
+  /// What goes beyond is written to the log before the commit and read back from there, so that a
+  /// transaction may be larger than memory. One operation may exceed it by the pages it changes.
+  public var transactionMemoryByteCount = 64 << 20
   /// Bytes of log after which a checkpoint runs by itself; 0 for never.
   public var checkpointLogByteCount = 16 << 20
+  /// Bytes of log, written while older generations are held, after which what none of them can read
+  /// is given back to the file system.
+  public var reclaimLogByteCount = 1536 << 10
   /// Bytes in a log segment, fixed when the store is made; at least eight pages, a power of two.
   public var segmentByteCount = 4 << 20
 

@@ -1,17 +1,36 @@
+import Synchronization
+
 /// Sizes of a store, and what it has done since it was opened.
 public struct StoreStatistics: Hashable, Sendable {
   /// Bytes in a page.
   public var pageByteCount: Int
   /// Pages of the newest generation, in use or free.
   public var pageCount: Int
-  /// Bytes of log segments the newest generation can refer to.
+  /// Bytes the log takes from the file system: segments made ahead included, holes left out.
   public var logByteCount: Int
+  /// What the log took at most after the last pass that gave parts of it back: one image of each
+  /// page in it for each generation held and for the newest, the map, and four segments; `nil`
+  /// before there was one.
+  ///
+  /// What is written until the next pass comes on top.
+  public var logByteBound: Int?
+  /// Whether the file system takes back parts of a file; without that only whole segments of the
+  /// log are given back, and it may take more than ``logByteBound``.
+  public var canReclaimParts: Bool
+  /// The oldest generation that is held, and what it costs.
+  public var oldestHeld: LiveGeneration?
   /// The newest visible generation.
   public var newest: Generation
   /// The generation the page file holds.
   public var backfilled: Generation
   /// Generations this process holds.
   public var liveGenerationCount: Int
+  /// Bytes of page indexes, which say where in the log pages are, of all stores open in this
+  /// process.
+  ///
+  /// They grow with the pages that were changed since the page file's generation, by about 10 bytes
+  /// each where those lie side by side and 65 where they lie apart.
+  public var indexByteCount: Int
   /// Pages asked for in `.buffered` reading, and how many of them had to be read.
   public var cacheLookupCount: Int
   /// Pages that had to be read into the cache.
@@ -23,13 +42,29 @@ public struct StoreStatistics: Hashable, Sendable {
     let state = table.visible
     pageByteCount = files.geometry.pageByteCount
     pageCount = Int(state.point.pageCount)
-    logByteCount = state.segments.segments.count * files.geometry.segmentByteCount
+    logByteCount = Self.logByteCount(files)
+    logByteBound = files.reclaimed.last.map { last in
+      (last.heldCount + 1) * last.distinctPageCount << files.geometry.pageShift
+        + last.mapByteCount + 4 * files.geometry.segmentByteCount
+    }
+    canReclaimParts = files.reclaimed.canMakeHoles
+    oldestHeld = try? HeldGenerations(files: files, table: table).oldest()
     newest = Generation(frame: state.generation)
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count
+    indexByteCount = PageIndex.liveByteCount.load(ordering: .relaxed)
     let cache = files.cache.counts
     cacheLookupCount = cache.lookups
     cacheReadCount = cache.reads
     activity = files.counters.current
+  }
+
+  /// A segment that vanishes meanwhile, or that cannot be asked, counts nothing.
+  private static func logByteCount(_ files: StoreFiles) -> Int {
+    let segments = (try? files.log.existing()) ?? []
+    return segments.reduce(0) { total, segment in
+      let file = try? files.fileSystem.open(files.log.path(segment), .read)
+      return total + Int(clamping: (try? file?.allocatedByteCount()) ?? 0)
+    }
   }
 }

@@ -16,6 +16,13 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
+extension VerificationReport {
+  fileprivate mutating func add(_ log: (findings: [String], commitCount: Int)) {
+    findings += log.findings
+    logCommitCount = log.commitCount
+  }
+}
+
 /// Checks one generation from the roots down, and the log it may be read from.
 ///
 /// Every page below the page count is reachable exactly once or free, never both; hashes, order,
@@ -135,51 +142,130 @@ struct Verification {
   ///
   /// A header that is not whole says nothing: a power cut may take it while the frames behind it
   /// survive, and these prove themselves.
-  private mutating func checkHeaders(of segments: [Segment]) throws(StorageError) {
+  private func checkHeaders(of segments: [Segment]) throws(StorageError) -> [String] {
+    var findings: [String] = []
     for segment in segments {
       guard let header = try files.log.header(of: segment) else { continue }
       if header.identity != files.identity || header.geometry != files.geometry
         || header.firstFrame != files.geometry.firstFrame(of: segment.number)
       {
-        report.findings.append(
+        findings.append(
           "Log segment \(files.geometry.segmentName(segment.number)) belongs elsewhere.")
       }
     }
+    return findings
   }
 
-  /// Every commit behind the page file's state verifies, images included, up to this generation.
+  /// The footers of the segments from that of `sum` up to `end` say what the headers say.
+  ///
+  /// That of the segment in which the walk began cannot be compared, and one of a later commit than
+  /// is checked was written meanwhile.
+  private func checkFooters(
+    from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
+  ) throws(StorageError) -> [String] {
+    var findings: [String] = []
+    for segment in scanner.table.segments
+    where segment.number >= sum.segment && segment.number < end {
+      guard files.geometry.firstFrame(of: segment.number) > start.point.frame,
+        let footer = try scanner.footer(of: segment.number),
+        footer.point.frame <= state.generation
+      else { continue }
+      if segment.number != sum.segment || footer != sum.footer {
+        findings.append(
+          "The footer of log segment \(files.geometry.segmentName(segment.number)) contradicts its "
+            + "group headers.")
+      }
+    }
+    return findings
+  }
+
+  /// What the log holds behind the page file's state verifies, up to this generation.
+  ///
+  /// Under the maintenance lock, because a pass makes holes and moves the page file on. Who may
+  /// not write cannot take it, and has no passes to fear.
   private mutating func checkLog() {
     do throws(StorageError) {
-      let slots = try HeaderSlot.readBoth(files.pageFile.file)
-      guard let header = HeaderSlot.newest(slots) else {
-        report.findings.append("Neither header slot of the page file is whole.")
-        return
-      }
-      guard header.backfilled.frame <= state.generation else { return }
-      let first = files.geometry.segment(
-        of: files.geometry.next(after: header.backfilled.frame))
-      var scanner = try LogScanner(
-        table: try files.log.openAll(from: first, isMapped: false), geometry: files.geometry,
-        seed: files.identity.seed, from: header.backfilled)
-      var used: Set<UInt64> = []
-      while scanner.point.frame < state.generation, let commit = try scanner.next() {
-        report.logCommitCount += 1
-        used.formUnion(commit.images.map { files.geometry.segment(of: $0.frame) })
-        used.insert(files.geometry.segment(of: commit.point.frame))
-        if try !scanner.verifyImages(of: commit) {
-          report.findings.append(
-            "A page image of the commit that ends at frame \(commit.point.frame) is damaged.")
-        }
-      }
-      try checkHeaders(of: scanner.table.segments.filter { used.contains($0.number) })
-      // A checkpoint may have moved the page file on while this ran; then the walk means nothing.
-      if scanner.point.frame != state.generation, files.words.backfilled == header.backfilled.frame
-      {
-        report.findings.append(
-          "The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+      if files.log.isWritable {
+        let found = try files.maintenance.withLock { () throws(StorageError) in try walkLog() }
+        report.add(found)
+      } else {
+        report.add(try walkLog())
       }
     } catch {
       note(error)
     }
+  }
+
+  /// Every commit verifies, images included, and so does what the map lists.
+  private func walkLog() throws(StorageError) -> (findings: [String], commitCount: Int) {
+    var findings: [String] = []
+    var commitCount = 0
+    let slots = try HeaderSlot.readBoth(files.pageFile.file)
+    guard let header = HeaderSlot.newest(slots) else {
+      return (["Neither header slot of the page file is whole."], 0)
+    }
+    guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
+    else { return ([], 0) }
+    let first = files.geometry.segment(
+      of: files.geometry.next(after: header.backfilled.frame))
+    var scanner = try LogScanner(
+      table: try files.log.openAll(from: first, isMapped: false), geometry: files.geometry,
+      seed: files.identity.seed, from: start.point)
+    findings += try checkKept(start, scanner.table)
+    var used: Set<UInt64> = []
+    var summing = SegmentFooterBuilder(segment: first, geometry: files.geometry)
+    while scanner.point.frame < state.generation, let commit = try scanner.next() {
+      commitCount += 1
+      let segment = files.geometry.segment(of: commit.point.frame)
+      if summing.segment != segment {
+        findings += try checkFooters(from: summing, to: segment, scanner, start)
+        summing = SegmentFooterBuilder(segment: segment, geometry: files.geometry)
+      }
+      summing.add(commit)
+      used.formUnion(commit.images.map { files.geometry.segment(of: $0.frame) })
+      used.insert(segment)
+      if try !scanner.verifyImages(of: commit) {
+        findings.append(
+          "A page image of the commit that ends at frame \(commit.point.frame) is damaged.")
+      }
+    }
+    findings += try checkFooters(from: summing, to: summing.segment + 1, scanner, start)
+    findings += try checkHeaders(of: scanner.table.segments.filter { used.contains($0.number) })
+    if scanner.point.frame != state.generation {
+      findings.append(
+        "The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+    }
+    return (findings, commitCount)
+  }
+
+  /// Every frame the map lists is there, and every kept generation can be read.
+  private func checkKept(
+    _ start: LogStart, _ table: SegmentTable
+  ) throws(StorageError) -> [String] {
+    var findings: [String] = []
+    let block = ByteBlock(count: files.geometry.pageByteCount)
+    defer { block.keep() }
+    for survivor in start.map?.survivors ?? [] where survivor.frame > start.backfilled.frame {
+      let segment = table[files.geometry.segment(of: survivor.frame)]
+      let count = try segment?.file.read(
+        into: block.bytes, at: files.geometry.offset(of: survivor.frame))
+      guard count == block.bytes.count,
+        block.bytes.bytes.load64(PageLayout.frame.offset) == survivor.frame,
+        block.bytes.bytes.load32(PageLayout.page.offset) == survivor.page,
+        PageChecks.hash(block.bytes.bytes, seed: files.identity.seed)
+          == block.bytes.bytes.load64(PageLayout.hash.offset)
+      else {
+        findings.append("Frame \(survivor.frame) should hold page \(survivor.page) and does not.")
+        continue
+      }
+    }
+    let kept = try KeptGenerations.read(files.log)
+    let decision = files.words.decision
+    for (name, row) in kept.rows.sorted(by: { $0.key < $1.key })
+    where !decision.isAlive(row.generation) {
+      findings.append(
+        "The kept generation \"\(name)\" (\(row.generation)) cannot be read any more.")
+    }
+    return findings
   }
 }

@@ -12,7 +12,7 @@ public struct KeyspaceWriter {
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
   }
 
-  private func requireOpen() {
+  func requireOpen() {
     session.requireOpen()
     precondition(!keyspace.isRemoved, "a keyspace was used after it was removed")
   }
@@ -64,6 +64,7 @@ public struct KeyspaceWriter {
             try builder.append(key: SearchKey(key), value: value)
           }
         }
+        try session.pages.makeRoom()
         count += 1
       }
       try builder.finish()

@@ -2,15 +2,39 @@
 final class OpenKeyspace {
   let name: String
   let writer: TreeWriter
+  /// The row it had before the transaction; `nil` if the transaction has made it.
+  let original: Catalog.Row?
   var row: Catalog.Row
   /// Whether the catalog has to be told at the commit.
   var hasNewCount = false
   var isRemoved = false
 
-  init(name: String, row: Catalog.Row, pages: WorkingPages) {
+  init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
     self.name = name
+    self.original = original
     self.row = row
     writer = TreeWriter(pages: pages, root: row.root)
+  }
+}
+
+/// What a savepoint puts back of a keyspace that was open when it began.
+private struct KeyspaceMark {
+  private let keyspace: OpenKeyspace
+  private let row: Catalog.Row
+  private let hasNewCount: Bool
+  private let isRemoved: Bool
+
+  init(_ keyspace: OpenKeyspace) {
+    self.keyspace = keyspace
+    row = keyspace.row
+    hasNewCount = keyspace.hasNewCount
+    isRemoved = keyspace.isRemoved
+  }
+
+  func restore() {
+    keyspace.row = row
+    keyspace.hasNewCount = hasNewCount
+    keyspace.isRemoved = isRemoved
   }
 }
 
@@ -20,7 +44,8 @@ final class OpenKeyspace {
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  private var keyspaces: [String: OpenKeyspace] = [:]
+  /// By the bytes of their names: strings that look alike are equal, and yet different names.
+  private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that stopped a change half way: what the pages hold then is nobody's state.
   private var interruption: StorageError?
 
@@ -33,31 +58,74 @@ final class WriteSession {
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
-      return try body()
+      let result = try body()
+      // Not before the change: bytes handed in may lie in a page that would move.
+      try pages.makeRoom()
+      return result
     } catch {
       interruption = error
       throw error
     }
   }
 
+  /// Runs `body`, and undoes what it has changed if it throws.
+  func savepoint<R>(_ body: () throws -> R) throws -> R {
+    requireOpen()
+    if let interruption { throw interruption }
+    let known = keyspaces
+    let marks = known.values.map { KeyspaceMark($0) }
+    pages.beginSavepoint()
+    do {
+      let result = try body()
+      pages.releaseSavepoint()
+      return result
+    } catch {
+      pages.rollBackSavepoint()
+      // A change that stopped half way is undone with the rest.
+      interruption = nil
+      for mark in marks { mark.restore() }
+      restoreKeyspaces(known)
+      throw error
+    }
+  }
+
+  /// Puts back which keyspaces are open.
+  ///
+  /// Those opened within the savepoint stay open if they were there before the transaction: nobody
+  /// had changed them until then. Others are gone.
+  private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
+    let opened = keyspaces
+    keyspaces = known
+    for (name, keyspace) in opened where keyspace !== known[name] {
+      if known[name] == nil, let original = keyspace.original {
+        keyspace.row = original
+        keyspace.hasNewCount = false
+        keyspace.isRemoved = false
+        keyspaces[name] = keyspace
+      } else {
+        keyspace.isRemoved = true
+      }
+    }
+  }
+
   /// The keyspace of this name, made if there is none.
   func keyspace(_ name: String) throws(StorageError) -> OpenKeyspace {
     requireOpen()
-    if let known = keyspaces[name], !known.isRemoved { return known }
-    let byteCount = name.utf8.count
-    guard byteCount > 0, byteCount <= Limits.maxKeyspaceNameByteCount else {
+    let key = Array(name.utf8)
+    if let known = keyspaces[key], !known.isRemoved { return known }
+    guard 1...Limits.maxKeyspaceNameByteCount ~= key.count else {
       throw StorageError(
         .tooLarge,
         "A keyspace name has 1 to \(Limits.maxKeyspaceNameByteCount) bytes; this one has "
-          + "\(byteCount).")
+          + "\(key.count).")
     }
     let opened: OpenKeyspace
-    if keyspaces[name] == nil, let row = try Catalog.row(name, in: pages.view) {
-      opened = OpenKeyspace(name: name, row: row, pages: pages)
+    if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
+      opened = OpenKeyspace(name: name, row: row, original: row, pages: pages)
     } else {
       opened = try changing { () throws(StorageError) in try create(name) }
     }
-    keyspaces[name] = opened
+    keyspaces[key] = opened
     return opened
   }
 
@@ -78,7 +146,7 @@ final class WriteSession {
     try setRow(Catalog.nextTreeKey, block.bytes.bytes)
     let root = try TreeWriter.create(pages, tree: number)
     let created = OpenKeyspace(
-      name: name, row: Catalog.Row(root: root, count: 0), pages: pages)
+      name: name, row: Catalog.Row(root: root, count: 0), original: nil, pages: pages)
     try writeRow(created)
     return created
   }
@@ -88,7 +156,8 @@ final class WriteSession {
   /// - Complexity: Every page of the keyspace is read once.
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {
     requireOpen()
-    guard keyspaces[name].map({ !$0.isRemoved }) ?? true,
+    let key = Array(name.utf8)
+    guard keyspaces[key].map({ !$0.isRemoved }) ?? true,
       let row = try Catalog.row(name, in: pages.view)
     else { return false }
     try changing { () throws(StorageError) in
@@ -99,9 +168,10 @@ final class WriteSession {
         try catalog.delete(SearchKey(key))
       }
     }
-    let removed = keyspaces[name] ?? OpenKeyspace(name: name, row: row, pages: pages)
+    let removed =
+      keyspaces[key] ?? OpenKeyspace(name: name, row: row, original: row, pages: pages)
     removed.isRemoved = true
-    keyspaces[name] = removed
+    keyspaces[key] = removed
     return true
   }
 
@@ -111,7 +181,9 @@ final class WriteSession {
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })
     where keyspace.hasNewCount && !keyspace.isRemoved {
       try writeRow(keyspace)
+      try pages.makeRoom()
     }
+    try pages.cutTail()
   }
 
   private func writeRow(_ keyspace: OpenKeyspace) throws(StorageError) {

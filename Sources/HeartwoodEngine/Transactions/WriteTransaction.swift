@@ -20,6 +20,35 @@ public struct WriteTransaction {
     _ = try session.removeKeyspace(name)
   }
 
+  /// Runs `body` and takes back all it has changed if it throws; the transaction goes on either
+  /// way.
+  ///
+  /// Savepoints may be nested. After one was taken back, keyspaces that were made in it are gone,
+  /// and using them traps; those opened in it and made before the transaction can be used, and
+  /// cursors find their place again.
+  ///
+  /// ```swift
+  /// try store.write { transaction in
+  ///   for order in orders {
+  ///     try? transaction.savepoint { try book(order, in: &$0) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws, unchanged; what kept an earlier change of the transaction from
+  ///   being finished, before `body` is called.
+  /// - Complexity: A page of memory more for each page `body` changes; no page read or written.
+  public mutating func savepoint<R>(
+    _ body: (inout WriteTransaction) throws -> R
+  ) throws -> R {
+    let session = session
+    return try session.savepoint { try body(&self) }
+  }
+
+  /// Pages the transaction has in memory; for tests.
+  package var memoryPageCount: Int { session.pages.memoryPageCount }
+
   /// The names of all keyspaces, in order.
   public var keyspaceNames: [String] {
     get throws {

@@ -74,6 +74,20 @@ package struct NodeEditor {
     return true
   }
 
+  /// Gives the branch entry at `slot` another child.
+  package func setChild(_ slot: Int, to child: PageNumber) {
+    let node = node
+    page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
+  }
+
+  /// Gives the large value of the leaf entry at `slot` another page to start at.
+  package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
+    let node = node
+    let rest = max(0, node.suffixCount(slot) - 8)
+    let reference = node.leafSlot(slot) + NodeLayout.leafCellHeaderByteCount + rest
+    page.store32(root, reference + OverflowLayout.root.offset)
+  }
+
   /// Gives the entry at `slot` a longer value after all cells moved together, that one lowest: its
   /// cell then grows without a second copy of its key.
   private func replaceByRewriting(

@@ -26,14 +26,21 @@ package enum NodeSearch {
   }
 
   /// The entry of a branch whose child covers `key`: the last one not after it.
+  ///
+  /// - Parameter isNear: Whether the node is in the nearest caches for sure.
   @inline(__always)
-  package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
+  package static func childSlot(
+    _ node: NodeView, _ key: SearchKey, isNear: Bool = false
+  ) -> Int {
     let order = prefixOrder(node, key)
     if order != 0 { return order < 0 ? 0 : node.count &- 1 }
     let head = key.head(skipping: node.prefixCount)
     // Entry 0 stands for minus infinity and is never compared.
     let length = node.count &- 1
-    let smaller = node.page.lowerBound64(node.heads &+ 8, length: length, head)
+    let smaller =
+      isNear
+      ? node.page.arithmeticLowerBound64(node.heads &+ 8, length: length, head)
+      : node.page.lowerBound64(node.heads &+ 8, length: length, head)
     if smaller == length || node.head(smaller &+ 1) != head { return smaller }
     return tiedChildSlot(node, key, from: smaller &+ 1)
   }
@@ -70,6 +77,33 @@ package enum NodeSearch {
       return (slot, true)
     }
     return tiedLeafSlot(node, key, from: slot)
+  }
+
+  /// The first step of a search in a leaf that is in the nearest caches: the first entry with the
+  /// head of `key`, found without a look at its cell.
+  @inline(__always)
+  package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
+    guard prefixOrder(node, key) == 0 else { return nil }
+    let head = key.head(skipping: node.prefixCount)
+    let slot = node.page.arithmeticLowerBound64(node.heads, length: node.count, head)
+    return slot < node.count && node.head(slot) == head ? slot : nil
+  }
+
+  /// The second step: the entry that is `key`, from its candidate on.
+  ///
+  /// - Parameter touchedLines: As for ``leafSlot(_:_:_:)``.
+  @inline(__always)
+  package static func leafSlot(
+    _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64
+  ) -> Int? {
+    let suffixCount = key.count &- node.prefixCount
+    if suffixCount <= 8, Int(node.page.load16(node.leafSlot(candidate))) == suffixCount,
+      touchedLines != .max
+    {
+      return candidate
+    }
+    let (slot, found) = tiedLeafSlot(node, key, from: candidate)
+    return found ? slot : nil
   }
 
   @inline(never)

@@ -49,29 +49,35 @@ package struct Overflow {
     }
   }
 
+  /// Calls `body` with all bytes of the value, piece by piece and in order; the hash is checked
+  /// behind the last one.
+  package func forEachPiece(
+    _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var hash = XXH64(seed: 0)
+    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
+      hash.update(piece)
+      try body(piece)
+    }
+    guard hash.finish() == reference.hash else {
+      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
+    }
+  }
+
   /// The whole value in memory of its own, its hash checked.
   package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
     let block = ByteBlock(count: reference.length, alignment: 16)
     var end = 0
-    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
+    try forEachPiece(reference) { piece throws(StorageError) in
       block.bytes.copy(piece, to: end)
       end += piece.count
-    }
-    guard XXH64.hash(block.bytes.bytes, seed: 0) == reference.hash else {
-      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
     }
     return block
   }
 
   /// Checks every page and the hash of a value without copying it.
   package func verify(_ reference: OverflowReference) throws(StorageError) {
-    var hash = XXH64(seed: 0)
-    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
-      hash.update(piece)
-    }
-    guard hash.finish() == reference.hash else {
-      throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
-    }
+    try forEachPiece(reference) { _ throws(StorageError) in }
   }
 
   /// Calls `body` with the number of every page of the value; an index after the pages in it, so

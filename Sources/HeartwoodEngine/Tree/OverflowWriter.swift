@@ -1,4 +1,7 @@
 /// Writes one large value, whose length is known from the start, piece by piece.
+///
+/// It knows its pages by number and asks for their bytes anew in each step: between steps the
+/// transaction may move them to the log, so that a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -7,12 +10,16 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  private var page: MutableBytes?
-  /// The index that takes the next page number, and the one above it.
-  private var index: MutableBytes?
-  private var upperIndex: MutableBytes?
+  /// The page that takes the next bytes, unless it is full.
+  private var page: PageNumber = 0
+  /// The index that takes the next page number; 0 before there is one.
+  private var index: PageNumber = 0
 
-  /// Begins a value of `length` bytes.
+  /// Bytes after which the transaction may move its pages: no fewer than a page has, so that a
+  /// piece that lies in a page of this transaction is taken whole before that.
+  private static let stepByteCount = Limits.maxPageByteCount
+
+  /// Begins a value of `length` bytes; takes no page before the first of them.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     guard length <= Limits.maxValueByteCount else {
       throw StorageError(
@@ -28,71 +35,88 @@ package struct OverflowWriter {
     let pageSize = pages.view.pageSize
     depth = OverflowLayout.depth(
       pageCount: OverflowLayout.pageCount(length: length, pageSize: pageSize), pageSize: pageSize)
-    if depth > 0 {
-      root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
-      let top = try pages.writable(root)
-      if depth == 2 { upperIndex = top } else { index = top }
-    }
   }
 
-  /// Appends the next bytes of the value.
+  /// Appends the next bytes of the value; pages of the transaction may move to the log.
   package mutating func append(_ piece: Bytes) throws(StorageError) {
     guard piece.count <= length - written else {
-      throw StorageError(.invalidArgument, "More bytes were given than the \(length) announced.")
+      throw StorageError(
+        .invalidArgument,
+        "\(piece.count) bytes were given where \(length - written) of \(length) were left.")
     }
     hash.update(piece)
-    let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)
     var offset = 0
     while offset < piece.count {
-      let place = written % capacity
-      let target: MutableBytes
-      if place > 0, let page { target = page } else { target = try nextPage() }
-      let step = min(capacity - place, piece.count - offset)
-      target.copy(piece.slice(offset, step), to: OverflowLayout.contentOffset + place)
-      target.store32(UInt32(place + step), OverflowLayout.payloadCount.offset)
-      offset += step
-      written += step
+      let count = min(Self.stepByteCount, piece.count - offset)
+      try store(piece.slice(offset, count))
+      try pages.makeRoom()
+      offset += count
     }
   }
 
   /// Ends the value; the result belongs into a leaf.
-  package mutating func finish() throws(StorageError) -> OverflowReference {
+  package func finish() throws(StorageError) -> OverflowReference {
     guard written == length else {
       throw StorageError(
         .invalidArgument, "Only \(written) of the \(length) bytes announced were given.")
     }
-    return OverflowReference(
-      length: length, hash: hash.finish(), base: pages.base, root: root, depth: depth)
+    return reference
   }
 
-  private mutating func nextPage() throws(StorageError) -> MutableBytes {
-    let number = try pages.allocate(.overflow, tree: tree, level: 0)
-    let next = try pages.writable(number)
-    page = next
-    if depth == 0 { root = number } else { try enter(number) }
-    return next
+  /// Frees what was written.
+  package func discard() throws(StorageError) {
+    guard written > 0 else { return }
+    let pages = pages
+    try Overflow(view: pages.view, tree: tree).forEachPage(reference) {
+      number throws(StorageError) in
+      try pages.free(number)
+    }
+  }
+
+  /// The value up to here; its depth is that of the whole one.
+  private var reference: OverflowReference {
+    OverflowReference(
+      length: written, hash: hash.finish(), base: pages.base, root: root, depth: depth)
+  }
+
+  private mutating func store(_ piece: Bytes) throws(StorageError) {
+    let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)
+    var offset = 0
+    while offset < piece.count {
+      let place = written % capacity
+      if place == 0 { try beginPage() }
+      let target = try pages.writable(page)
+      let count = min(capacity - place, piece.count - offset)
+      target.copy(piece.slice(offset, count), to: OverflowLayout.contentOffset + place)
+      target.store32(UInt32(place + count), OverflowLayout.payloadCount.offset)
+      offset += count
+      written += count
+    }
+  }
+
+  private mutating func beginPage() throws(StorageError) {
+    if written == 0, depth > 0 {
+      // Not sooner: an index without entries must not meet a move to the log, where it is damage.
+      root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
+      if depth == 1 { index = root }
+    }
+    page = try pages.allocate(.overflow, tree: tree, level: 0)
+    if depth == 0 { root = page } else { try enter(page) }
   }
 
   /// Adds a page number to the index, which gets a successor when it is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
-    let capacity = OverflowLayout.indexCapacity(pageSize: pages.view.pageSize)
-    if let index, Self.count(of: index) < capacity {
-      Self.append(number, to: index)
-      return
+    let fanout = OverflowLayout.indexCapacity(pageSize: pages.view.pageSize)
+    let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)
+    if depth == 2, written / capacity % fanout == 0 {
+      index = try pages.allocate(.overflowIndex, tree: tree, level: 1)
+      Self.append(index, to: try pages.writable(root))
     }
-    let innerNumber = try pages.allocate(.overflowIndex, tree: tree, level: 1)
-    let inner = try pages.writable(innerNumber)
-    if let upperIndex { Self.append(innerNumber, to: upperIndex) }
-    Self.append(number, to: inner)
-    index = inner
-  }
-
-  private static func count(of index: MutableBytes) -> Int {
-    Int(index.bytes.load32(OverflowLayout.indexCount.offset))
+    Self.append(number, to: try pages.writable(index))
   }
 
   private static func append(_ number: PageNumber, to index: MutableBytes) {
-    let count = count(of: index)
+    let count = Int(index.bytes.load32(OverflowLayout.indexCount.offset))
     index.store32(number, OverflowLayout.contentOffset + count * 4)
     index.store32(UInt32(count + 1), OverflowLayout.indexCount.offset)
   }

@@ -4,8 +4,9 @@ package struct TreeBuilder {
   private let writer: TreeWriter
   private let lastKey = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
   private var lastCount = -1
-  /// The leaf at the right edge.
+  /// The leaf at the right edge, where it was when `pages` had this `moveCount`.
   private var leaf: NodeEditor
+  private var moveCount: Int
 
   /// Begins to load a tree.
   ///
@@ -20,6 +21,17 @@ package struct TreeBuilder {
       throw StorageError(.invalidArgument, "Only an empty tree can be loaded in order.")
     }
     leaf = NodeEditor(try pages.writable(root.page))
+    moveCount = pages.moveCount
+  }
+
+  /// Goes on to load a tree that an earlier transaction has loaded a part of, behind its last key.
+  package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
+    writer = TreeWriter(pages: pages, root: root)
+    leaf = try Self.lastLeaf(writer)
+    moveCount = pages.moveCount
+    if leaf.node.count > 0 {
+      lastCount = leaf.node.copyKey(leaf.node.count - 1, to: lastKey.bytes).count
+    }
   }
 
   /// Appends an entry.
@@ -27,10 +39,7 @@ package struct TreeBuilder {
   /// - Throws: `invalidArgument` if the key does not follow all keys before; `tooLarge` if key or
   ///   value is over its limit.
   package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
-    try writer.checkLimits(key, valueCount: value.count)
-    guard lastCount < 0 || lastKey.bytes.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
-      throw StorageError(.invalidArgument, "A key was appended that does not follow the last one.")
-    }
+    try check(key, valueCount: value.count)
     let pages = writer.pages
     pages.noteChange()
     let fitsInline = NodeLayout.fitsInline(
@@ -45,6 +54,31 @@ package struct TreeBuilder {
       try overflow.finish().store(to: reference)
       try insert(NodeEntry(key: key, value: reference.bytes, isOverflow: true))
     }
+    noteLast(key)
+  }
+
+  /// Appends an entry whose value was written to overflow pages of this tree before.
+  ///
+  /// - Throws: As ``append(key:value:)``.
+  package mutating func append(
+    key: SearchKey, reference: OverflowReference
+  ) throws(StorageError) {
+    try check(key, valueCount: reference.length)
+    writer.pages.noteChange()
+    let bytes = writer.workspace.reference
+    reference.store(to: bytes)
+    try insert(NodeEntry(key: key, value: bytes.bytes, isOverflow: true))
+    noteLast(key)
+  }
+
+  private func check(_ key: SearchKey, valueCount: Int) throws(StorageError) {
+    try writer.checkLimits(key, valueCount: valueCount)
+    guard lastCount < 0 || lastKey.bytes.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
+      throw StorageError(.invalidArgument, "A key was appended that does not follow the last one.")
+    }
+  }
+
+  private mutating func noteLast(_ key: SearchKey) {
     lastKey.bytes.copy(key.bytes, to: 0)
     lastCount = key.count
   }
@@ -61,12 +95,22 @@ package struct TreeBuilder {
   }
 
   private mutating func insert(_ entry: NodeEntry) throws(StorageError) {
+    if moveCount != writer.pages.moveCount { try findLeaf() }
     let slot = leaf.node.count
     if leaf.insert(entry, at: slot) { return }
     writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
     writer.path.setSlot(slot, 0)
     try writer.rewrite(entry, at: slot, level: 0, inserting: true)
+    try findLeaf()
+  }
+
+  private mutating func findLeaf() throws(StorageError) {
+    leaf = try Self.lastLeaf(writer)
+    moveCount = writer.pages.moveCount
+  }
+
+  private static func lastLeaf(_ writer: TreeWriter) throws(StorageError) -> NodeEditor {
     writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
-    leaf = NodeEditor(try writer.pages.writable(writer.path.page(0)))
+    return NodeEditor(try writer.pages.writable(writer.path.page(0)))
   }
 }

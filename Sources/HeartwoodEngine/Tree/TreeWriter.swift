@@ -139,23 +139,38 @@ package struct TreeWriter {
     }
   }
 
-  // Recursion over at most the levels of a tree: every child lies one level below its parent.
+  // Recursion over at most the levels of a tree: every child lies one level below its parent. No
+  // node is held across a child, because making room moves pages.
   private func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) {
-    let reference = try view.node(number, tree: root.tree, level: level)
-    do throws(StorageError) {
+    var index = 0
+    while true {
+      let reference = try view.node(number, tree: root.tree, level: level)
       let node = NodeView(reference.bytes)
-      for index in 0..<node.count {
-        if level > 0 {
-          try freeSubtree(node.child(index), level: level - 1)
-        } else if let value = try overflow(of: node, index) {
+      guard index < node.count else {
+        view.release(reference)
+        break
+      }
+      if level > 0 {
+        let child = node.child(index)
+        view.release(reference)
+        try freeSubtree(child, level: level - 1)
+      } else {
+        let value: OverflowReference?
+        do throws(StorageError) {
+          value = try overflow(of: node, index)
+        } catch {
+          view.release(reference)
+          throw error
+        }
+        view.release(reference)
+        if let value {
           try free(value)
+          try pages.makeRoom()
         }
       }
-    } catch {
-      view.release(reference)
-      throw error
+      index += 1
     }
-    view.release(reference)
     try pages.free(number)
+    try pages.makeRoom()
   }
 }

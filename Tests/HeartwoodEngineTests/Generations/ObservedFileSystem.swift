@@ -13,6 +13,18 @@ final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   /// Called before a file is mapped, with its path; what it throws is the outcome.
   var onMap: ((String) throws(StorageError) -> Void)?
 
+  /// Called before a file is written, with its path and the offset; what it throws is the outcome.
+  var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
+
+  /// Called after a file was read, with its path and the offset.
+  var onRead: ((String, UInt64) throws(StorageError) -> Void)?
+
+  /// Called before the names of a folder are synced.
+  var onFolderSync: (() throws(StorageError) -> Void)?
+
+  /// Called before a file is synced, with its path.
+  var onSync: ((String) -> Void)?
+
   init(_ inner: any FileSystem) { self.inner = inner }
 
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
@@ -30,7 +42,10 @@ final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try inner.rename(source, to: target)
   }
 
-  func syncDirectory(_ path: String) throws(StorageError) { try inner.syncDirectory(path) }
+  func syncDirectory(_ path: String) throws(StorageError) {
+    try onFolderSync?()
+    try inner.syncDirectory(path)
+  }
 
   var bootIdentity: UInt64? { inner.bootIdentity }
 
@@ -52,10 +67,13 @@ private final class ObservedFile: File {
   var path: String { inner.path }
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
-    try inner.read(into: target, at: offset)
+    let count = try inner.read(into: target, at: offset)
+    try fileSystem.onRead?(path, offset)
+    return count
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try fileSystem.onWrite?(path, offset)
     try inner.write(parts, at: offset)
   }
 
@@ -65,7 +83,14 @@ private final class ObservedFile: File {
 
   func setByteCount(_ count: UInt64) throws(StorageError) { try inner.setByteCount(count) }
 
-  func sync() throws(StorageError) { try inner.sync() }
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool { try inner.punch(range) }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
+
+  func sync() throws(StorageError) {
+    fileSystem.onSync?(path)
+    try inner.sync()
+  }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
     try fileSystem.onMap?(path)

@@ -112,10 +112,75 @@ struct PageIndexTests {
     pages.reduce(0) { $0 &* 31 &+ index.frame(of: $1) }
   }
 
+  @Test(arguments: 0..<10 as Range<UInt64>)
+  func `finds the entries above a frame in any version`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var versions = [PageIndex()]
+    var models: [[PageNumber: FrameNumber]] = [[:]]
+    for _ in 0..<60 {
+      let place = random.below(versions.count)
+      let index = PageIndex(sharing: versions[place])
+      var model = models[place]
+      // Few entries and many, some above all others, some below, some again with a lower frame.
+      for _ in 0..<random.below(random.isTrue(in256: 30) ? 400 : 20) {
+        let page = page(&random)
+        let frame = UInt64(random.below(10_000) + 1)
+        index.set(page, to: frame)
+        model[page] = frame
+      }
+      versions.append(index)
+      models.append(model)
+    }
+    for (index, model) in zip(versions, models) {
+      for limit in [0, 1, 5000, 9900, 9999, 10_000, UInt64(random.below(10_000))] {
+        var found: [PageNumber: FrameNumber] = [:]
+        var last: PageNumber?
+        index.forEach(newerThan: limit) { page, frame in
+          if let last { #expect(last < page, "out of order") }
+          last = page
+          found[page] = frame
+        }
+        #expect(found == model.filter { $0.value > limit }, "above \(limit), seed \(seed)")
+      }
+    }
+  }
+
+  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  @Test func `takes memory for what it holds`() async {
+    await #expect(processExitsWith: .success) {
+      let start = PageIndex.liveByteCount.load(ordering: .relaxed)
+      func byteCount(_ count: Int, stride: Int) -> Int {
+        let index = PageIndex()
+        for page in 0..<count { index.set(PageNumber(page * stride), to: UInt64(page) + 1) }
+        defer { withExtendedLifetime(index) {} }
+        return PageIndex.liveByteCount.load(ordering: .relaxed) - start
+      }
+      #expect(byteCount(1 << 18, stride: 64) <= (1 << 18) * 65)
+      #expect(byteCount(1 << 18, stride: 16) <= (1 << 18) * 17)
+      #expect(byteCount(1 << 18, stride: 3) <= (1 << 18) * 14)
+      #expect(byteCount(1 << 18, stride: 1) <= (1 << 18) * 9)
+      #expect(PageIndex.liveByteCount.load(ordering: .relaxed) == start)
+    }
+  }
+
+  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  @Test func `shows its memory in the statistics of a store`() async {
+    await #expect(processExitsWith: .success) {
+      try StoreFixture.inMemory().run { store in
+        let start = store.statistics.indexByteCount
+        try store.write { try $0.keyspace("rows").put(1, [UInt8](repeating: 1, count: 200 << 10)) }
+        #expect(store.statistics.indexByteCount > start)
+        let live = PageIndex.liveByteCount.load(ordering: .relaxed)
+        #expect(store.statistics.indexByteCount == live)
+      }
+    }
+  }
+
   // In a process of its own: stores of other tests make and free nodes of theirs all the time.
   @Test func `frees its nodes with the last version that has them`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveNodeCount.load(ordering: .relaxed)
+      let startBytes = PageIndex.liveByteCount.load(ordering: .relaxed)
       for seed in 0..<5 as Range<UInt64> {
         var random = SeededGenerator(seed: seed)
         var versions = [PageIndex()]
@@ -133,6 +198,7 @@ struct PageIndexTests {
         versions = []
         #expect(most > start)
         #expect(PageIndex.liveNodeCount.load(ordering: .relaxed) == start, "seed \(seed)")
+        #expect(PageIndex.liveByteCount.load(ordering: .relaxed) == startBytes, "seed \(seed)")
       }
     }
   }

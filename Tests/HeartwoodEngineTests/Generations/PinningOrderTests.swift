@@ -57,4 +57,34 @@ struct PinningOrderTests {
       #expect(try snapshot.keyspace("k")?.get(1) == [1])
     }
   }
+
+  @Test(.evidence("I5"), .evidence("B1"))
+  func `finds its pages while the header of the page file is written`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      for number in 0..<3 {
+        for key in 0..<200 { try store.write { try $0.keyspace("k").put(key, [UInt8(number)]) } }
+        let generation = try store.snapshot().generation
+        try store.keep(generation, as: "kept \(number)")
+      }
+      let generations = try store.keptGenerations()
+      try store.release("kept 0")
+      var readCount = 0
+      // Among these is the moment when the new header can be read, and nobody was told of it.
+      fileSystem.onSync = { path in
+        guard path.hasSuffix("pages") else { return }
+        for number in 1..<3 {
+          #expect(throws: Never.self) {
+            let generation = try #require(generations["kept \(number)"])
+            let keyspace = try store.snapshot(at: generation).keyspace("k")
+            for key in 0..<200 { #expect(try keyspace?.get(key) == [UInt8(number)]) }
+            readCount += 1
+          }
+        }
+      }
+      try store.checkpoint()
+      fileSystem.onSync = nil
+      #expect(readCount == 4)
+    }
+  }
 }

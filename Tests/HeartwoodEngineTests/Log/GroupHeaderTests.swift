@@ -114,6 +114,19 @@ struct GroupHeaderTests {
     }
   }
 
+  /// A page image has its hash and its frame in the same places, and its number where the magic is.
+  @Test(.evidence("B3")) func `is nothing without its magic, whatever its hash`() {
+    let group = group(Shape(images: 1, voids: 0, isCommit: true))
+    let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
+    let block = ByteBlock(count: 4096)
+    defer { block.keep() }
+    bytes.withBytes { block.bytes.copy($0, to: 0) }
+    block.bytes.store32(GroupLayout.magicNumber + 1, GroupLayout.magic.offset)
+    let hash = XXH64.hash(block.bytes.bytes.slice(8, 96 + 12 - 8), seed: Self.seed)
+    block.bytes.store64(hash, GroupLayout.hash.offset)
+    #expect(decoded(block.bytes.bytes.copied(), at: group.frame) == nil)
+  }
+
   /// A header whose counts do not fit its frame, with the hash a liar would give it.
   @Test(
     .evidence("B3"),

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A log in memory with segments of six frames, written by the real writer or by hand.
+/// A log in memory with segments of six frames or more, written by the real writer or by hand.
 final class LogFixture {
   static let pageByteCount = 4096
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
@@ -16,10 +16,12 @@ final class LogFixture {
   /// The witness in the headers of the next commit.
   var durableUpTo: FrameNumber = 0
 
-  init() throws {
+  init(framesPerSegment: Int = 8) throws {
     try fileSystem.createDirectory("/log")
     geometry = try #require(
-      Geometry(pageByteCount: Self.pageByteCount, segmentByteCount: Self.pageByteCount * 8))
+      Geometry(
+        pageByteCount: Self.pageByteCount,
+        segmentByteCount: Self.pageByteCount * framesPerSegment))
     files = LogFiles(
       fileSystem: fileSystem, directory: "/log", geometry: geometry, identity: Self.identity,
       isMapped: false, isWritable: true)
@@ -32,6 +34,18 @@ final class LogFixture {
   /// Appends a commit of pages with these numbers, at `base` or behind the one before.
   @discardableResult
   func commit(_ pages: [PageNumber], base: FrameNumber? = nil) throws -> CommitPoint {
+    var writer = try writer(base: base)
+    let written = try Self.withImages(pages) { images in
+      try writer.commit(
+        images, pageCount: (pages.max() ?? 0) + 1,
+        time: 1000 + (base ?? geometry.next(after: point.frame)))
+    }
+    point = written.point
+    return point
+  }
+
+  /// A writer of a transaction at `base` or behind the one before.
+  func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
     let supply = SegmentSupply(files: files) { _ throws(StorageError) in }
     var segments = try files.openAll(from: 0, isMapped: false).segments
@@ -39,23 +53,24 @@ final class LogFixture {
     if !segments.contains(where: { $0.number == first }) {
       segments += try supply.take(first, through: first, lineage: lineage)
     }
-    var writer = LogWriter(
+    return LogWriter(
       files: files, table: SegmentTable(segments), after: point, lineage: lineage, base: base,
       durableUpTo: durableUpTo, supply: supply)
+  }
+
+  /// Lends images of pages with these numbers.
+  static func withImages<R>(
+    _ pages: [PageNumber], _ body: ([LogWriter.Image]) throws -> R
+  ) rethrows -> R {
     let blocks = pages.map { page in
-      let block = ByteBlock(count: Self.pageByteCount)
+      let block = ByteBlock(count: pageByteCount)
       block.bytes.store32(page, PageLayout.page.offset)
       block.bytes.store8(PageKind.bitmap.rawValue, PageLayout.kind.offset)
-      block.bytes.store64(base, 100)
       return block
     }
-    let images = zip(pages, blocks).map { LogWriter.Image(page: $0, bytes: $1.bytes) }
-    let pageCount = (pages.max() ?? 0) + 1
-    let written = try withExtendedLifetime(blocks) {
-      try writer.commit(images, pageCount: pageCount, time: 1000 + base)
+    return try withExtendedLifetime(blocks) {
+      try body(zip(pages, blocks).map { LogWriter.Image(page: $0, bytes: $1.bytes) })
     }
-    point = written.point
-    return point
   }
 
   /// The bytes of a frame; `nil` if its segment is missing.
@@ -89,6 +104,36 @@ final class LogFixture {
     return result
   }
 
+  /// Writes a footer behind the frames of a segment.
+  func write(_ footer: SegmentFooter, to segment: UInt64) throws {
+    let block = ByteBlock(count: geometry.footerFrames * Self.pageByteCount)
+    defer { block.keep() }
+    footer.encode(to: block.bytes, segment: segment, geometry: geometry, seed: seed)
+    let file = try #require(try fileSystem.open(files.path(segment), .write))
+    try file.write([block.bytes.bytes], at: geometry.footerOffset)
+  }
+
+  /// The footers that the headers call for, by segment; of full segments only.
+  func footers() throws -> [UInt64: SegmentFooter] {
+    var builders: [UInt64: SegmentFooterBuilder] = [:]
+    let commits = try commits()
+    for commit in commits {
+      let segment = geometry.segment(of: commit.point.frame)
+      builders[segment, default: SegmentFooterBuilder(segment: segment, geometry: geometry)]
+        .add(commit)
+    }
+    let last = commits.last?.point.frame ?? 0
+    return builders.filter { geometry.lastFrame(of: $0.key) <= last }.mapValues(\.footer)
+  }
+
+  /// Writes all of them; returns how many there are.
+  @discardableResult
+  func seal() throws -> Int {
+    let footers = try footers()
+    for (segment, footer) in footers { try write(footer, to: segment) }
+    return footers.count
+  }
+
   // MARK: Reading
 
   func scanner(from point: CommitPoint = .empty) throws -> LogScanner {
@@ -105,12 +150,16 @@ final class LogFixture {
     return commits
   }
 
-  /// What recovery makes of this log behind an empty page file.
-  func recovery(witness: FrameNumber = 0) throws -> Recovery {
+  /// What recovery makes of this log behind a page file that is empty or holds a state.
+  func recovery(
+    witness: FrameNumber = 0, behind backfilled: CommitPoint = .empty
+  ) throws -> Recovery {
     let header = HeaderSlot(
-      geometry: geometry, identity: Self.identity, sequence: 1, backfilled: .empty,
+      geometry: geometry, identity: Self.identity, sequence: 1, backfilled: backfilled,
       durableUpTo: witness, lineages: [])
     return try Recovery(
-      header: header, slots: [header, nil], table: try files.openAll(from: 0, isMapped: false))
+      header: header, slots: [header, nil],
+      start: try #require(try LogStart(header: header, log: files)),
+      table: try files.openAll(from: 0, isMapped: false))
   }
 }

@@ -169,6 +169,52 @@ struct LogLineageTests {
     #expect(error?.kind == .corrupt)
   }
 
+  /// Only a new lineage may leave frames out.
+  @Test(.evidence("D2")) func `ends before a later segment that goes on in its lineage`() throws {
+    let log = try LogFixture()
+    let first = try log.commit([1])
+    try log.commit([2], base: log.geometry.firstFrame(of: 1))
+    #expect(try log.commits().map(\.point) == [first])
+    #expect(try log.recovery().point == first)
+  }
+
+  /// What was read on the way to a commit that is not whole is read again, up to the one before.
+  @Test(.evidence("D7")) func `ends each lineage once, however often it is read`() throws {
+    let log = try LogFixture()
+    let first = try log.commit([1])
+    log.lineage = 8
+    try log.commit([], base: log.geometry.firstFrame(of: 1))
+    let second = try log.commit([2])
+    let torn = try log.commit([3])
+    try log.flip(500, of: torn.frame)
+    let recovery = try log.recovery()
+    #expect(recovery.point == second)
+    #expect(recovery.lineages.filter { $0.lineage == 7 }.map(\.end) == [first.frame])
+  }
+
+  /// Damage there comes to light when the page is read, and takes nothing else with it.
+  @Test(.evidence("D10")) func `goes on behind a damaged image that was synced`() throws {
+    let log = try LogFixture()
+    let first = try log.commit([1])
+    log.durableUpTo = first.frame
+    let second = try log.commit([2])
+    try log.flip(500, of: first.frame)
+    #expect(try log.recovery().point == second)
+    #expect(try log.recovery().report.verifiedCommitCount == 1)
+  }
+
+  /// Readers set aside room for as many pages as a commit counts.
+  @Test(.evidence("B2")) func `is damaged where a commit counts pages nobody made`() throws {
+    let log = try LogFixture()
+    let bitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
+    let whole = try log.commit([1, bitmap, bitmap + 3])
+    #expect(try log.recovery().point == whole)
+    try log.commit([2 * bitmap + 1])
+    let error = #expect(throws: StorageError.self) { try log.recovery() }
+    #expect(error?.kind == .corrupt)
+    #expect(error?.file == "wal-0000000000000001")
+  }
+
   // MARK: Gaps and names
 
   @Test func `may have gaps in the numbers of its segments`() throws {
@@ -184,7 +230,7 @@ struct LogLineageTests {
     #expect(table[41] == nil)
     #expect(table[.max] == nil)
     #expect(try log.commits().map(\.point) == [first, seal])
-    #expect(table.dropping(below: 1).segments.map(\.number) == [40])
+    #expect(table.dropping(below: 1, []).segments.map(\.number) == [40])
   }
 
   @Test(

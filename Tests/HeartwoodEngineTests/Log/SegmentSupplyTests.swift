@@ -21,4 +21,27 @@ struct SegmentSupplyTests {
     }
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
   }
+
+  @Test func `makes anew what a writer has given up`() throws {
+    let log = try LogFixture()
+    let supply = SegmentSupply(files: log.files) { _ throws(StorageError) in }
+    _ = try supply.take(0, through: 0, lineage: 7)
+    let given = try supply.take(1, through: 3, lineage: 7)
+    try supply.refill(after: 0, lineage: 7)
+    #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
+    supply.giveBack(given, after: 0)
+    // The names stay, which are durable; the space does not.
+    #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
+    for segment: UInt64 in 1...5 {
+      let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))
+      #expect(try file.byteCount() == 0, "segment \(segment)")
+    }
+    try supply.refill(after: 0, lineage: 7)
+    #expect(try log.bytes(at: log.geometry.firstFrame(of: 1))?.count == LogFixture.pageByteCount)
+    #expect(try supply.take(1, through: 2, lineage: 7).map(\.number) == [1, 2])
+    for segment: UInt64 in 1...2 {
+      let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))
+      #expect(try file.byteCount() == UInt64(log.geometry.segmentByteCount), "segment \(segment)")
+    }
+  }
 }

@@ -78,6 +78,16 @@ struct HeaderSlotTests {
     }
   }
 
+  @Test(
+    .evidence("B3"), arguments: [HeaderSlotLayout.backfilled, HeaderSlotLayout.durableUpTo])
+  func `is damaged when it names a frame that no store can have`(field: Field) throws {
+    let error = #expect(throws: StorageError.self) {
+      try decoded(bytes(try slot(), field, Limits.maxFrame + 1))
+    }
+    #expect(error?.kind == .corrupt)
+    #expect(try decoded(bytes(try slot(), field, Limits.maxFrame)) != nil)
+  }
+
   @Test(.evidence("B2")) func `is nothing when it is cut`() throws {
     let whole = bytes(try slot())
     for count in [0, 1, 7, 8, 4087, 4088, 4095] {

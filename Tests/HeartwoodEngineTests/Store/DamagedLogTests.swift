@@ -43,6 +43,39 @@ struct DamagedLogTests {
     return places
   }
 
+  /// It was verified when it was read, and what lies there now is not what was verified.
+  @Test(.evidence("B1"), .evidence("D11"), arguments: [false, true])
+  func `is verified again before it is moved home`(isOlder: Bool) throws {
+    let fixture = try StoreFixture.onDisk(Self.options(.mapped))
+    let store = try fixture.open()
+    var frames: [FrameNumber] = []
+    for value: UInt8 in 1...2 {
+      try store.write { try $0.keyspace("k").put(1, [value]) }
+      frames.append(try store.snapshot().state.index.frame(of: 2))
+    }
+    #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
+    let geometry = store.files.geometry
+    func file(_ frame: FrameNumber) throws -> any File {
+      let path = store.files.log.path(geometry.segment(of: frame))
+      return try #require(try fixture.fileSystem.open(path, .write))
+    }
+    let offset = geometry.offset(of: frames[1])
+    let whole = try file(frames[1]).bytes(at: offset, Self.pageByteCount)
+    var other = whole
+    other[200] ^= 1
+    if isOlder {
+      other = try file(frames[0]).bytes(at: geometry.offset(of: frames[0]), Self.pageByteCount)
+    }
+    try file(frames[1]).write(other, at: offset)
+    let error = #expect(throws: StorageError.self) { try store.checkpoint() }
+    #expect(error?.kind == .corrupt)
+    #expect(error?.page == 2)
+    try file(frames[1]).write(whole, at: offset)
+    try store.checkpoint()
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
   /// The older image is whole, of the right page and of this store: only its age is wrong.
   @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not taken for a newer one in whose place it lies`(access: StoreOptions.Access) throws {
@@ -77,9 +110,9 @@ struct DamagedLogTests {
         try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
         for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       }
-      // Nothing but images: no header is missing.
+      // Nothing but images: no header is missing. An empty segment would be none.
       let names = try fixture.names().filter { $0.hasPrefix("wal-") }
-      try fixture.write([], to: names[1])
+      try fixture.write([0], to: names[1])
       let store = try fixture.open()
       let error = #expect(throws: StorageError.self) {
         try store.snapshot().keyspace("k")?.get(1)

@@ -24,6 +24,11 @@ struct DamagedPages {
       try store.write { try $0.removeKeyspace("gone") }
       try store.checkpoint()
     }
+    try self.init(of: fixture)
+  }
+
+  /// Takes the page file of another store.
+  init(of fixture: StoreFixture) throws {
     bytes = try fixture.bytes(of: "pages")
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
     header = try #require(HeaderSlot.newest(try HeaderSlot.readBoth(file)))

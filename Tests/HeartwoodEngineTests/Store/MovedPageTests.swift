@@ -5,6 +5,39 @@ import Testing
 /// What was verified in the page file says nothing about what a checkpoint puts in its place.
 @Suite("A page that was moved home")
 struct MovedPageTests {
+  /// Both leaves are whole, of the same tree and of the same age.
+  @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `is not taken for another in whose place it lies`(access: StoreOptions.Access) throws {
+    var options = StoreOptions()
+    options.access = access
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { store in
+      try store.write { transaction in
+        let rows = try transaction.keyspace("k")
+        for number in 0..<200 { try rows.put(number, [UInt8](repeating: 1, count: 100)) }
+      }
+    }
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .write))
+    let pages = try (0..<16).map { page in
+      try file.bytes(at: Geometry.firstPageOffset + UInt64(page) * 4096, 4096)
+    }
+    let leaves = pages.indices.filter { page in
+      pages[page][PageLayout.kind.offset] == PageKind.leaf.rawValue
+        && pages[page][PageLayout.tree.offset] == 1
+    }
+    #expect(leaves.count > 2)
+    for (source, target) in [(0, 1), (1, 0)] {
+      let offset = Geometry.firstPageOffset + UInt64(leaves[target]) * 4096
+      try file.write(pages[leaves[source]], at: offset)
+    }
+    let store = try fixture.open()
+    let rows = try #require(try store.snapshot().keyspace("k"))
+    let error = #expect(throws: StorageError.self) { try rows.get(0) }
+    #expect(error?.kind == .corrupt)
+    #expect(try !store.verify().findings.isEmpty)
+    try store.close()
+  }
+
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is verified again when it is read again`(access: StoreOptions.Access) throws {
     var options = StoreOptions()

@@ -15,6 +15,23 @@ struct OpeningTests {
     return fixture
   }
 
+  /// The map leaves out what the older page file still needs.
+  @Test(.evidence("D10"), .evidence("B2"))
+  func `of a page file older than the map is refused`() throws {
+    let fixture = try StoreFixture.onDisk()
+    var older: [UInt8] = []
+    try fixture.run { store in
+      try store.keep(store.write { try $0.keyspace("k").put(1, [1]) }, as: "x")
+      for number in 2...9 { try store.write { try $0.keyspace("k").put(number, [1]) } }
+      older = try fixture.bytes(of: "pages")
+      try store.checkpoint()
+    }
+    try fixture.write(older, to: "pages")
+    // Without it, nobody remembers what was read from the files.
+    try fixture.fileSystem.remove(fixture.path(of: "counters"))
+    try expectRefusal(fixture, .corrupt)
+  }
+
   /// Expects an error of a kind that names a file in a sentence, and files that stay as they were.
   private func expectRefusal(
     _ fixture: StoreFixture, _ kind: StorageError.Kind,

@@ -76,4 +76,47 @@ struct SharedWordsTrustTests {
     let isUnchanged = try fixture.allBytes() == before
     #expect(isUnchanged)
   }
+
+  /// Makes a word lie while no process is in.
+  private func set(_ word: Field, to value: UInt64, _ fixture: StoreFixture) throws {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)
+  }
+
+  /// A reader would wait for ever for a generation that is not below the floor.
+  @Test(
+    .evidence("B2"),
+    arguments: [
+      CountersLayout.appended, CountersLayout.committed, CountersLayout.durable,
+      CountersLayout.floor, CountersLayout.backfilled,
+    ])
+  func `are not believed when they name what the files do not have`(word: Field) throws {
+    for value in [1000, UInt64.max] {
+      let disk = SimulatedDisk(seed: 7)
+      try leave(fixture(disk), 1...3)
+      let fixture = fixture(disk.killed())
+      try set(word, to: value, fixture)
+      do {
+        try fixture.run { store in
+          let count = try store.snapshot().keyspace("k")?.count()
+          #expect(count == 3)
+        }
+        #expect(word != CountersLayout.appended, "what was appended is gone")
+      } catch let error as StorageError {
+        #expect(error.kind == .corrupt && word == CountersLayout.appended, "\(error)")
+      }
+    }
+  }
+
+  @Test(.evidence("B2"), arguments: [UInt64.max, UInt64.max - 1])
+  func `may count passes up to any number`(epoch: UInt64) throws {
+    let disk = SimulatedDisk(seed: 8)
+    try leave(fixture(disk), 1...3)
+    let fixture = fixture(disk.killed())
+    try set(CountersLayout.epoch, to: epoch, fixture)
+    try fixture.run { store throws in
+      try store.checkpoint()
+      #expect(try store.snapshot().keyspace("k")?.count() == 3)
+    }
+  }
 }

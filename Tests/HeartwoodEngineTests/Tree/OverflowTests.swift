@@ -1,4 +1,5 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("A large value")
@@ -52,6 +53,53 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
+  /// Each page says what it is; a value is made of no others, whatever a reference says.
+  @Test(.evidence("B3")) func `is damaged where a page is not the one it should be`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    let value = TreeModel.value(5, count: 5 * 4064 - 9)
+    _ = try fixture.put([1], value)
+    let reference = try reference(fixture, [1])
+    let last = try #require(try pages(of: reference, fixture).last)
+    func expectDamage(_ page: PageNumber, _ place: String, tree: TreeID = TreeFixture.tree) {
+      let error = #expect(throws: StorageError.self, "\(place)") {
+        try Overflow(view: fixture.view, tree: tree).verify(reference)
+      }
+      #expect(error?.kind == .corrupt, "\(place)")
+      #expect(error?.page == page, "\(place)")
+    }
+    expectDamage(reference.root, "another tree", tree: TreeFixture.tree + 1)
+    let changes: [(String, PageNumber, (MutableBytes) -> Void)] = [
+      ("kind", last, { $0.store8(PageKind.bitmap.rawValue, PageLayout.kind.offset) }),
+      ("level", last, { $0.store8(1, PageLayout.level.offset) }),
+      ("tree", last, { $0.store32(TreeFixture.tree + 1, PageLayout.tree.offset) }),
+      ("bytes", last, { $0.store32(4064, OverflowLayout.payloadCount.offset) }),
+      (
+        "kind of the index", reference.root,
+        { $0.store8(PageKind.overflow.rawValue, PageLayout.kind.offset) }
+      ),
+      ("level of the index", reference.root, { $0.store8(2, PageLayout.level.offset) }),
+      ("pages", reference.root, { $0.store32(6, OverflowLayout.indexCount.offset) }),
+    ]
+    for (place, page, change) in changes {
+      let bytes = try fixture.pages.writable(page)
+      let before = bytes.bytes.copied()
+      change(bytes)
+      expectDamage(page, place)
+      before.withBytes { bytes.copy($0, to: 0) }
+    }
+    try fixture.check(entryCount: 1)
+  }
+
+  /// The pages of a value that holds its bytes in several, an index behind them.
+  private func pages(
+    of reference: OverflowReference, _ fixture: TreeFixture
+  ) throws -> [PageNumber] {
+    var pages: [PageNumber] = []
+    let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
+    try overflow.forEachPage(reference) { page throws(StorageError) in pages.append(page) }
+    return pages.filter { $0 != reference.root }
+  }
+
   @Test func `lies in its page when it fits one`() throws {
     let fixture = try TreeFixture(pageSize: 4096)
     let value = TreeModel.value(3, count: 4064)
@@ -83,6 +131,38 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
+  @Test(arguments: lengths) func `leaves nothing behind when it is discarded`(
+    _ length: Int
+  ) throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    for given in Set([0, 1, 4064, 4065, length / 2, length - 1, length]) where given <= length {
+      var writer = try OverflowWriter(
+        pages: fixture.pages, tree: TreeFixture.tree, length: length)
+      try [UInt8](repeating: 1, count: given).withBytes { piece throws(StorageError) in
+        try writer.append(piece)
+      }
+      try writer.discard()
+      #expect(try fixture.livePages == [fixture.root.page], "\(given) of \(length)")
+    }
+    try fixture.check(entryCount: 0)
+  }
+
+  @Test func `lies in pages in ascending order`() throws {
+    let fixture = try TreeFixture(pageSize: 4096)
+    _ = try fixture.put([1], TreeModel.value(3, count: 1_020 * 4064))
+    let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
+    var pages: [PageNumber] = []
+    try overflow.forEachPage(try reference(fixture, [1])) { number throws(StorageError) in
+      let page = try fixture.view.page(number)
+      defer { fixture.view.release(page) }
+      if page.bytes.load8(PageLayout.kind.offset) == PageKind.overflow.rawValue {
+        pages.append(number)
+      }
+    }
+    #expect(pages.count == 1_020)
+    #expect(pages == pages.sorted())
+  }
+
   @Test func `is refused when its bytes changed`() throws {
     let fixture = try TreeFixture(pageSize: 4096)
     _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
@@ -93,6 +173,13 @@ struct OverflowTests {
       break
     }
     #expect(throws: StorageError.self) { try fixture.get([1]) }
+    let reference = try reference(fixture, [1])
+    let error = #expect(throws: StorageError.self) {
+      try Overflow(view: fixture.view, tree: TreeFixture.tree).forEachPiece(reference) {
+        _ throws(StorageError) in
+      }
+    }
+    #expect(error?.kind == .corrupt)
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: fixture.view, root: fixture.root) { visited.insert($0).inserted }
     #expect(checks.findings.count == 1)

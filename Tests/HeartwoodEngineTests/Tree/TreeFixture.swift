@@ -11,8 +11,11 @@ final class TreeFixture {
   private(set) var writer: TreeWriter
   private let files: StoreFiles
   private let pool: PagePool
+  private let firstPage: PageNumber
 
-  init(pageSize: Int) throws {
+  /// - Parameter pageCount: Pages that are there already and are never looked at; one for which a
+  ///   bitmap is due next.
+  init(pageSize: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
     let geometry = try #require(
@@ -26,10 +29,14 @@ final class TreeFixture {
         isMapped: false),
       log: log, words: SharedWords.ofThisProcess(),
       locks: StoreLocks(file: try #require(try fileSystem.open("/tree/locks", .create))),
-      cacheByteCount: 1 << 20, structure: { NodeChecks.check($0) })
+      start: .empty, cacheByteCount: 1 << 20, structure: { NodeChecks.check($0) })
     pool = PagePool(pageByteCount: pageSize)
+    firstPage = pageCount
+    var point = CommitPoint.empty
+    point.pageCount = pageCount
     let state = try GenerationState(
-      point: .empty, index: PageIndex(), segments: SegmentTable([]), files: files)
+      point: point, index: PageIndex(), segments: SegmentTable([]), files: files,
+      lowestFree: pageCount)
     pages = WorkingPages(on: state, files: files, pool: pool, base: 1)
     root = try TreeWriter.create(pages, tree: Self.tree)
     writer = TreeWriter(pages: pages, root: root)
@@ -46,7 +53,7 @@ final class TreeFixture {
       let used = UsedPages(view: view, geometry: files.geometry)
       let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
       var live: Set<PageNumber> = []
-      for page in 0..<pages.pageCount where Int(page) % perBitmap != 0 {
+      for page in firstPage..<pages.pageCount where Int(page) % perBitmap != 0 {
         if try used.contains(page) { live.insert(page) }
       }
       return live
@@ -54,20 +61,11 @@ final class TreeFixture {
   }
 
   /// Appends what was changed to the log and goes on in a transaction that builds on it.
-  func beginTransaction() throws {
-    let base = files.geometry.next(after: pages.state.generation)
-    var log = LogWriter(
-      files: files.log, table: pages.state.segments, after: pages.state.point, lineage: 0,
-      base: base, durableUpTo: 0, supply: files.supply)
-    let images = pages.images()
-    let (point, frames) = try log.commit(images, pageCount: pages.pageCount, time: 0)
-    let index = PageIndex(sharing: pages.state.index)
-    for (image, frame) in zip(images, frames) { index.set(image.page, to: frame) }
-    let state = try GenerationState(
-      point: point, index: index, segments: log.table, files: files,
-      lowestFree: pages.lowestFree)
+  func beginTransaction(memoryPageLimit: Int = .max) throws {
+    let state = try pages.commit()
     pages = WorkingPages(
-      on: state, files: files, pool: pool, base: files.geometry.next(after: point.frame))
+      on: state, files: files, pool: pool, base: files.geometry.next(after: state.generation),
+      memoryPageLimit: memoryPageLimit)
     writer = TreeWriter(pages: pages, root: root)
   }
 

@@ -1,0 +1,78 @@
+import HeartwoodEngine
+
+/// Openings of a store that was given up without a close, with all its commits in a long log.
+struct Openings {
+  let folder: StoreFolder
+  let rows: QuakeRows
+  let progress: Progress
+  /// No opening begins after this time, beyond the first three.
+  let seconds: Double
+  let logByteCount: Int
+
+  private static let fewestRounds = 3
+  /// Commits for each that is synced, and with it all before it.
+  private static let commitsPerSync = 64
+
+  /// The rate of openings, and what each of them found.
+  struct Result {
+    let slices: Slices
+    let summary: String
+  }
+
+  /// Writes the log and opens the store with it again and again.
+  ///
+  /// - Parameter pagesPerCommit: Rows that each commit changes, each in a page of its own where the
+  ///   store has as many.
+  func measure(pagesPerCommit: Int) throws -> Result {
+    try writeLog(pagesPerCommit)
+    var rates: [Double] = []
+    var reports: [RecoveryReport] = []
+    let begin = ContinuousClock.now
+    repeat {
+      let elapsed = try ContinuousClock().measure {
+        // Goes at the end of the block without a close, so that the log stays as it is.
+        reports.append(try folder.openStore(StoreFolder.scratch).recovery)
+      }
+      rates.append(1 / elapsed.inSeconds)
+    } while rates.count < Self.fewestRounds
+      || (ContinuousClock.now - begin).inSeconds < seconds
+    try folder.remove(StoreFolder.scratch)
+    let slices = Slices(rates: rates, operationCount: rates.count)
+    return Result(slices: slices, summary: Self.summary(slices, reports[0]))
+  }
+
+  private static func summary(_ slices: Slices, _ report: RecoveryReport) -> String {
+    "\((1000 / slices.median).grouped) ms for \(report.commitCount.grouped) commits, "
+      + "\(report.segmentFooterCount.grouped) segments by their footers, "
+      + "\(report.verifiedCommitCount.grouped) commits verified"
+  }
+
+  /// Makes the store; it is given up when this returns, as by a process that dies.
+  private func writeLog(_ pagesPerCommit: Int) throws {
+    let store = try folder.makeStore(StoreFolder.scratch, checkpointsItself: false)
+    try store.write(durability: .normal) { transaction in
+      try transaction.keyspace(KeyspaceName.quakes).load(sorted: rows.sortedByNumber())
+    }
+    try store.checkpoint()
+    let start = store.statistics.activity.bytesLogged
+    var written = 0
+    var number = 0
+    while written < logByteCount {
+      let isSynced = number % Self.commitsPerSync == 0
+      try store.write(durability: isSynced ? .full : .normal) { transaction in
+        let quakes = try transaction.keyspace(KeyspaceName.quakes)
+        let distance = max(rows.count / pagesPerCommit, 1)
+        let other = rows.row(Int64(number % rows.count))
+        for row in 0..<min(pagesPerCommit, rows.count) {
+          try quakes.put(Int64((number * 97 + row * distance) % rows.count), other)
+        }
+      }
+      number += 1
+      written = store.statistics.activity.bytesLogged - start
+      progress.show(Workload.openLog.rawValue, fraction: Double(written) / Double(logByteCount))
+    }
+    try store.write(durability: .full) {
+      try $0.keyspace(KeyspaceName.quakes).put(Int64(0), rows.row(0))
+    }
+  }
+}

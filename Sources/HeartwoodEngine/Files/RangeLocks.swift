@@ -1,0 +1,54 @@
+/// The locks on the byte ranges of one file; the caller guards it.
+///
+/// Owners never wait: a lock that is in the way is the answer.
+package struct RangeLocks {
+  private struct Held {
+    let owner: ObjectIdentifier
+    let range: Range<UInt64>
+    let isExclusive: Bool
+  }
+
+  private var held: [Held] = []
+
+  package init() {}
+
+  /// Sets, converts or releases `owner`'s lock on `range`; if false, nothing has changed.
+  package mutating func set(
+    _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
+  ) -> Bool {
+    guard !range.isEmpty else { return true }
+    let isExclusive = kind == .exclusive
+    let isBlocked = held.contains {
+      $0.owner != owner && $0.range.overlaps(range) && ($0.isExclusive || isExclusive)
+    }
+    guard kind == .none || !isBlocked else { return false }
+    var kept: [Held] = []
+    for lock in held {
+      guard lock.owner == owner, lock.range.overlaps(range) else {
+        kept.append(lock)
+        continue
+      }
+      // What sticks out on either side stays locked as it was.
+      let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
+      let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
+      for part in [before, after] where !part.isEmpty {
+        kept.append(Held(owner: owner, range: part, isExclusive: lock.isExclusive))
+      }
+    }
+    if kind != .none { kept.append(Held(owner: owner, range: range, isExclusive: isExclusive)) }
+    held = kept
+    return true
+  }
+
+  /// Releases everything `owner` has.
+  package mutating func releaseAll(of owner: ObjectIdentifier) {
+    held.removeAll { $0.owner == owner }
+  }
+
+  /// The part in `range` of some lock that is not `owner`'s.
+  package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
+    UInt64
+  >? {
+    held.first { $0.owner != owner && $0.range.overlaps(range) }?.range.clamped(to: range)
+  }
+}

@@ -1,0 +1,73 @@
+/// The pages in which two states of one store differ; bitmaps are not among them.
+///
+/// Both states are live, so no checkpoint has gone beyond the older one: every page written between
+/// the two has an entry in the index of the newer, however its index came about.
+package struct PageDifference {
+  /// Pages in use in the newer state that were written after the older one, in page order.
+  package private(set) var written: [PageNumber] = []
+  /// Pages in use in the older state that were written or freed after it, in page order.
+  package private(set) var replaced: [PageNumber] = []
+  private let older: GenerationState
+  private let newer: GenerationState
+
+  /// Compares two states; `older` is not newer than `newer`.
+  ///
+  /// - Throws: `corrupt` or `io` if a bitmap cannot be trusted or read.
+  /// - Complexity: Two bitmap pages read for each one that tells of a page that was written.
+  package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
+    self.older = older
+    self.newer = newer
+    let geometry = older.files.geometry
+    let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
+    var changed: [PageNumber] = []
+    newer.index.forEach(newerThan: older.generation) { page, _ in changed.append(page) }
+    let usedBefore = UsedPages(view: older.view, geometry: geometry)
+    let usedAfter = UsedPages(view: newer.view, geometry: geometry)
+    let (countBefore, countAfter) = (older.point.pageCount, newer.point.pageCount)
+    for page in changed {
+      if Int(page) % perBitmap == 0 {
+        if page < min(countBefore, countAfter) { try noteFreed(by: page) }
+        continue
+      }
+      if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
+      if page < countAfter, try usedAfter.contains(page) { written.append(page) }
+    }
+    // Bitmaps of the older state that the newer has no room for: all of their pages are gone.
+    let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
+    for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
+      try noteFreed(by: PageNumber(bitmap))
+    }
+    replaced.sort()
+  }
+
+  /// Notes the pages of one bitmap that only the older state uses, and that nobody has written to
+  /// since: those that were written are known from the index.
+  private mutating func noteFreed(by bitmap: PageNumber) throws(StorageError) {
+    let before = try Self.bitmap(bitmap, in: older.view)
+    defer { older.view.release(before) }
+    let exists = bitmap < newer.point.pageCount
+    let after = exists ? try Self.bitmap(bitmap, in: newer.view) : nil
+    defer { if let after { newer.view.release(after) } }
+    for offset in stride(from: BitmapLayout.bits, to: before.bytes.count, by: 8) {
+      var freed = before.bytes.load64(offset) & ~(after?.bytes.load64(offset) ?? 0)
+      while freed != 0 {
+        let bit = (offset - BitmapLayout.bits) * 8 + freed.trailingZeroBitCount
+        freed &= freed &- 1
+        guard bit > 0, Int(bitmap) + bit < Int(older.point.pageCount) else { continue }
+        let page = bitmap + PageNumber(bit)
+        if newer.index.frame(of: page) <= older.generation { replaced.append(page) }
+      }
+    }
+  }
+
+  private static func bitmap(
+    _ number: PageNumber, in view: PageView
+  ) throws(StorageError) -> PageReference {
+    let reference = try view.page(number)
+    guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
+      view.release(reference)
+      throw .corrupt("A bitmap page is missing.", page: number)
+    }
+    return reference
+  }
+}

@@ -1,0 +1,161 @@
+/// M4: gives back every frame of the log that no generation which must stay readable can reach.
+///
+/// Of each page only its newest frame up to each boundary can be read. A frame is never taken for
+/// dead because it is in the page file: a reader may hold a pointer to it. The map that lists what
+/// is left is durable before the first hole is made, and holes are made again by every pass that
+/// does not know better, since the one before may have died half way.
+package struct Reclaim {
+  /// A generation that must stay readable, and where its pages are.
+  package struct Boundary {
+    package let point: CommitPoint
+    package let index: PageIndex
+  }
+
+  /// What was given back.
+  package struct Result {
+    package var deletedSegments: Set<UInt64> = []
+    package var byteCount = 0
+  }
+
+  private let files: StoreFiles
+  private let backfilled: FrameNumber
+  private let previous: SurvivorMap?
+  private let map: SurvivorMap
+  private let distinctPageCount: Int
+
+  /// - Parameters:
+  ///   - boundaries: Ascending, the newest durable state last; never empty.
+  ///   - previous: The map until now.
+  package init(
+    files: StoreFiles, boundaries: [Boundary], backfilled: FrameNumber,
+    lineages: [EndedLineage], previous: SurvivorMap?
+  ) {
+    self.files = files
+    self.backfilled = backfilled
+    self.previous = previous
+    var survivors: [SurvivorMap.Survivor] = []
+    var before = backfilled
+    for boundary in boundaries {
+      // What is not newer than the boundary before survives for that one already.
+      boundary.index.forEach(newerThan: before) { page, frame in
+        survivors.append(SurvivorMap.Survivor(frame: frame, page: page))
+      }
+      before = max(before, boundary.point.frame)
+    }
+    survivors.sort { $0.frame < $1.frame }
+    let end = boundaries.last?.point.frame ?? 0
+    map = SurvivorMap(
+      serial: files.fileSystem.random(), start: backfilled, boundaries: boundaries.map(\.point),
+      lineages: lineages.filter { $0.end < end }, survivors: survivors)
+    distinctPageCount = Set(survivors.map(\.page)).count
+  }
+
+  /// Writes the map, makes the holes and deletes the segments that nothing is left of.
+  package func run() throws(StorageError) -> Result {
+    let block = map.encoded(for: files.identity)
+    try WholeFile.replace(SurvivorMap.name, with: block, files.log)
+    files.counters.update { $0.directorySyncs += 1 }
+    var result = Result()
+    let wasComplete = previous.map { files.reclaimed.isComplete($0.serial) } ?? false
+    var kept = map.survivors[...]
+    var keptBefore = (previous?.survivors ?? [])[...]
+    for segment in try files.log.existing() {
+      let last = files.geometry.lastSlot(of: segment)
+      guard last > backfilled, files.geometry.firstFrame(of: segment) <= map.end.frame else {
+        continue
+      }
+      let slots = files.geometry.firstFrame(of: segment) - 1...last
+      let here = Self.take(&kept, in: slots)
+      let hereBefore = Self.take(&keptBefore, in: slots)
+      // A segment the last map covered needs another look only if it lost something since.
+      let isCovered = wasComplete && last <= previous?.end.frame ?? 0
+      if !isCovered || here.count != hereBefore.count {
+        result.byteCount += try clear(segment, keeping: here)
+      }
+      if here.isEmpty, last <= map.end.frame { result.deletedSegments.insert(segment) }
+    }
+    try files.deleteSegments(result.deletedSegments.sorted())
+    files.reclaimed.note(
+      ReclaimRecord.Figures(
+        serial: map.serial, end: map.end, heldCount: map.boundaries.count - 1,
+        distinctPageCount: distinctPageCount, mapByteCount: block.bytes.count))
+    return result
+  }
+
+  /// The survivors in some slots; those before, whose segment is missing, are passed over.
+  private static func take(
+    _ survivors: inout ArraySlice<SurvivorMap.Survivor>, in slots: ClosedRange<FrameNumber>
+  ) -> ArraySlice<SurvivorMap.Survivor> {
+    survivors = survivors.drop { $0.frame < slots.lowerBound }
+    let here = survivors.prefix { $0.frame <= slots.upperBound }
+    survivors = survivors.dropFirst(here.count)
+    return here
+  }
+
+  /// Makes a hole of every run of slots that hold no survivor; the header and footer of a segment
+  /// that takes no more frames go too, as the map says what they would.
+  private func clear(
+    _ segment: UInt64, keeping survivors: ArraySlice<SurvivorMap.Survivor>
+  ) throws(StorageError) -> Int {
+    let geometry = files.geometry
+    guard let file = try files.fileSystem.open(files.log.path(segment), .write) else { return 0 }
+    let zeroth = geometry.firstFrame(of: segment) - 1
+    let isWhole = geometry.lastSlot(of: segment) <= map.end.frame
+    let start = isWhole ? zeroth : zeroth + 1
+    let end = isWhole ? geometry.lastSlot(of: segment) : map.end.frame
+    let before = try file.allocatedByteCount()
+    var first = max(start, backfilled + 1)
+    for survivor in survivors.map(\.frame) + [end + 1] {
+      if survivor > first {
+        let bytes =
+          (first - zeroth) << UInt64(geometry.pageShift)..<(survivor - zeroth)
+          << UInt64(geometry.pageShift)
+        guard try file.punch(bytes) else {
+          files.reclaimed.noteThatHolesAreImpossible()
+          return 0
+        }
+      }
+      first = survivor + 1
+    }
+    let after = try file.allocatedByteCount()
+    return Int(before > after ? before - after : 0)
+  }
+}
+
+/// What this process knows of the last reclaim; thread-safe.
+package final class ReclaimRecord: @unchecked Sendable {
+  // @unchecked because everything below `lock` is guarded by it.
+
+  /// The sizes that bound the log after a reclaim.
+  package struct Figures {
+    let serial: UInt64
+    /// The commit the map reaches up to.
+    let end: CommitPoint
+    /// Generations that were held below the newest durable one.
+    let heldCount: Int
+    /// Pages with any frame that is left.
+    let distinctPageCount: Int
+    let mapByteCount: Int
+  }
+
+  private let lock = Lock()
+  private var figures: Figures?
+  private var holesAreImpossible = false
+
+  package init() {}
+
+  /// Notes a reclaim whose holes were all made.
+  func note(_ figures: Figures) { lock.withLock { self.figures = figures } }
+
+  /// Whether this process made all holes that belong to the map with this number.
+  ///
+  /// Nobody remembers it beyond the process: a pass that died may have left some.
+  func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
+
+  func noteThatHolesAreImpossible() { lock.withLock { holesAreImpossible = true } }
+
+  /// Whether the file system takes back parts of a file.
+  package var canMakeHoles: Bool { lock.withLock { !holesAreImpossible } }
+
+  package var last: Figures? { lock.withLock { figures } }
+}

@@ -1,0 +1,92 @@
+/// Writes the footers of segments that are full and durable, so that opening reads those instead of
+/// every group header.
+///
+/// A footer is a cache. It is not synced by itself, one that cannot be written is one that is not
+/// there, and an error on the way harms nobody: whoever needs the log meets it himself. The segment
+/// in which the page file's state lies gets none: what of it came before is not known any more.
+package final class Sealing: @unchecked Sendable {
+  // @unchecked because only the holder of the maintenance lock uses it.
+  private let pageFile: PageFile
+  private let geometry: Geometry
+  private let seed: UInt64
+  private let reclaimed: ReclaimRecord
+  /// The last commit in the segments that have been seen to.
+  private var reached: CommitPoint
+
+  /// - Parameter start: Where group headers begin when the store is opened.
+  package init(
+    pageFile: PageFile, seed: UInt64, reclaimed: ReclaimRecord, start: CommitPoint
+  ) {
+    self.pageFile = pageFile
+    self.seed = seed
+    self.reclaimed = reclaimed
+    geometry = pageFile.geometry
+    reached = start
+  }
+
+  /// Seals what is full behind the page file's state, up to a durable state.
+  ///
+  /// - Parameter durable: A state all of whose commits are known to be synced.
+  /// - Complexity: One page read for each group, and one write for each segment, since the last
+  ///   call.
+  package func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
+
+  private func sealFullSegments(_ durable: GenerationState) throws(StorageError) {
+    guard let start = try start() else { return }
+    let end = lastSealable(durable.generation)
+    let first = geometry.segment(of: geometry.next(after: start.frame))
+    guard geometry.firstFrame(of: first) <= end else { return }
+    var scanner = try LogScanner(
+      table: durable.segments.dropping(below: first), geometry: geometry, seed: seed, from: start)
+    var building: SegmentFooterBuilder?
+    while let step = try scanner.step(upTo: end) {
+      let segment = geometry.segment(of: step.point.frame)
+      // A commit that ends in a later segment: nothing more ends in this one.
+      if let full = building, full.segment < segment {
+        finish(full, durable.segments)
+        building = nil
+      }
+      guard step.point.frame <= end else { return }
+      switch step {
+      case .segment:
+        building = nil
+        reached = step.point
+      case .commit(let commit) where geometry.firstFrame(of: segment) > start.frame:
+        if building == nil {
+          building = SegmentFooterBuilder(segment: segment, geometry: geometry)
+        }
+        building?.add(commit)
+      case .commit:
+        break
+      }
+    }
+    if let full = building, geometry.lastFrame(of: full.segment) == scanner.point.frame {
+      finish(full, durable.segments)
+    }
+  }
+
+  /// Where group headers are left that were not seen to: behind the page file's state and the map.
+  private func start() throws(StorageError) -> CommitPoint? {
+    guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(pageFile.file)) else { return nil }
+    var start = reached.frame < header.backfilled.frame ? header.backfilled : reached
+    if let end = reclaimed.last?.end, end.frame > start.frame { start = end }
+    return start
+  }
+
+  /// The last frame of the last segment that is full and durable, or 0.
+  private func lastSealable(_ durable: FrameNumber) -> FrameNumber {
+    let segment = geometry.segment(of: durable)
+    let last = geometry.lastFrame(of: segment)
+    if last <= durable { return last }
+    return segment == 0 ? 0 : geometry.lastFrame(of: segment - 1)
+  }
+
+  private func finish(_ builder: SegmentFooterBuilder, _ segments: SegmentTable) {
+    let footer = builder.footer
+    reached = footer.point
+    let block = ByteBlock(count: footer.byteCount)
+    defer { block.keep() }
+    footer.encode(to: block.bytes, segment: builder.segment, geometry: geometry, seed: seed)
+    try? segments[builder.segment]?.file.write([block.bytes.bytes], at: geometry.footerOffset)
+  }
+}

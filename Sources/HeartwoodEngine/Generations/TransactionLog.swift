@@ -1,0 +1,104 @@
+/// What one transaction has written to the log, and what of it counts.
+///
+/// Nothing is written, and no segment is taken, before it is needed. Used by the holder of the
+/// writer lock only.
+struct TransactionLog {
+  private let files: StoreFiles
+  private let state: GenerationState
+  private let base: FrameNumber
+  private var writer: LogWriter?
+  /// What rolled-back savepoints have spilled.
+  private var voids: [VoidRange] = []
+
+  init(files: StoreFiles, state: GenerationState, base: FrameNumber) {
+    self.files = files
+    self.state = state
+    self.base = base
+  }
+
+  /// The segments of the state, and those written to since.
+  var segments: SegmentTable { writer?.table ?? state.segments }
+
+  /// Writes parts of a transaction that goes on, all or none.
+  ///
+  /// - Throws: `full`, after which the store goes on without the transaction; any other error
+  ///   closes writing.
+  mutating func spill(
+    _ parts: [[LogWriter.Image]]
+  ) throws(StorageError) -> [LogWriter.Place] {
+    let imageCount = parts.reduce(0) { $0 + $1.count }
+    return try write(imageCount: imageCount) { writer throws(StorageError) in
+      try writer.spill(parts)
+    }
+  }
+
+  /// Takes frames out of the transaction; the commit says so.
+  mutating func void(_ ranges: [VoidRange]) { voids += ranges }
+
+  /// Writes the rest and the commit mark.
+  ///
+  /// - Parameter mayUseReserve: Whether the transaction may go on with the reserve when the disk is
+  ///   full, because it needs no more pages than it gives back.
+  /// - Throws: As ``spill(_:)``.
+  mutating func commit(
+    _ images: [LogWriter.Image], pageCount: PageNumber, mayUseReserve: Bool
+  ) throws(StorageError) -> (point: CommitPoint, frames: [FrameNumber]) {
+    let voids = voids
+    let time = files.fileSystem.wallClockMilliseconds
+    let pageFile = files.pageFile
+    return try write(imageCount: images.count) { writer throws(StorageError) in
+      // A checkpoint must never lack the room for what is committed.
+      try pageFile.reserve(pageCount)
+      return try writer.commit(
+        images, voids: voids, pageCount: pageCount, time: time, mayUseReserve: mayUseReserve)
+    }
+  }
+
+  private mutating func write<R>(
+    imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    // Somebody's sync may have failed while the transaction ran.
+    guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    var writer =
+      writer
+      ?? LogWriter(
+        files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
+        base: base, durableUpTo: files.words.durable, supply: files.supply)
+    let frameCount = writer.frameCount
+    defer { self.writer = writer }
+    do throws(StorageError) {
+      let result = try body(&writer)
+      let byteCount = (writer.frameCount - frameCount) * files.geometry.pageByteCount
+      files.counters.update {
+        $0.pagesLogged += imageCount
+        $0.bytesLogged += byteCount
+      }
+      return result
+    } catch {
+      // A full disk rolls back: `appended` has not moved, and the next writer overwrites what lies
+      // behind it. After any other error nobody knows what the files hold.
+      if error.kind != .full { files.words.setFailed() }
+      throw error
+    }
+  }
+
+  /// Ends a transaction that does not commit: the next one puts other pages at the same frames, so
+  /// that nothing this process remembers of them may outlive it.
+  ///
+  /// After a failure the frames stay as they are until the store is opened again: a commit that
+  /// seems lost may be complete.
+  func abandon() {
+    guard let writer, !files.words.hasFailed else { return }
+    let geometry = files.geometry
+    files.cache.forgetFrames(from: base)
+    let first = geometry.segment(of: base)
+    for segment in state.segments.segments where segment.number >= first {
+      guard let region = segment.region else { continue }
+      let slot = segment.number == first ? geometry.slot(of: base) : 0
+      for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
+    }
+    let taken = writer.table.segments.dropFirst(state.segments.segments.count)
+    guard let next = taken.first else { return }
+    files.supply.giveBack(taken, after: next.number - 1)
+  }
+}

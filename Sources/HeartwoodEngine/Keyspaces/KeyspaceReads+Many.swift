@@ -1,0 +1,73 @@
+extension KeyspaceReads {
+  /// Calls `body` with the value of each key, in the order of the keys.
+  ///
+  /// - Parameters:
+  ///   - byteCount: What a key takes at most, with its padding.
+  ///   - encode: Writes a key to memory of that length.
+  @inline(__always)
+  private func getMany<K>(
+    _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
+    encode: (K, MutableBytes) throws(StorageError) -> Bytes
+  ) throws {
+    var batch = TreeBatch(view: view, root: root)
+    var first = 0
+    var limit = TreeBatch.capacity
+    while first < keys.count {
+      let end = min(first + limit, keys.count)
+      while first + batch.count < end, let room = batch.room(byteCount: byteCount) {
+        batch.append(try encode(keys[first + batch.count], room))
+      }
+      let changeCount = view.changeCount
+      try batch.find()
+      var passed = 0
+      while passed < batch.count, view.changeCount == changeCount {
+        try pass(batch.found(passed), first + passed, body)
+        passed += 1
+      }
+      // What a transaction changes moves what was found, so the rest has to be looked up again:
+      // after a change little is looked up ahead, until there are no more.
+      limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
+      first += passed
+      batch.clear()
+    }
+  }
+
+  @inline(__always)
+  private func pass(
+    _ found: FoundValue?, _ index: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    guard let found else { return try body(index, nil) }
+    if found.isOverflow { return try passLarge(found.value, index, body) }
+    try body(index, found.value.buffer.bytes)
+  }
+
+  @inline(never)
+  private func passLarge(
+    _ cell: Bytes, _ index: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    let located = try large(cell)
+    defer { located.release() }
+    try body(index, located.bytes.bytes)
+  }
+
+  func getMany(
+    _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(key, to: room) }
+  }
+
+  func getMany(
+    _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(Int64(key), to: room) }
+  }
+
+  func getMany(
+    _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: Limits.maxKeyByteCount + 8, body) {
+      key, room throws(StorageError) in
+      try storeSearchKey(key, to: room)
+    }
+  }
+}

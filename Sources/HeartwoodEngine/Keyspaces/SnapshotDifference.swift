@@ -1,0 +1,128 @@
+/// The entries in which two states of one store differ.
+///
+/// An entry that differs lies in a leaf that was written or freed between the two, so the leaves
+/// that were not are never looked at: the entries of the others, those before beside those after,
+/// are merged by key. Keyspaces are told apart by name, for one that was removed and made again has
+/// another tree.
+///
+/// - Important: both states must outlive it.
+package struct SnapshotDifference {
+  private let source: Side
+  private let target: Side
+
+  /// One of the two states.
+  private struct Side {
+    let view: PageView
+    /// The leaves that the other state does not have like this.
+    let leaves: SortedLeaves
+    let trees: [(name: String, tree: TreeID)]
+
+    init(_ state: GenerationState, _ pages: [PageNumber]) throws(StorageError) {
+      view = state.view
+      leaves = try SortedLeaves(among: pages, in: state.view)
+      trees = try Catalog.rows(in: state.view).map { ($0.name, $0.row.root.tree) }
+    }
+
+    func scanner(of tree: TreeID?) -> LeafScanner {
+      LeafScanner(tree.map { leaves[$0] } ?? [], tree: tree ?? 0, in: view)
+    }
+  }
+
+  /// Finds and sorts the leaves that differ; either state may be the newer one.
+  ///
+  /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Complexity: Each page that was written or freed between the two is read once in each state,
+  ///   and both catalogs are.
+  package init(
+    from source: GenerationState, to target: GenerationState
+  ) throws(StorageError) {
+    if source.generation <= target.generation {
+      let pages = try PageDifference(from: source, to: target)
+      self.source = try Side(source, pages.replaced)
+      self.target = try Side(target, pages.written)
+    } else {
+      let pages = try PageDifference(from: target, to: source)
+      self.source = try Side(source, pages.written)
+      self.target = try Side(target, pages.replaced)
+    }
+  }
+
+  /// Calls `body` for every entry that differs, by keyspace and key.
+  ///
+  /// - Throws: What `body` throws; `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Complexity: The leaves that differ are read once more, and the pages of large values that
+  ///   were written anew with the same length and hash.
+  package func forEach(_ body: (StoreChange) throws -> Void) throws {
+    var (old, new) = (source.trees[...], target.trees[...])
+    while let name = Self.least(old.first?.name, new.first?.name) {
+      var trees: (source: TreeID?, target: TreeID?) = (nil, nil)
+      if let first = old.first, first.name.utf8.elementsEqual(name.utf8) {
+        trees.source = old.removeFirst().tree
+      }
+      if let first = new.first, first.name.utf8.elementsEqual(name.utf8) {
+        trees.target = new.removeFirst().tree
+      }
+      try merge(name, trees.source, trees.target, body)
+    }
+  }
+
+  /// The name that sorts first in a catalog; not the order of strings, to which spellings of the
+  /// same letters are one.
+  private static func least(_ left: String?, _ right: String?) -> String? {
+    guard let left, let right else { return left ?? right }
+    return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left
+  }
+
+  /// Compares the leaves of one keyspace, entry by entry.
+  private func merge(
+    _ name: String, _ sourceTree: TreeID?, _ targetTree: TreeID?,
+    _ body: (StoreChange) throws -> Void
+  ) throws {
+    let old = source.scanner(of: sourceTree)
+    let new = target.scanner(of: targetTree)
+    var hasOld = try old.next()
+    var hasNew = try new.next()
+    while hasOld || hasNew {
+      let order = hasOld && hasNew ? old.key.compare(new.key) : hasOld ? -1 : 1
+      if order < 0 {
+        try body(StoreChange(keyspace: name, key: old.key.copied(), kind: .deleted))
+        hasOld = try old.next()
+      } else if order > 0 {
+        try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .inserted))
+        hasNew = try new.next()
+      } else {
+        if try !hasEqualValues(old, new) {
+          try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
+        }
+        hasOld = try old.next()
+        hasNew = try new.next()
+      }
+    }
+  }
+
+  /// Whether the entries two scanners are at have the same value.
+  private func hasEqualValues(
+    _ old: LeafScanner, _ new: LeafScanner
+  ) throws(StorageError) -> Bool {
+    guard old.isOverflow == new.isOverflow else { return false }
+    // A reference names its transaction: the same one leads to the same bytes.
+    if old.value.equals(new.value) { return true }
+    guard old.isOverflow else { return false }
+    let oldReference = try OverflowReference(old.value, in: source.view)
+    let newReference = try OverflowReference(new.value, in: target.view)
+    guard oldReference.length == newReference.length, oldReference.hash == newReference.hash
+    else { return false }
+    let oldValue = Overflow(view: source.view, tree: old.tree)
+    let newValue = Overflow(view: target.view, tree: new.tree)
+    var isEqual = true
+    var offset = 0
+    try oldValue.read(oldReference, from: 0, count: oldReference.length) {
+      piece throws(StorageError) in
+      try newValue.read(newReference, from: offset, count: piece.count) { other in
+        isEqual = isEqual && piece.equals(other)
+      }
+      offset += piece.count
+    }
+    return isEqual
+  }
+}

@@ -1,0 +1,121 @@
+/// The bytes of the file `kept`: fixed fields, then rows of different length, then the hash.
+package enum KeptLayout {
+  package static let magic = Field("magic", at: 0, 8)
+  package static let version = Field("version", at: 8, 4)
+  package static let rowCount = Field("rowCount", at: 12, 4)
+  package static let storeHigh = Field("storeHigh", at: 16, 8)
+  package static let storeLow = Field("storeLow", at: 24, 8)
+  package static let fields = [magic, version, rowCount, storeHigh, storeLow]
+  package static let rows = 32
+
+  package static let lineage = Field("lineage", at: 0, 8)
+  package static let generation = Field("generation", at: 8, 8)
+  package static let time = Field("time", at: 16, 8)
+  package static let nameByteCount = Field("nameByteCount", at: 24, 4)
+  package static let reserved = Field("reserved", at: 28, 4)
+  package static let rowFields = [lineage, generation, time, nameByteCount, reserved]
+  package static let rowName = 32
+  /// "HEARTKPT" as a little-endian number.
+  package static let magicNumber: UInt64 = 0x5450_4B54_5241_4548
+}
+
+/// The generations kept by name.
+package struct KeptGenerations: Hashable, Sendable {
+  /// One of them.
+  package struct Row: Hashable, Sendable {
+    package let lineage: UInt64
+    package let generation: FrameNumber
+    package let time: UInt64
+
+    package init(lineage: UInt64, generation: FrameNumber, time: UInt64) {
+      self.lineage = lineage
+      self.generation = generation
+      self.time = time
+    }
+  }
+
+  package var rows: [String: Row] = [:]
+
+  package static let name = "kept"
+
+  package init() {}
+
+  /// As the file has them; none if there is no file.
+  package static func read(_ log: LogFiles) throws(StorageError) -> KeptGenerations {
+    guard let block = try WholeFile.read(name, log) else { return KeptGenerations() }
+    defer { block.keep() }
+    return try decode(block.bytes.bytes, of: log.identity)
+  }
+
+  /// The bytes of the file.
+  package func encoded(for identity: StoreIdentity) -> ByteBlock {
+    typealias Layout = KeptLayout
+    let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let end = names.reduce(Layout.rows) { $0 + Self.byteCount(nameByteCount: $1.utf8.count) }
+    let block = ByteBlock(count: end + 8)
+    let target = block.bytes
+    target.store64(Layout.magicNumber, Layout.magic.offset)
+    target.store32(1, Layout.version.offset)
+    target.store32(UInt32(names.count), Layout.rowCount.offset)
+    target.store64(identity.high, Layout.storeHigh.offset)
+    target.store64(identity.low, Layout.storeLow.offset)
+    var offset = Layout.rows
+    for name in names {
+      guard let row = rows[name] else { continue }
+      let text = Array(name.utf8)
+      target.store64(row.lineage, offset + Layout.lineage.offset)
+      target.store64(row.generation, offset + Layout.generation.offset)
+      target.store64(row.time, offset + Layout.time.offset)
+      target.store32(UInt32(text.count), offset + Layout.nameByteCount.offset)
+      text.withBytes { target.copy($0, to: offset + Layout.rowName) }
+      offset += Self.byteCount(nameByteCount: text.count)
+    }
+    target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
+    return block
+  }
+
+  private static func byteCount(nameByteCount: Int) -> Int {
+    KeptLayout.rowName + (nameByteCount + 7) / 8 * 8
+  }
+
+  /// The rows in these bytes.
+  ///
+  /// - Throws: `corrupt` if they are not what was written: a pass that took a kept generation for
+  ///   forgotten would destroy it.
+  package static func decode(
+    _ bytes: Bytes, of identity: StoreIdentity
+  ) throws(StorageError) -> KeptGenerations {
+    typealias Layout = KeptLayout
+    let end = bytes.count - 8
+    guard end >= Layout.rows, bytes.load64(Layout.magic.offset) == Layout.magicNumber,
+      bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: identity.seed)
+    else { throw damaged }
+    try WholeFile.requireVersion(bytes.load32(Layout.version.offset), name)
+    guard bytes.load64(Layout.storeHigh.offset) == identity.high,
+      bytes.load64(Layout.storeLow.offset) == identity.low
+    else { throw damaged }
+    var kept = KeptGenerations()
+    var offset = Layout.rows
+    for _ in 0..<bytes.load32(Layout.rowCount.offset) {
+      guard end - offset >= Layout.rowName else { throw damaged }
+      let nameByteCount = Int(bytes.load32(offset + Layout.nameByteCount.offset))
+      guard nameByteCount > 0, nameByteCount <= Limits.maxKeptNameByteCount,
+        end - offset >= byteCount(nameByteCount: nameByteCount),
+        bytes.load64(offset + Layout.generation.offset) <= Limits.maxFrame,
+        let name = String(
+          validating: bytes.slice(offset + Layout.rowName, nameByteCount).copied(), as: UTF8.self)
+      else { throw damaged }
+      kept.rows[name] = Row(
+        lineage: bytes.load64(offset + Layout.lineage.offset),
+        generation: bytes.load64(offset + Layout.generation.offset),
+        time: bytes.load64(offset + Layout.time.offset))
+      offset += byteCount(nameByteCount: nameByteCount)
+    }
+    guard offset == end else { throw damaged }
+    return kept
+  }
+
+  private static let damaged = StorageError.corrupt(
+    "The list of kept generations is damaged. Restore a backup, or remove the file, which gives "
+      + "up the generations it kept.", file: name)
+}

@@ -1,0 +1,36 @@
+/// Sums up the commits that end in one segment, in log order.
+package struct SegmentFooterBuilder {
+  package let segment: UInt64
+  private let geometry: Geometry
+  private var point = CommitPoint.empty
+  private var commitCount = 0
+  private var images: [ScannedCommit.Image] = []
+
+  package init(segment: UInt64, geometry: Geometry) {
+    self.segment = segment
+    self.geometry = geometry
+  }
+
+  /// Adds the next commit; what of it lies in earlier segments is no part of the sum.
+  package mutating func add(_ commit: ScannedCommit) {
+    point = commit.point
+    commitCount += 1
+    let first = geometry.firstFrame(of: segment)
+    for image in commit.images where image.frame >= first { images.append(image) }
+  }
+
+  /// The footer for the commits added.
+  package var footer: SegmentFooter {
+    let sorted = images.sorted { ($0.page, $0.frame) < ($1.page, $1.frame) }
+    var rows: [SegmentFooter.Row] = []
+    rows.reserveCapacity(sorted.count)
+    for (position, image) in sorted.enumerated() {
+      // Of several images of a page the last counts.
+      if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
+      rows.append(
+        SegmentFooter.Row(
+          page: image.page, slot: UInt32(geometry.slot(of: image.frame)), hash: image.hash))
+    }
+    return SegmentFooter(point: point, commitCount: commitCount, rows: rows)
+  }
+}

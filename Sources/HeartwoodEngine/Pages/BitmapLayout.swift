@@ -1,0 +1,21 @@
+/// The bytes of a bitmap page behind the common header: one bit for each page, set when in use.
+///
+/// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages from itself on. Bits
+/// of pages that do not exist are zero.
+package enum BitmapLayout {
+  package static let reserved = Field("reserved", at: 26, 6)
+  package static let bits = 32
+  package static let fields = [reserved]
+
+  package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
+
+  /// The bitmaps that must be made when the page count rises from `before` to `after`; that of
+  /// page 0 is not among them.
+  package static func newBitmaps(
+    from before: PageNumber, to after: PageNumber, pageByteCount: Int
+  ) -> StrideTo<Int> {
+    let perBitmap = pagesPerBitmap(pageByteCount: pageByteCount)
+    let first = max((Int(before) + perBitmap - 1) / perBitmap, 1) * perBitmap
+    return stride(from: first, to: Int(after), by: perBitmap)
+  }
+}

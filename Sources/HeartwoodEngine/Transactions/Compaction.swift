@@ -1,0 +1,125 @@
+/// Moves the pages at the end of the page file into free ones before them, step by step.
+///
+/// Each step belongs into a transaction of its own, so that its memory and the time it keeps other
+/// writers waiting are bounded. What they change between two steps is taken as it is found. A round
+/// looks at every page behind the limit once, and moves nodes; then it walks the trees that have
+/// pages of large values there, since those pages do not say which leaf refers to them.
+package struct Compaction {
+  /// Pages moved so far.
+  package private(set) var movedCount = 0
+  /// Pages that were behind the limit when the first step began.
+  package private(set) var expectedCount = 0
+  private let geometry: Geometry
+  private let stepByteCount: Int
+  private var hasBegun = false
+  private var movedBefore = 0
+  /// The first page this round has not looked at.
+  private var place: PageNumber = 0
+  private var isWalking = false
+  /// The trees still to be walked in this round, the one begun, and the key to go on from there.
+  private var trees: Set<TreeID> = []
+  private var tree: TreeID?
+  private var key: [UInt8] = []
+
+  /// Begins to compact; one step moves or looks at `stepByteCount` bytes of pages.
+  package init(geometry: Geometry, stepByteCount: Int) {
+    self.geometry = geometry
+    self.stepByteCount = stepByteCount
+  }
+
+  /// Does the next part of the work in a transaction; false if nothing is left to do.
+  ///
+  /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes what is moved.
+  package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
+    guard pages.pageCount > 0 else { return false }
+    let used = UsedPages(view: pages.view, geometry: geometry)
+    let limit = try used.leastPageCount()
+    if !hasBegun {
+      hasBegun = true
+      expectedCount = try used.count(from: limit)
+    }
+    guard limit < pages.pageCount else { return false }
+    let budget = max(stepByteCount / geometry.pageByteCount, 1)
+    var mover = PageMover(pages: pages, limit: limit, budget: budget)
+    if isWalking { try walk(&mover) } else { try look(&mover, used) }
+    movedCount += mover.movedCount
+    try pages.cutTail(always: true)
+    guard isWalking, trees.isEmpty else { return true }
+    isWalking = false
+    place = 0
+    // Each round but the last moves something, and no more than once what there was, or writers who
+    // keep adding pages would keep it going.
+    defer { movedBefore = movedCount }
+    return movedCount > movedBefore && movedCount <= expectedCount
+  }
+
+  /// Moves the nodes among the next pages behind the limit, and notes the trees of the others.
+  private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
+    let view = mover.pages.view
+    var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
+    for entry in try Catalog.rows(in: view) { rows[entry.row.root.tree] = entry }
+    while mover.budget > 0 {
+      guard let page = try used.next(from: max(place, mover.limit)) else {
+        isWalking = true
+        return
+      }
+      place = page + 1
+      mover.look()
+      let reference = try view.page(page)
+      let kind = PageKind(rawValue: reference.bytes.load8(PageLayout.kind.offset))
+      let tree = reference.bytes.load32(PageLayout.tree.offset)
+      view.release(reference)
+      switch kind {
+      case .leaf, .branch:
+        if tree == Catalog.root.tree {
+          try mover.moveNode(page, of: Catalog.root)
+        } else if let (name, row) = rows[tree] {
+          rows[tree]?.row = try move(page, of: name, row, &mover)
+        } else {
+          throw .corrupt("A page is in use that belongs to no keyspace.", page: page)
+        }
+      case .overflow, .overflowIndex: trees.insert(tree)
+      case .bitmap, nil: break
+      }
+    }
+  }
+
+  /// Moves a node of a keyspace; a root has to be entered into the catalog.
+  private func move(
+    _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
+  ) throws(StorageError) -> Catalog.Row {
+    guard page == row.root.page else {
+      try mover.moveNode(page, of: row.root)
+      return row
+    }
+    guard let root = try mover.moveRoot(row.root) else { return row }
+    let moved = Catalog.Row(root: root, count: row.count)
+    let catalog = TreeWriter(pages: mover.pages, root: Catalog.root)
+    try Catalog.encode(moved).withBytes { value throws(StorageError) in
+      try withSearchBytes(name) { key throws(StorageError) in
+        _ = try catalog.put(SearchKey(key), value)
+      }
+    }
+    return moved
+  }
+
+  /// Moves pages of large values, tree after tree.
+  private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
+    let rows = try Catalog.rows(in: mover.pages.view)
+    while mover.budget > 0, let current = tree ?? trees.first {
+      // A keyspace that was removed meanwhile has no pages any more.
+      var next: [UInt8]?
+      if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
+        next = try mover.moveValues(of: root, from: key)
+      }
+      if let next {
+        tree = current
+        key = next
+      } else {
+        trees.remove(current)
+        tree = nil
+        key = []
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// The entries of one keyspace of a snapshot, from the first on, as they are copied elsewhere.
+struct KeyspaceSource {
+  private let view: PageView
+  private let root: TreeRoot
+  private let cursor: TreeCursor
+  /// Whether there is an entry left.
+  private(set) var hasEntry: Bool
+
+  /// Stands at the first entry; the snapshot must outlive it.
+  init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
+    view = snapshot.state.view
+    root = row.root
+    cursor = TreeCursor(view: view, root: root)
+    hasEntry = try cursor.first()
+  }
+
+  /// Appends the entry to a tree of another store, and goes on to the next.
+  ///
+  /// A large value goes over piece by piece.
+  ///
+  /// - Returns: The bytes of key and value.
+  mutating func moveEntry(
+    to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
+    _ report: ProgressReport
+  ) throws(StorageError) -> Int {
+    guard let found = try cursor.value() else { return 0 }
+    let key = SearchKey(cursor.key)
+    var byteCount = key.count + found.value.count
+    if found.isOverflow {
+      let source = try OverflowReference(found.value, in: view)
+      var target = try OverflowWriter(pages: pages, tree: tree, length: source.length)
+      try Overflow(view: view, tree: root.tree).read(source, from: 0, count: source.length) {
+        piece throws(StorageError) in
+        try target.append(piece)
+        report.reach(Int(pages.pageCount))
+      }
+      let copy = try target.finish()
+      guard copy.hash == source.hash else {
+        throw .corrupt("The bytes of a large value do not match its hash.", page: source.root)
+      }
+      try builder.append(key: key, reference: copy)
+      byteCount += source.length
+    } else {
+      try builder.append(key: key, value: found.value)
+    }
+    hasEntry = try cursor.next()
+    return byteCount
+  }
+}
+
+extension KeyspaceWriter {
+  /// Appends entries of a keyspace of another store behind those there are, until they have
+  /// `byteCount` bytes or there is none left.
+  ///
+  /// - Parameter report: Is told the number of pages the store has come to.
+  func append(
+    _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
+  ) throws(StorageError) {
+    session.requireOpen()
+    let pages = session.pages
+    try session.changing { () throws(StorageError) in
+      var builder = try TreeBuilder(continuing: keyspace.row.root, pages: pages)
+      var appended = 0
+      while source.hasEntry, appended < byteCount {
+        appended += try source.moveEntry(to: &builder, of: keyspace.row.root.tree, pages, report)
+        keyspace.row.count += 1
+        keyspace.hasNewCount = true
+        report.reach(Int(pages.pageCount))
+      }
+      if !source.hasEntry { try builder.finish() }
+    }
+  }
+}

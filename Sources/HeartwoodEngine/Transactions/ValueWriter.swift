@@ -1,0 +1,88 @@
+/// Takes a value piece by piece, while the closure of a `put` with a byte count runs.
+///
+/// It cannot be copied or kept for later, only used where it is handed in.
+public struct ValueWriter: ~Copyable {
+  private let session: WriteSession
+  private let keyspace: OpenKeyspace
+  private let byteCount: Int
+  private var givenByteCount = 0
+  /// A value that will lie in its leaf.
+  private var collected: [UInt8] = []
+  /// Where any other value goes.
+  private var overflow: OverflowWriter?
+
+  init(
+    session: WriteSession, keyspace: OpenKeyspace, key: Bytes, byteCount: Int
+  ) throws(StorageError) {
+    self.session = session
+    self.keyspace = keyspace
+    self.byteCount = byteCount
+    let fitsInline = NodeLayout.fitsInline(
+      keyCount: key.count, valueCount: byteCount, pageSize: session.pages.view.pageSize)
+    if fitsInline {
+      collected.reserveCapacity(byteCount)
+    } else {
+      overflow = try session.changing { () throws(StorageError) in
+        try OverflowWriter(pages: session.pages, tree: keyspace.row.root.tree, length: byteCount)
+      }
+    }
+  }
+
+  /// Appends the bytes of a span to the value.
+  ///
+  /// - Throws: `invalidArgument` if they are more than what is left of the length announced, and
+  ///   then nothing is appended; `io` or `full` if pages cannot be had, and then the transaction
+  ///   can only be given up.
+  /// - Complexity: One page written for each page of the value, in the commit or before.
+  public mutating func append(_ bytes: RawSpan) throws {
+    try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
+  }
+
+  /// Appends bytes to the value.
+  ///
+  /// - Throws: As ``append(_:)-(RawSpan)``.
+  public mutating func append(_ bytes: [UInt8]) throws {
+    try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
+  }
+
+  private mutating func append(_ piece: Bytes) throws(StorageError) {
+    session.requireOpen()
+    guard piece.count <= byteCount - givenByteCount else {
+      throw StorageError(
+        .invalidArgument,
+        "\(piece.count) bytes were given where \(byteCount - givenByteCount) of the \(byteCount) "
+          + "announced were left.")
+    }
+    if overflow == nil { collected.append(contentsOf: piece.buffer) }
+    try session.changing { () throws(StorageError) in try overflow?.append(piece) }
+    givenByteCount += piece.count
+  }
+
+  /// Stores the value that was given.
+  ///
+  /// - Throws: `invalidArgument` if that is less than was announced.
+  mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
+    precondition(writer.keyspace === keyspace, "a value was taken to another keyspace")
+    guard givenByteCount == byteCount else {
+      try discard()
+      throw StorageError(
+        .invalidArgument,
+        "Only \(givenByteCount) of the \(byteCount) bytes announced were given.")
+    }
+    guard let overflow else {
+      return try collected.withBytes { value throws(StorageError) in try writer.put(key, value) }
+    }
+    try session.changing { () throws(StorageError) in
+      if try keyspace.writer.put(SearchKey(key), overflow.finish()) {
+        keyspace.row.count += 1
+        keyspace.hasNewCount = true
+      }
+    }
+  }
+
+  /// Gives back what the value took.
+  mutating func discard() throws(StorageError) {
+    try session.changing { () throws(StorageError) in try overflow?.discard() }
+    overflow = nil
+  }
+}

@@ -1,0 +1,78 @@
+/// Reads the entries of some leaves of a tree, from the first to the last.
+///
+/// Holds one page, the leaf it is in.
+///
+/// - Important: the view's owner must outlive the scanner. For one thread at a time.
+package final class LeafScanner {
+  /// Room for the longest key and the zeros behind it.
+  static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
+
+  private let view: PageView
+  package let tree: TreeID
+  private let pages: [PageNumber]
+  /// The position of the next leaf in `pages`.
+  private var position = 0
+  private let block: ByteBlock
+  /// The key of the entry, its leaf's prefix in front.
+  private let keyBytes: MutableBytes
+  /// The last key of the leaf before.
+  private let otherBytes: MutableBytes
+  private var keyCount = 0
+  private var leaf: PageReference?
+  private var node: NodeView
+  private var slot = 0
+
+  /// A scanner in front of the first entry of `pages`, which are leaves of `tree` in key order.
+  package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
+    self.view = view
+    self.tree = tree
+    self.pages = pages
+    block = ByteBlock(count: Self.keyByteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
+    keyBytes = block.bytes.slice(0, Self.keyByteCount)
+    otherBytes = block.bytes.slice(Self.keyByteCount, Self.keyByteCount)
+    // A node without entries stands in until there is a leaf.
+    node = NodeView(block.bytes.bytes.slice(Self.keyByteCount * 2, NodeLayout.prefixOffset))
+  }
+
+  deinit { if let leaf { view.release(leaf) } }
+
+  /// Goes to the next entry.
+  ///
+  /// - Returns: whether there is one.
+  /// - Throws: `corrupt` or `io` if a leaf cannot be trusted or read, or if its keys do not follow
+  ///   those of the leaf before.
+  package func next() throws(StorageError) -> Bool {
+    slot += 1
+    while slot >= node.count {
+      guard position < pages.count else { return false }
+      try enter(pages[position])
+      position += 1
+    }
+    keyCount = node.copySuffix(slot, to: keyBytes).count
+    return true
+  }
+
+  /// The key of the entry, valid until the scanner moves on.
+  package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
+
+  /// The value of the entry, or the reference to it, valid until the scanner moves on.
+  package var value: Bytes { node.value(slot) }
+
+  /// Whether the value is a reference.
+  package var isOverflow: Bool { node.isOverflow(slot) }
+
+  private func enter(_ page: PageNumber) throws(StorageError) {
+    let next = try view.node(page, tree: tree, level: 0)
+    if let leaf { view.release(leaf) }
+    leaf = next
+    otherBytes.copy(key, to: 0)
+    let last = otherBytes.bytes.slice(0, keyCount)
+    node = NodeView(next.bytes)
+    slot = 0
+    guard node.count > 0 else { return }
+    guard position == 0 || node.copyKey(0, to: keyBytes).compare(last) > 0 else {
+      throw .corrupt("The keys of two leaves are out of order.", page: page)
+    }
+    keyBytes.copy(node.prefix, to: 0)
+  }
+}

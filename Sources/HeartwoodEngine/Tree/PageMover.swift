@@ -1,0 +1,192 @@
+/// Moves pages of trees to lower numbers within a transaction, so that the last ones become free.
+///
+/// What the pages hold stays the same; only the numbers change, and what refers to them. Roots keep
+/// their place here, as a tree is found by its root.
+package struct PageMover {
+  package let pages: WorkingPages
+  /// Pages from here on are moved to free ones before it.
+  package let limit: PageNumber
+  /// Pages that may still be moved or looked at in this transaction; 0 also when no page before the
+  /// limit is free.
+  package private(set) var budget: Int
+  /// Pages moved.
+  package private(set) var movedCount = 0
+  private let path = TreePath()
+  private let key = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
+
+  package init(pages: WorkingPages, limit: PageNumber, budget: Int) {
+    self.pages = pages
+    self.limit = limit
+    self.budget = budget
+  }
+
+  private var view: PageView { pages.view }
+
+  /// Spends some of the budget on looking at a page.
+  package mutating func look() { budget = max(budget - 1, 0) }
+
+  // MARK: Nodes
+
+  /// Moves a node other than the root; its parent is found by the first key below it.
+  ///
+  /// - Throws: `corrupt` if the tree does not lead to it.
+  /// - Complexity: Two descents.
+  package mutating func moveNode(_ number: PageNumber, of root: TreeRoot) throws(StorageError) {
+    let start = try view.page(number)
+    let level = Int(start.bytes.load8(PageLayout.level.offset))
+    let leaf = try path.descend(toLast: false, from: start, level: level, view, root)
+    let node = NodeView(leaf.bytes)
+    let hasKey = node.count > 0
+    let first = SearchKey(hasKey ? node.copyKey(0, to: key.bytes) : key.bytes.bytes.slice(0, 0))
+    view.release(leaf)
+    view.release(try path.descend(to: first, view, root))
+    guard hasKey, level < path.top, path.page(level) == number else {
+      throw .corrupt("A page is in use that its tree does not lead to.", page: number)
+    }
+    guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
+    else { return }
+    NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
+  }
+
+  /// Moves a root; whoever knows the tree by it must be told.
+  ///
+  /// - Returns: The new root, or `nil` if there is no room.
+  package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
+    let reference = try view.root(root)
+    let level = NodeView(reference.bytes).level
+    view.release(reference)
+    let kind = level == 0 ? PageKind.leaf : .branch
+    return try move(root.page, kind, root.tree, level: level).map {
+      TreeRoot(tree: root.tree, page: $0)
+    }
+  }
+
+  // MARK: Large values
+
+  /// Moves pages of the large values of a tree, from the leaf that covers `first` on.
+  ///
+  /// - Returns: The key to go on from with a new budget; `nil` at the end of the tree.
+  /// - Complexity: One page read for each leaf and for each index of a value.
+  package mutating func moveValues(
+    of root: TreeRoot, from first: [UInt8]
+  ) throws(StorageError) -> [UInt8]? {
+    first.withBytes { key.bytes.copy($0, to: 0) }
+    key.bytes.store64(0, first.count)
+    let start = SearchKey(key.bytes.bytes.slice(0, first.count))
+    var next: PageReference? = try path.descend(to: start, view, root)
+    while let leaf = next {
+      let node = NodeView(leaf.bytes)
+      let resume = node.count > 0 ? node.copyKey(0, to: key.bytes).copied() : []
+      view.release(leaf)
+      guard budget > 0 else { return resume }
+      look()
+      guard try moveValues(in: path.page(0), root.tree) else { return resume }
+      next = try path.step(forward: true, view, root)
+    }
+    return nil
+  }
+
+  /// Moves the values of a leaf; false if the budget ended before they did.
+  private mutating func moveValues(
+    in leaf: PageNumber, _ tree: TreeID
+  ) throws(StorageError) -> Bool {
+    var slot = 0
+    while let (found, value) = try value(in: leaf, tree, from: slot) {
+      if value.depth > 0 { try movePages(below: value.root, tree, level: value.depth) }
+      if value.root >= limit, budget > 0 {
+        let kind = value.depth == 0 ? PageKind.overflow : .overflowIndex
+        if let moved = try move(value.root, kind, tree, level: value.depth) {
+          NodeEditor(try pages.writable(leaf)).setOverflowRoot(found, to: moved)
+        }
+      }
+      guard budget > 0 else { return false }
+      slot = found + 1
+    }
+    return true
+  }
+
+  /// The first large value of a leaf from `slot` on; read anew each time, as the leaf changes.
+  private func value(
+    in leaf: PageNumber, _ tree: TreeID, from slot: Int
+  ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {
+    let reference = try view.node(leaf, tree: tree, level: 0)
+    defer { view.release(reference) }
+    let node = NodeView(reference.bytes)
+    guard slot < node.count, let found = (slot..<node.count).first(where: { node.isOverflow($0) })
+    else { return nil }
+    return (found, try OverflowReference(node.value(found), in: view))
+  }
+
+  // Recursion over the two levels an index can have.
+  private mutating func movePages(
+    below index: PageNumber, _ tree: TreeID, level: Int
+  ) throws(StorageError) {
+    var position = 0
+    while budget > 0, let child = try entry(position, of: index, tree, level: level) {
+      if level > 1 { try movePages(below: child, tree, level: level - 1) }
+      if child >= limit, budget > 0 {
+        let kind = level > 1 ? PageKind.overflowIndex : .overflow
+        if let moved = try move(child, kind, tree, level: level - 1) {
+          let place = OverflowLayout.contentOffset + position * 4
+          try pages.writable(index).store32(moved, place)
+        }
+      }
+      position += 1
+    }
+  }
+
+  /// A page number of an index; `nil` behind the last.
+  private func entry(
+    _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
+  ) throws(StorageError) -> PageNumber? {
+    let reference = try page(index, .overflowIndex, tree, level: level)
+    defer { view.release(reference) }
+    guard position < Int(reference.bytes.load32(OverflowLayout.indexCount.offset)) else {
+      return nil
+    }
+    return reference.bytes.load32(OverflowLayout.contentOffset + position * 4)
+  }
+
+  // MARK: Pages
+
+  private func page(
+    _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
+  ) throws(StorageError) -> PageReference {
+    let reference = try view.page(number)
+    guard reference.bytes.load8(PageLayout.kind.offset) == kind.rawValue,
+      Int(reference.bytes.load8(PageLayout.level.offset)) == level,
+      reference.bytes.load32(PageLayout.tree.offset) == tree
+    else {
+      view.release(reference)
+      throw .corrupt("A page is not what refers to it says.", page: number)
+    }
+    return reference
+  }
+
+  /// Gives the content of a page a lower number; `nil`, and the budget ends, if none is free.
+  private mutating func move(
+    _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
+  ) throws(StorageError) -> PageNumber? {
+    let target = try pages.allocate(kind, tree: tree, level: UInt8(level))
+    guard target < limit else {
+      try pages.free(target)
+      budget = 0
+      return nil
+    }
+    let source = try page(number, kind, tree, level: level)
+    let start = PageLayout.kind.offset
+    do throws(StorageError) {
+      try pages.writable(target).copy(
+        source.bytes.slice(start, source.bytes.count - start), to: start)
+    } catch {
+      view.release(source)
+      throw error
+    }
+    view.release(source)
+    try pages.free(number)
+    pages.noteChange()
+    movedCount += 1
+    look()
+    return target
+  }
+}

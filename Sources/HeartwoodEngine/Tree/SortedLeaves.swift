@@ -1,0 +1,47 @@
+/// Leaves of one state, by tree, in the order of their keys.
+package struct SortedLeaves {
+  private var pages: [TreeID: [PageNumber]] = [:]
+
+  private struct Leaf {
+    let page: PageNumber
+    let tree: TreeID
+    /// Where its first key lies among those of all leaves.
+    let keyOffset: Int
+    let keyCount: Int
+  }
+
+  /// Finds the leaves with entries among `pages` and sorts them.
+  ///
+  /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Complexity: Each page is read once.
+  package init(among pages: [PageNumber], in view: PageView) throws(StorageError) {
+    var keys: [UInt8] = []
+    var leaves: [Leaf] = []
+    let block = ByteBlock(count: LeafScanner.keyByteCount, alignment: 16)
+    defer { block.keep() }
+    for page in pages {
+      let reference = try view.page(page)
+      defer { view.release(reference) }
+      let kind = reference.bytes.load8(PageLayout.kind.offset)
+      guard kind == PageKind.leaf.rawValue else { continue }
+      let node = NodeView(reference.bytes)
+      guard node.count > 0 else { continue }
+      let key = node.copyKey(0, to: block.bytes)
+      leaves.append(
+        Leaf(
+          page: page, tree: reference.bytes.load32(PageLayout.tree.offset), keyOffset: keys.count,
+          keyCount: key.count))
+      keys += key.buffer
+    }
+    keys.withBytes { keys in
+      leaves.sort { left, right in
+        let leftKey = keys.slice(left.keyOffset, left.keyCount)
+        return leftKey.compare(keys.slice(right.keyOffset, right.keyCount)) < 0
+      }
+    }
+    for leaf in leaves { self.pages[leaf.tree, default: []].append(leaf.page) }
+  }
+
+  /// The leaves of a tree, the one with the lowest keys first.
+  package subscript(tree: TreeID) -> [PageNumber] { pages[tree] ?? [] }
+}

@@ -1,0 +1,148 @@
+/// Point lookups of several keys side by side in one tree as of one state.
+///
+/// All keys go down one level at a time, so that the memory fetches the nodes of many keys at once
+/// where a lookup of one key waits for each. Neighbours in the batch that meet in a node share its
+/// page. The memory is that of the batch, which is filled anew as often as the caller has keys.
+package struct TreeBatch: ~Copyable {
+  /// One key on its way down.
+  private struct Lane {
+    var key = SearchKey(Bytes.empty)
+    var page = PageReference(bytes: Bytes.empty, entry: nil)
+    /// Whether this lane releases the page, or shares that of the lane before.
+    var ownsPage = false
+    /// Above the leaves the child to go to; in a leaf the slot that was found, or -1.
+    var place = -1
+  }
+
+  /// Keys in a batch: enough that the memory always has something to fetch, few enough that what
+  /// was fetched for all of them stays in the nearest cache.
+  package static let capacity = 64
+  /// Room for as many keys of a common length.
+  private static let keysByteCount = 8192
+
+  private let view: PageView
+  private let root: TreeRoot
+  private var lanes = [Lane](repeating: Lane(), count: Self.capacity)
+  private let keys = ByteBlock(count: Self.keysByteCount, alignment: 16)
+  private var keysEnd = 0
+  /// Keys in the batch.
+  package private(set) var count = 0
+
+  package init(view: PageView, root: TreeRoot) {
+    self.view = view
+    self.root = root
+  }
+
+  deinit { releasePages() }
+
+  /// Memory for one more key of at most `byteCount` bytes with its padding; `nil` if the batch is
+  /// full.
+  @inline(__always)
+  package func room(byteCount: Int) -> MutableBytes? {
+    guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
+    return keys.bytes.slice(keysEnd, byteCount)
+  }
+
+  /// Adds the key that was written to the start of what ``room(byteCount:)`` gave.
+  @inline(__always)
+  package mutating func append(_ key: Bytes) {
+    lanes[count].key = SearchKey(key)
+    count &+= 1
+    // Behind the padding, on the next word.
+    keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
+  }
+
+  /// Looks up all keys.
+  package mutating func find() throws(StorageError) {
+    guard count > 0 else { return }
+    let (view, root, count) = (view, root, count)
+    var lanes = self.lanes.mutableSpan
+    let top = try view.root(root)
+    for lane in 0..<count {
+      lanes[lane].page = top
+      lanes[lane].ownsPage = lane == 0
+    }
+    var level = NodeView(top.bytes).level
+    while level > 0 {
+      for lane in 0..<count {
+        let node = NodeView(lanes[lane].page.bytes)
+        let slot = NodeSearch.childSlot(node, lanes[lane].key, isNear: true)
+        lanes[lane].place = Int(node.child(slot))
+      }
+      level &-= 1
+      try Self.descend(&lanes, count, to: level, of: root.tree, view)
+    }
+    Self.searchLeaves(&lanes, count)
+  }
+
+  /// What was found for a key; the page stays with the batch.
+  @inline(__always)
+  package func found(_ index: Int) -> FoundValue? {
+    let lane = lanes[index]
+    guard lane.place >= 0 else { return nil }
+    let node = NodeView(lane.page.bytes)
+    let cell = node.leafSlot(lane.place)
+    return FoundValue(
+      value: node.value(inCell: cell),
+      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0,
+      reference: lane.page)
+  }
+
+  /// Empties the batch and releases its pages.
+  package mutating func clear() {
+    releasePages()
+    for lane in 0..<count { lanes[lane].ownsPage = false }
+    count = 0
+    keysEnd = 0
+  }
+
+  /// Takes every lane from its branch to the child it has chosen.
+  @inline(__always)
+  private static func descend(
+    _ lanes: inout MutableSpan<Lane>, _ count: Int, to level: Int, of tree: TreeID,
+    _ view: PageView
+  ) throws(StorageError) {
+    var last = -1
+    for lane in 0..<count {
+      let number = lanes[lane].place
+      // When a page cannot be had, the lanes that own one are those that have to release it.
+      if lanes[lane].ownsPage { view.release(lanes[lane].page) }
+      lanes[lane].ownsPage = false
+      if number == last {
+        lanes[lane].page = lanes[lane &- 1].page
+      } else {
+        lanes[lane].page = try view.node(
+          PageNumber(truncatingIfNeeded: number), tree: tree, level: level)
+        lanes[lane].ownsPage = true
+        last = number
+      }
+    }
+  }
+
+  /// Finds the slots of all keys in their leaves.
+  ///
+  /// Each loop does one thing that waits for memory, in few instructions a lane, so that the
+  /// processor sees the loads of many lanes at once.
+  @inline(__always)
+  private static func searchLeaves(_ lanes: inout MutableSpan<Lane>, _ count: Int) {
+    var lines: UInt64 = 0
+    for lane in 0..<count { lines ^= lanes[lane].page.bytes.touchedLines }
+    for lane in 0..<count {
+      let node = NodeView(lanes[lane].page.bytes)
+      lanes[lane].place = NodeSearch.candidate(node, lanes[lane].key) ?? -1
+    }
+    for lane in 0..<count where lanes[lane].place >= 0 {
+      let node = NodeView(lanes[lane].page.bytes)
+      lines ^= node.page.touchedLines(at: node.leafSlot(lanes[lane].place))
+    }
+    for lane in 0..<count where lanes[lane].place >= 0 {
+      let node = NodeView(lanes[lane].page.bytes)
+      let slot = NodeSearch.leafSlot(node, lanes[lane].key, from: lanes[lane].place, lines)
+      lanes[lane].place = slot ?? -1
+    }
+  }
+
+  private func releasePages() {
+    for lane in 0..<count where lanes[lane].ownsPage { view.release(lanes[lane].page) }
+  }
+}

@@ -1,0 +1,280 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// When a store writes footers, and what it does with them when it is opened.
+@Suite("Sealing")
+struct SealingTests {
+  private static let framesPerSegment = 32
+
+  private static func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.segmentByteCount = framesPerSegment * 4096
+    options.checkpointLogByteCount = 0
+    return options
+  }
+
+  private func write(
+    _ store: Store, _ numbers: Range<Int>, _ durability: StoreOptions.Durability = .full
+  ) throws {
+    for number in numbers {
+      try store.write(durability: durability) {
+        try $0.keyspace("k").put(number % 50, [UInt8](repeating: UInt8(number & 0xFF), count: 40))
+      }
+    }
+  }
+
+  private func header(_ fixture: StoreFixture) throws -> HeaderSlot {
+    let pages = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
+    return try #require(HeaderSlot.newest(try HeaderSlot.readBoth(pages)))
+  }
+
+  /// The segments there are, and the valid footers among them.
+  private func footers(_ fixture: StoreFixture) throws -> [UInt64: SegmentFooter?] {
+    let header = try header(fixture)
+    var footers: [UInt64: SegmentFooter?] = [:]
+    for name in try fixture.names() {
+      guard let segment = header.geometry.segment(named: name) else { continue }
+      let bytes = try fixture.bytes(of: name)
+      footers[segment] = .some(
+        bytes.withBytes {
+          SegmentFooter.decode(
+            $0.slice(
+              Int(header.geometry.footerOffset), $0.count - Int(header.geometry.footerOffset)),
+            segment: segment, geometry: header.geometry, seed: header.identity.seed)
+        })
+    }
+    return footers
+  }
+
+  /// Opens the store after the process that had it died.
+  private func reopened(_ fixture: StoreFixture) throws -> (store: Store, calls: CallCounts) {
+    let counting = CountingFileSystem(fixture.fileSystem)
+    let store = try Store(
+      at: fixture.path, options: fixture.options, fileSystem: counting)
+    return (store, counting.counts)
+  }
+
+  @Test(.evidence("D3")) func `gives a footer to each segment that is full and durable`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    do {
+      let store = try fixture.open()
+      try write(store, 0..<400)
+      let durable = store.statistics.newest.frame
+      try write(store, 400..<600, .normal)
+      let geometry = try header(fixture).geometry
+      for (segment, footer) in try footers(fixture) {
+        let isFull = geometry.lastFrame(of: segment) <= durable
+        // The last segments get theirs when the next one is half full.
+        let isLate = segment + 1 >= geometry.segment(of: durable)
+        if isFull, !isLate { #expect(footer != nil, "segment \(segment)") }
+        if let footer { #expect(isFull && footer.point.frame <= durable, "segment \(segment)") }
+      }
+      try StoreFixture.expectSound(store)
+    }
+    let (store, _) = try reopened(fixture)
+    #expect(store.recovery.segmentFooterCount >= 20)
+    // The seal, and the writes.
+    #expect(store.recovery.commitCount == 601)
+    #expect(try store.snapshot().keyspace("k")?.get(599 % 50)?.first == UInt8(599 & 0xFF))
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  /// What of it came before that state is not known any more.
+  @Test func `leaves out the segment in which the page file's state lies`() throws {
+    try StoreFixture.inMemory(Self.options()).run { store in
+      try write(store, 0..<10)
+      try store.checkpoint()
+      try write(store, 10..<200)
+      let geometry = store.files.geometry
+      let state = store.statistics.backfilled.frame
+      let fixture = store.files
+      let scanner = try LogScanner(
+        table: try fixture.log.openAll(from: 0, isMapped: false), geometry: geometry,
+        seed: fixture.identity.seed, from: .empty)
+      #expect(geometry.slot(of: state) > 1)
+      #expect(try scanner.footer(of: geometry.segment(of: state)) == nil)
+      #expect(try scanner.footer(of: geometry.segment(of: state) + 1) != nil)
+    }
+  }
+
+  @Test func `makes opening read footers instead of headers`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    do { try write(try fixture.open(), 0..<1000) }
+    let segmentCount = try footers(fixture).count
+    #expect(segmentCount > 60)
+    let (store, calls) = try reopened(fixture)
+    // For each segment its first frame and its footer, and a few commits that reach into the next;
+    // every frame of the last few.
+    #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
+    #expect(calls.opens <= segmentCount + 8)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  @Test func `goes on behind what a map covers`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    do {
+      let store = try fixture.open()
+      try write(store, 0..<5)
+      let held = try store.snapshot()
+      try write(store, 5..<100)
+      try store.checkpoint()
+      try write(store, 100..<300)
+      #expect(try footers(fixture).values.count { $0 != nil } >= 10)
+      withExtendedLifetime(held) {}
+      try StoreFixture.expectSound(store)
+    }
+    let (store, _) = try reopened(fixture)
+    #expect(store.recovery.segmentFooterCount >= 10)
+    #expect(store.recovery.commitCount == 200)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  /// A store opened again seals what the earlier process left, and what it finds damaged.
+  @Test(.evidence("B2")) func `is done again where a footer was damaged`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    do { try write(try fixture.open(), 0..<400) }
+    let geometry = try header(fixture).geometry
+    let names = try fixture.names().filter { $0.hasPrefix("wal-") }
+    for name in names.prefix(10) {
+      let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+      try file.write([0xEE], at: geometry.footerOffset + 30)
+    }
+    let damaged = try footers(fixture)
+    #expect((0..<10).allSatisfy { damaged[$0] == .some(nil) })
+    do {
+      let (store, _) = try reopened(fixture)
+      #expect(store.recovery.commitCount == 401)
+      try write(store, 400..<420)
+      try StoreFixture.expectSound(store)
+    }
+    let mended = try footers(fixture)
+    #expect((0..<10).allSatisfy { mended[$0] != .some(nil) })
+    let (store, _) = try reopened(fixture)
+    #expect(store.recovery.commitCount == 421)
+    #expect(try store.snapshot().keyspace("k")?.get(419 % 50)?.first == UInt8(419 & 0xFF))
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  @Test func `lets tokens of old generations be found`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    let store = try fixture.open()
+    var generations: [Generation] = []
+    try write(store, 0..<1)
+    let held = try store.snapshot()
+    for number in 1..<200 {
+      try write(store, number..<number + 1)
+      generations.append(store.statistics.newest)
+    }
+    #expect(try footers(fixture).values.contains { $0 != nil })
+    for (place, generation) in generations.enumerated() {
+      let value = try store.snapshot(at: generation).keyspace("k")?.get((place + 1) % 50)
+      #expect(value?.first == UInt8(place + 1))
+    }
+    withExtendedLifetime(held) {}
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  @Test(.evidence("B5")) func `is checked against the headers`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    let store = try fixture.open()
+    try write(store, 0..<200)
+    try StoreFixture.expectSound(store)
+    let header = try header(fixture)
+    let (segment, whole) = try #require(
+      try footers(fixture).compactMap { $0.value == nil ? nil : ($0.key, $0.value) }.min {
+        $0.0 < $1.0
+      })
+    let footer = try #require(whole)
+    let changes: [(inout SegmentFooter) -> Void] = [
+      { $0.point.digest += 1 }, { $0.point.pageCount += 1 }, { $0.commitCount -= 1 },
+      { $0.rows.removeLast() }, { $0.point.time += 1 },
+      { $0.rows[0] = SegmentFooter.Row(page: $0.rows[0].page, slot: 1, hash: $0.rows[0].hash) },
+    ]
+    for (place, change) in changes.enumerated() {
+      var forged = footer
+      change(&forged)
+      #expect(forged != footer)
+      try write(forged, to: segment, fixture, header)
+      let findings = try store.verify().findings
+      #expect(findings.count == 1, "change \(place)")
+      #expect(findings.first?.contains("contradicts") == true, "change \(place)")
+    }
+    try write(footer, to: segment, fixture, header)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  private func write(
+    _ footer: SegmentFooter, to segment: UInt64, _ fixture: StoreFixture, _ header: HeaderSlot
+  ) throws {
+    let block = ByteBlock(count: footer.byteCount)
+    defer { block.keep() }
+    footer.encode(
+      to: block.bytes, segment: segment, geometry: header.geometry, seed: header.identity.seed)
+    let name = header.geometry.segmentName(segment)
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+    try file.write([block.bytes.bytes], at: header.geometry.footerOffset)
+  }
+
+  @Test func `is never done by a store opened for reading only`() throws {
+    var options = Self.options()
+    let fixture = StoreFixture.inMemory(options)
+    do { try write(try fixture.open(), 0..<300) }
+    let geometry = try header(fixture).geometry
+    for name in try fixture.names() where name.hasPrefix("wal-") {
+      let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+      try file.write([0xEE], at: geometry.footerOffset + 30)
+    }
+    let before = try fixture.allBytes()
+    options = fixture.options
+    options.readOnly = true
+    do {
+      let store = try Store(
+        at: fixture.path, options: options, fileSystem: fixture.fileSystem)
+      #expect(store.recovery.segmentFooterCount == 0)
+      #expect(store.recovery.commitCount == 301)
+      try StoreFixture.expectSound(store)
+      try store.close()
+    }
+    let isUnchanged = try fixture.allBytes() == before
+    #expect(isUnchanged)
+  }
+
+  @Test(.evidence("F5"), arguments: [StorageError.Kind.full, .io])
+  func `that fails harms no commit and no checkpoint`(kind: StorageError.Kind) throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    let fixture = StoreFixture.on(files, Self.options())
+    var failureCount = 0
+    // Only footers begin there.
+    files.onWrite = { path, offset throws(StorageError) in
+      guard path.contains("/wal-"), offset == UInt64(Self.framesPerSegment - 1) * 4096 else {
+        return
+      }
+      failureCount += 1
+      throw StorageError(kind, "Not this one.", file: path)
+    }
+    do {
+      let store = try fixture.open()
+      try write(store, 0..<200)
+      let held = try store.snapshot()
+      try write(store, 200..<300)
+      try store.checkpoint()
+      try write(store, 300..<400)
+      withExtendedLifetime(held) {}
+      #expect(failureCount >= 10)
+      #expect(try footers(fixture).values.allSatisfy { $0 == nil })
+      try StoreFixture.expectSound(store)
+    }
+    let (store, _) = try reopened(fixture)
+    #expect(store.recovery.segmentFooterCount == 0)
+    #expect(try store.snapshot().keyspace("k")?.get(399 % 50)?.first == UInt8(399 & 0xFF))
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+}

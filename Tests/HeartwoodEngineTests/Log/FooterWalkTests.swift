@@ -1,0 +1,199 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Logs walked with footers and without: both must lead to the same.
+@Suite("A walk over footers")
+struct FooterWalkTests {
+  /// What a walk arrives at.
+  private struct Outcome: Equatable {
+    var point: CommitPoint
+    var commitCount = 0
+    var index: [PageNumber: FrameNumber] = [:]
+    var lineages: [EndedLineage] = []
+  }
+
+  private func walk(
+    _ log: LogFixture, from origin: CommitPoint, upTo limit: FrameNumber = .max, footers: Bool
+  ) throws -> (outcome: Outcome, footerCount: Int) {
+    var scanner = try log.scanner(from: origin)
+    var outcome = Outcome(point: origin)
+    var footerCount = 0
+    while scanner.point.frame < limit {
+      let step = footers ? try scanner.step(upTo: limit) : try scanner.next().map { .commit($0) }
+      guard let step, step.point.frame <= limit else { break }
+      for image in step.images { outcome.index[image.page] = image.frame }
+      outcome.point = step.point
+      switch step {
+      case .commit(let commit):
+        outcome.commitCount += 1
+        if let ended = commit.ended { outcome.lineages.append(ended) }
+      case .segment(let segment):
+        outcome.commitCount += segment.commitCount
+        footerCount += 1
+      }
+    }
+    return (outcome, footerCount)
+  }
+
+  /// A log of commits of all sizes, of lineages that begin behind torn ends, and of void ranges.
+  private func randomLog(_ seed: UInt64) throws -> LogFixture {
+    var generator = SeededGenerator(seed: seed)
+    let log = try LogFixture(framesPerSegment: [8, 8, 16, 64][Int(seed % 4)])
+    for _ in 0..<Int(generator.next() % 40 + 5) {
+      let last = log.point
+      let large = generator.next() % 8 == 0
+      let count = Int(generator.next() % (large ? 40 : 5))
+      try log.commit((0..<count).map { _ in PageNumber(generator.next() % 30) })
+      switch generator.next() % 12 {
+      case 0:
+        // A torn commit, and behind it a lineage that knows nothing of it.
+        try log.flip(40, of: log.geometry.next(after: last.frame))
+        let next = try #require(try log.files.existing().last) + 1 + generator.next() % 2
+        log.point = last
+        log.lineage += 1
+        try log.commit([], base: log.geometry.firstFrame(of: next))
+      case 1 where count > 1:
+        try void(log, after: last, generator.next())
+      default:
+        break
+      }
+    }
+    return log
+  }
+
+  /// Writes the header of the newest commit again, with a void range over some of its images.
+  private func void(_ log: LogFixture, after last: CommitPoint, _ chance: UInt64) throws {
+    let base = log.geometry.next(after: last.frame)
+    let header = try #require(try log.scanner().header(at: base)).header
+    guard let commit = header.commit else { return }
+    var group = HandMadeGroup(frame: base, base: base)
+    group.lineage = header.lineage
+    group.previous = header.previous
+    group.pageCount = commit.pageCount
+    group.images = header.images.map { ($0.page, $0.hash) }
+    let first = base + 1 + chance % 3
+    group.voids = [(first, first + chance / 3 % 4)]
+    let bytes = group.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed)
+    try log.write(bytes, at: base)
+    log.point.digest = HandMadeGroup.digest(of: bytes)
+    log.point.time = group.time
+  }
+
+  @Test(.evidence("D2"), arguments: 0..<60 as Range<UInt64>)
+  func `finds what a walk over headers finds`(seed: UInt64) throws {
+    let log = try randomLog(seed)
+    let commits = try log.commits()
+    let plain = try log.recovery()
+    let footerCount = try log.seal()
+    let (whole, used) = try walk(log, from: .empty, footers: true)
+    #expect(whole == (try walk(log, from: .empty, footers: false).outcome))
+    #expect(whole.point == log.point)
+    #expect(used <= footerCount)
+    let recovery = try log.recovery()
+    #expect(recovery.point == plain.point)
+    #expect(recovery.lineages == plain.lineages)
+    #expect(recovery.report.commitCount == commits.count)
+    #expect(recovery.report.segmentFooterCount == used)
+    for page in 0..<PageNumber(30) {
+      #expect(recovery.index.frame(of: page) == plain.index.frame(of: page), "page \(page)")
+    }
+    // From every commit, and up to every commit.
+    for place in commits.indices where place % 3 == 0 {
+      let point = commits[place].point
+      #expect(
+        try walk(log, from: point, footers: true).outcome
+          == walk(log, from: point, footers: false).outcome, "from \(point.frame)")
+      #expect(
+        try walk(log, from: .empty, upTo: point.frame, footers: true).outcome
+          == walk(log, from: .empty, upTo: point.frame, footers: false).outcome,
+        "up to \(point.frame)")
+    }
+  }
+
+  @Test func `reads a footer where it can and headers where it must`() throws {
+    let log = try LogFixture()
+    // Six frames: two commits of two, and one that reaches into the next segment.
+    for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
+    let count = try log.seal()
+    #expect(count >= 4)
+    let walked = try walk(log, from: .empty, footers: true)
+    #expect(walked.footerCount >= count - 1)
+    #expect(walked.outcome.commitCount == 20)
+    #expect(try log.recovery().report.verifiedCommitCount < 20)
+  }
+
+  /// Makes every footer say something else, with a hash that fits.
+  private func forge(
+    _ log: LogFixture, _ change: (inout SegmentFooter) -> Void
+  ) throws {
+    for (segment, footer) in try log.footers() {
+      var footer = footer
+      change(&footer)
+      try log.write(footer, to: segment)
+    }
+  }
+
+  @Test(.evidence("B3")) func `passes over footers that do not belong to its commits`() throws {
+    let log = try LogFixture()
+    for page: PageNumber in 0..<20 { try log.commit([page]) }
+    let plain = try walk(log, from: .empty, footers: false).outcome
+    let changes: [(inout SegmentFooter) -> Void] = [
+      { $0.point.lineage += 1 }, { $0.commitCount = 0 }, { $0.point.frame = 0 },
+      { $0.point.frame += 64 }, { $0.rows.swapAt(0, 1) },
+    ]
+    for (place, change) in changes.enumerated() {
+      try forge(log, change)
+      let walked = try walk(log, from: .empty, footers: true)
+      #expect(walked.outcome == plain, "change \(place)")
+      #expect(walked.footerCount == 0, "change \(place)")
+    }
+  }
+
+  /// The walk comes to the segment by a commit that ends behind the frame the footer names.
+  @Test(.evidence("B3")) func `never goes back to what a footer names`() throws {
+    let log = try LogFixture()
+    for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }
+    let plain = try walk(log, from: .empty, footers: false).outcome
+    var footer = try #require(try log.footers()[1])
+    footer.point.frame = log.geometry.firstFrame(of: 1)
+    footer.commitCount = 9
+    footer.rows = []
+    try log.write(footer, to: 1)
+    let walked = try walk(log, from: .empty, footers: true)
+    #expect(walked.outcome == plain)
+    #expect(walked.footerCount == 0)
+  }
+
+  @Test(.evidence("B2")) func `refuses a footer that counts pages nobody made`() throws {
+    let log = try LogFixture()
+    for page: PageNumber in 0..<20 { try log.commit([page]) }
+    try forge(log) { $0.point.pageCount = 1 << 30 }
+    let error = #expect(throws: StorageError.self) { try log.recovery() }
+    #expect(error?.kind == .corrupt)
+  }
+
+  @Test func `needs no header that a footer sums up`() throws {
+    let log = try LogFixture()
+    for page: PageNumber in 0..<20 { try log.commit([page]) }
+    let plain = try walk(log, from: .empty, footers: false).outcome
+    try log.seal()
+    // The second commit of the first segment.
+    try log.flip(40, of: 3)
+    #expect(try walk(log, from: .empty, footers: true).outcome == plain)
+    #expect(try log.commits().count == 1)
+  }
+
+  @Test(.evidence("D10")) func `takes a footer behind its end as a witness`() throws {
+    let log = try LogFixture()
+    var points: [CommitPoint] = []
+    for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
+    let footers = try log.footers()
+    // The page file's state lies in the first segment, whose footer is of no use then.
+    try log.flip(40, of: log.geometry.next(after: points[1].frame))
+    #expect(try log.recovery(behind: points[0]).point == points[1])
+    try log.write(try #require(footers[2]), to: 2)
+    let error = #expect(throws: StorageError.self) { try log.recovery(behind: points[0]) }
+    #expect(error?.kind == .corrupt)
+  }
+}

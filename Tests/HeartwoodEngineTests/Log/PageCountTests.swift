@@ -1,0 +1,109 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// How many pages a store has is a number in a header; whoever believes it sets aside room.
+@Suite("A page count")
+struct PageCountTests {
+  private static let perBitmap = PageNumber(
+    BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
+
+  /// Whether the log can be read on behind its first commit, when the second has these pages.
+  private func isAccepted(_ pages: [PageNumber]) throws -> Bool {
+    let log = try LogFixture()
+    let first = try log.commit([0, 1, 2])
+    let second = try log.commit(pages)
+    do {
+      #expect(try log.commits().map(\.point) == [first, second])
+      #expect(try log.recovery().point == second)
+      return true
+    } catch let error as StorageError {
+      #expect(error.kind == .corrupt)
+      #expect(error.file?.hasPrefix("wal-") == true)
+      return false
+    }
+  }
+
+  @Test(.evidence("B2"), .evidence("B3"))
+  func `rises with the bitmaps that tell of the new pages`() throws {
+    let step = Self.perBitmap
+    for pages in [
+      [3], [2, 30_000], [step - 1], [step], [step, step + 1], [step, step * 2, step * 3 - 1],
+      [step * 3 - 1, step * 2, step],
+    ] {
+      #expect(try isAccepted(pages), "\(pages)")
+    }
+    for pages in [[5, step + 1], [step, step * 2 + 5], [PageNumber.max - 1]] {
+      #expect(try !isAccepted(pages), "\(pages)")
+    }
+  }
+
+  @Test func `may fall, and rises again with new bitmaps only`() throws {
+    let step = Self.perBitmap
+    let log = try LogFixture()
+    try log.commit([0, 1])
+    try log.commit([step, step + 9])
+    try log.commit([step + 20])
+    try log.commit([5])
+    #expect(try log.commits().count == 4)
+    try log.commit([step + 30])
+    #expect(throws: StorageError.self) { try log.commits() }
+  }
+
+  @Test(.evidence("B2"), .evidence("B3")) func `of a footer is held to the same`() throws {
+    let log = try LogFixture()
+    for page: PageNumber in 0..<20 { try log.commit([page]) }
+    #expect(try log.seal() > 2)
+    #expect(try log.recovery().report.segmentFooterCount > 2)
+    for (segment, footer) in try log.footers() {
+      var footer = footer
+      footer.point.pageCount = Self.perBitmap * 2
+      try log.write(footer, to: segment)
+    }
+    let error = #expect(throws: StorageError.self) { try log.recovery() }
+    #expect(error?.kind == .corrupt)
+  }
+
+  /// Its last boundary may count pages that are not in the page file.
+  @Test(.evidence("B2"), .evidence("B3")) func `of a map is held to the same`() throws {
+    let fixture = StoreFixture.inMemory(Self.options)
+    do {
+      let store = try fixture.open()
+      try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 9000)) }
+      try store.keep(try store.snapshot().generation, as: "x")
+      for value: UInt8 in 1...9 { try store.write { try $0.keyspace("k").put(2, [value]) } }
+      try store.checkpoint()
+      try StoreFixture.expectSound(store)
+    }
+    let identity = try DamagedPages(of: fixture).header.identity
+    let bytes = try fixture.bytes(of: SurvivorMap.name)
+    let map = try bytes.withBytes { try SurvivorMap.decode($0, of: identity) }
+    for count in [map.end.pageCount, Self.perBitmap - 1, Self.perBitmap + 1, .max] {
+      let block = ByteBlock(count: bytes.count)
+      defer { block.keep() }
+      bytes.withBytes { block.bytes.copy($0, to: 0) }
+      let last = MapLayout.rows + (map.boundaries.count - 1) * MapLayout.boundaryByteCount
+      block.bytes.store32(count, last + MapLayout.pageCount.offset)
+      let end = bytes.count - 8
+      block.bytes.store64(
+        XXH64.hash(block.bytes.bytes.slice(0, end), seed: identity.seed), end)
+      try fixture.write(block.bytes.bytes.copied(), to: SurvivorMap.name)
+      if count < Self.perBitmap {
+        let store = try fixture.open()
+        #expect(try store.snapshot().keyspace("k")?.get(2) == [9])
+      } else {
+        let error = #expect(throws: StorageError.self) { try fixture.open() }
+        #expect(error?.kind == .corrupt)
+        #expect(error?.file == SurvivorMap.name)
+      }
+    }
+  }
+
+  private static var options: StoreOptions {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.reclaimLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    return options
+  }
+}

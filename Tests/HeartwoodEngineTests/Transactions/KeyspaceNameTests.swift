@@ -1,0 +1,27 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+@Suite("The name of a keyspace")
+struct KeyspaceNameTests {
+  /// Two spellings of one letter are equal strings; rows put under the one went to the other.
+  @Test func `is its bytes, also within a transaction`() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    #expect(composed == decomposed)
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        try transaction.keyspace(composed).put(1, [1])
+        try transaction.keyspace(decomposed).put(2, [2])
+      }
+      try store.write { transaction in
+        try transaction.keyspace(decomposed).put(3, [3])
+        try transaction.keyspace(composed).put(4, [4])
+        try transaction.removeKeyspace(composed)
+      }
+      let snapshot = try store.snapshot()
+      let count = try snapshot.keyspace(decomposed)?.count()
+      #expect(count == 2)
+      #expect(try snapshot.keyspaceNames.map { Array($0.utf8) } == [Array(decomposed.utf8)])
+    }
+  }
+}

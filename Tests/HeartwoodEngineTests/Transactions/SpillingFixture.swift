@@ -1,0 +1,118 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Stores whose transactions have little memory, on files and in memory.
+enum SpillingFixture {
+  static func make(
+    _ access: StoreOptions.Access, pageSize: Int = 4096, memoryPageCount: Int
+  ) throws -> StoreFixture {
+    var options = StoreOptions()
+    options.access = access
+    options.pageSize = pageSize
+    options.segmentByteCount = pageSize * 256
+    options.transactionMemoryByteCount = memoryPageCount * pageSize
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    options.cacheByteCount = pageSize * 512
+    return try StoreFixture.onDisk(options)
+  }
+}
+
+extension StoreFixture {
+  /// Opens the store, runs `body`, verifies the whole store and ends as a process that dies does:
+  /// the next one finds nothing but the log.
+  func runUntilDeath(_ body: (Store) throws -> Void) throws {
+    let store = try open()
+    try body(store)
+    try Self.expectSound(store)
+  }
+
+  /// Expects that the store shows this when it is opened, and again after a close.
+  func expectReopened(_ model: KeyspaceModel) throws {
+    try run { try model.expectShown(by: $0.snapshot(), "after a death") }
+    try run { try model.expectShown(by: $0.snapshot(), "after a close") }
+  }
+}
+
+/// A model and a transaction that have gone through the same changes.
+struct ModelledTransaction {
+  var model = KeyspaceModel()
+  var random: SeededGenerator
+  let pageSize: Int
+
+  struct TakenBack: Error {}
+
+  init(seed: UInt64, pageSize: Int = 4096) {
+    random = SeededGenerator(seed: seed)
+    self.pageSize = pageSize
+  }
+
+  /// One random change or read.
+  mutating func step(_ transaction: inout WriteTransaction) throws {
+    let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
+    if random.isTrue(in256: 2) {
+      try transaction.removeKeyspace(name)
+      model.remove(name)
+      return
+    }
+    let keyspace = try transaction.keyspace(name)
+    model.make(name)
+    let key = KeyspaceModel.key(name, &random)
+    switch random.below(8) {
+    case 0, 1:
+      let wasThere = try key.delete(from: keyspace)
+      #expect(wasThere == (model[name, key.encoded] != nil))
+      model[name, key.encoded] = nil
+    case 2, 3:
+      let isRight = try key.get(from: keyspace) == model[name, key.encoded]
+      #expect(isRight)
+    default:
+      let value = KeyspaceModel.value(&random, pageSize: pageSize)
+      try key.put(value, in: keyspace)
+      model[name, key.encoded] = value
+    }
+  }
+
+  /// Random changes, a part of them in savepoints within savepoints, some of which are taken back.
+  mutating func nestedSteps(
+    _ transaction: inout WriteTransaction, count: Int, depth: Int
+  ) throws {
+    for _ in 0..<count {
+      guard depth > 0, random.isTrue(in256: 12) else {
+        try step(&transaction)
+        continue
+      }
+      let before = model
+      do {
+        try transaction.savepoint { inner in
+          try nestedSteps(&inner, count: random.below(count), depth: depth - 1)
+          if random.isTrue(in256: 120) { throw TakenBack() }
+        }
+      } catch is TakenBack {
+        model = before
+        try expectShown(by: transaction)
+      }
+    }
+  }
+
+  /// Expects that the transaction shows exactly what the model holds.
+  func expectShown(
+    by transaction: WriteTransaction, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let names = try transaction.keyspaceNames
+    #expect(names == model.keyspaces.keys.sorted(), sourceLocation: location)
+    for name in names {
+      let keyspace = try transaction.keyspace(name)
+      var found: [KeyspaceModel.Row] = []
+      try keyspace.forEach { key, value in
+        found.append((Key(unverified: key.array), value.array))
+        return true
+      }
+      let rows = model.rows(name)
+      let isRight = found.elementsEqual(rows) { $0.key == $1.key && $0.value == $1.value }
+      #expect(isRight, "\(name)", sourceLocation: location)
+      #expect(try keyspace.count() == found.count, "\(name)", sourceLocation: location)
+    }
+  }
+}

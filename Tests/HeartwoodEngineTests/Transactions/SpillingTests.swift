@@ -1,0 +1,268 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Transactions that change more pages than they may keep in memory.
+@Suite("A transaction larger than its memory")
+struct SpillingTests {
+  private struct GivenUp: Error {}
+
+  @Test(
+    .evidence("I4"), arguments: [StoreOptions.Access.mapped, .buffered], [4096, 65536])
+  func `reads its own changes and commits them all`(
+    access: StoreOptions.Access, pageSize: Int
+  ) throws {
+    let limit = 16
+    let fixture = try SpillingFixture.make(access, pageSize: pageSize, memoryPageCount: limit)
+    let seed: UInt64 = 1
+    var modelled = ModelledTransaction(seed: seed, pageSize: pageSize)
+    try fixture.runUntilDeath { store in
+      try store.write { transaction in
+        for _ in 0..<2500 {
+          try modelled.step(&transaction)
+          #expect(transaction.memoryPageCount <= limit)
+        }
+        try modelled.expectShown(by: transaction)
+      }
+      #expect(store.statistics.activity.pagesLogged > 20 * limit)
+      try modelled.model.expectShown(by: store.snapshot(), "seed \(seed)")
+    }
+    try fixture.expectReopened(modelled.model)
+  }
+
+  @Test(arguments: [4096, 65536])
+  func `takes a value given piece by piece without holding it`(pageSize: Int) throws {
+    // A step of the value may lie in memory beyond the limit, and the pages that lead to it.
+    let (limit, slack) = (16, (64 << 10) / pageSize + 8)
+    let fixture = try SpillingFixture.make(.mapped, pageSize: pageSize, memoryPageCount: limit)
+    let piece = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    try fixture.runUntilDeath { store in
+      try store.write { transaction in
+        try transaction.keyspace("a").put("streamed", byteCount: 100 * piece.count) { writer in
+          for _ in 0..<100 {
+            try writer.append(piece)
+            #expect(transaction.memoryPageCount <= limit + slack)
+          }
+        }
+        let whole = [UInt8]((0..<100).map { _ in piece }.joined())
+        try transaction.keyspace("a").put("at once", whole)
+        #expect(transaction.memoryPageCount <= limit + slack)
+      }
+      let keyspace = try #require(try store.snapshot().keyspace("a"))
+      let whole = try keyspace.get("at once")
+      #expect(whole?.count == 100 * piece.count)
+      #expect(try keyspace.get("streamed") == whole)
+      #expect(whole?.prefix(50_000).elementsEqual(piece) == true)
+    }
+  }
+
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `goes on over several commits`(access: StoreOptions.Access) throws {
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 8)
+    var modelled = ModelledTransaction(seed: 2)
+    try fixture.runUntilDeath { store in
+      for number in 0..<6 {
+        try store.write { transaction in
+          for _ in 0..<400 { try modelled.step(&transaction) }
+        }
+        try modelled.model.expectShown(by: store.snapshot(), "commit \(number)")
+        if number % 2 == 1 { try store.checkpoint() }
+      }
+    }
+    try fixture.expectReopened(modelled.model)
+  }
+
+  @Test func `may spill after every change, and commit without a page left`() throws {
+    let fixture = try SpillingFixture.make(.mapped, memoryPageCount: 0)
+    try fixture.run { store in
+      try store.write { transaction in
+        for number in 0..<50 {
+          try transaction.keyspace("k\(number % 3)").put(number, [UInt8(number)])
+          #expect(transaction.memoryPageCount == 0)
+        }
+      }
+      for number in 0..<50 {
+        #expect(try store.snapshot().keyspace("k\(number % 3)")?.get(number) == [UInt8(number)])
+      }
+    }
+  }
+
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `keeps the places of cursors and scans`(access: StoreOptions.Access) throws {
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 4)
+    let value = [UInt8](repeating: 7, count: 700)
+    try fixture.run { store in
+      try store.write { transaction in
+        let rows = try transaction.keyspace("rows")
+        let others = try transaction.keyspace("others")
+        for number in 0..<300 { try rows.put(number * 2, value) }
+        var next = 0
+        try rows.forEach { key, found in
+          #expect(try Key.decode(key, as: Int.self) == next)
+          #expect(found.array == value)
+          // Seen by others only, then by nobody, because it lies behind.
+          try others.put(next, value)
+          try rows.put(next - 1, value)
+          next += 2
+          return true
+        }
+        #expect(next == 600)
+        let cursor = rows.cursor()
+        var count = 0
+        try cursor.last()
+        while cursor.isValid {
+          #expect(try cursor.value == value)
+          try others.put(1000 + count, value)
+          #expect(try cursor.value == value)
+          count += 1
+          try cursor.previous()
+        }
+        #expect(count == 600)
+        #expect(try others.count() == 900)
+      }
+    }
+  }
+
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `is loaded in order, while the rows come out of another keyspace`(
+    access: StoreOptions.Access
+  ) throws {
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 4)
+    func value(_ number: Int) -> [UInt8] {
+      [UInt8](repeating: UInt8(number & 0xFF), count: number % 400 == 3 ? 9000 : number % 300)
+    }
+    try fixture.run { store in
+      try store.write { transaction in
+        let loaded = try transaction.keyspace("loaded")
+        let others = try transaction.keyspace("others")
+        try loaded.load(
+          sorted: (0..<3000).lazy.map { number in
+            try? others.put(number, [1])
+            return (Key(number), value(number))
+          })
+      }
+      let loaded = try #require(try store.snapshot().keyspace("loaded"))
+      var number = 0
+      try loaded.forEach { _, found in
+        #expect(found.array == value(number))
+        number += 1
+        return true
+      }
+      #expect(number == 3000)
+      #expect(try store.snapshot().keyspace("others")?.count() == 3000)
+    }
+  }
+
+  @Test(arguments: [StoreOptions.Access.mapped, .buffered])
+  func `gives back every page of what it removes`(access: StoreOptions.Access) throws {
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
+    try fixture.run { store in
+      try store.write { transaction in
+        let rows = try transaction.keyspace("rows")
+        for number in 0..<400 {
+          try rows.put(number, [UInt8](repeating: 1, count: number % 20 == 0 ? 9000 : 300))
+        }
+        try transaction.removeKeyspace("rows")
+        #expect(transaction.memoryPageCount == 0)
+        try transaction.keyspace("rows").put("new", [2])
+      }
+      #expect(try store.snapshot().keyspace("rows")?.count() == 1)
+      try store.write { try $0.keyspace("rows").put("next", [2]) }
+    }
+  }
+
+  // MARK: Giving up
+
+  @Test(.evidence("D5"), .evidence("D6"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `leaves nothing behind when it is given up`(access: StoreOptions.Access) throws {
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 8)
+    var modelled = ModelledTransaction(seed: 3)
+    try fixture.runUntilDeath { store in
+      try store.write { transaction in
+        for _ in 0..<100 { try modelled.step(&transaction) }
+      }
+      for round in 0..<6 { try giveUp(store, round, &modelled) }
+    }
+    try fixture.expectReopened(modelled.model)
+  }
+
+  private func giveUp(
+    _ store: Store, _ round: Int, _ modelled: inout ModelledTransaction
+  ) throws {
+    let before = modelled.model
+    let generation = store.statistics.newest
+    #expect(throws: GivenUp.self) {
+      try store.write { transaction in
+        for _ in 0..<300 { try modelled.step(&transaction) }
+        try modelled.expectShown(by: transaction)
+        throw GivenUp()
+      }
+    }
+    modelled.model = before
+    #expect(store.statistics.newest == generation)
+    try before.expectShown(by: store.snapshot(), "round \(round)")
+    // Goes to the same frames, where other pages have been read.
+    try store.write { transaction in
+      for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
+    }
+    try modelled.model.expectShown(by: store.snapshot(), "round \(round)")
+  }
+
+  @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `leaves no page taken for verified when it is given up`(
+    access: StoreOptions.Access
+  ) throws {
+    // Without memory every page is read back from the log before it is changed again.
+    let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
+    try fixture.run { store in
+      try store.write { try $0.keyspace("rows").put(0, [0]) }
+      var counts: [Int] = []
+      for _ in 0..<3 {
+        let before = store.statistics.activity.pagesVerified
+        #expect(throws: GivenUp.self) {
+          try store.write { transaction in
+            let rows = try transaction.keyspace("rows")
+            for number in 0..<60 { try rows.put(number, [UInt8](repeating: 1, count: 500)) }
+            throw GivenUp()
+          }
+        }
+        counts.append(store.statistics.activity.pagesVerified - before)
+      }
+      // The same changes in the same frames: all are verified as if seen for the first time.
+      #expect(counts[1] > 60)
+      #expect(counts[1] == counts[2])
+    }
+  }
+
+  @Test func `gives its disk space back when it is given up`() throws {
+    let fixture = try SpillingFixture.make(.mapped, memoryPageCount: 8)
+    let store = try fixture.open()
+    try store.write { try $0.keyspace("rows").put(-1, [0]) }
+    func logByteCount() throws -> Int {
+      try fixture.names().filter { $0.hasPrefix("wal-") }
+        .reduce(0) { try $0 + fixture.bytes(of: $1).count }
+    }
+    let before = try logByteCount()
+    func fill(_ transaction: inout WriteTransaction) throws {
+      for number in 0..<600 {
+        try transaction.keyspace("rows").put(number, [UInt8](repeating: 1, count: 900))
+      }
+    }
+    for _ in 0..<2 {
+      #expect(throws: GivenUp.self) {
+        try store.write { transaction in
+          try fill(&transaction)
+          throw GivenUp()
+        }
+      }
+      #expect(try logByteCount() <= before)
+    }
+    // The same segments, taken again.
+    try store.write { try fill(&$0) }
+    #expect(try store.snapshot().keyspace("rows")?.count() == 601)
+    try StoreFixture.expectSound(store)
+    try store.close()
+    let count = try fixture.run { try $0.snapshot().keyspace("rows")?.count() }
+    #expect(count == 601)
+  }
+}

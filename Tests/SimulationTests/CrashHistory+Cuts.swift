@@ -1,0 +1,73 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Power cuts in a history, and what must be left.
+extension CrashHistory {
+  /// Cuts the power at every call of these steps that changes something, and checks every outcome
+  /// where they can be counted, else some by seed; returns how many there were.
+  static func cutEverywhere(
+    _ steps: [Step], seed: UInt64, _ name: String, _ options: StoreOptions = options()
+  ) throws -> Int {
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
+    try whole.run(steps)
+    var states = 0
+    for call in 1...whole.callCount {
+      for leavesPart in [false, true] {
+        let run = try cut(steps, seed: seed, atCall: call, leavesPart: leavesPart, options)
+        for (number, outcome) in run.outcomes().enumerated() {
+          run.expectPrefix(
+            on: outcome, "\(name), cut at call \(call), part \(leavesPart), outcome \(number)")
+          states += 1
+        }
+      }
+    }
+    return states
+  }
+
+  /// Runs the steps until the power goes off at a call.
+  static func cut(
+    _ steps: [Step], seed: UInt64, atCall call: Int, leavesPart: Bool = false,
+    _ options: StoreOptions = options()
+  ) throws -> CrashHistory {
+    let disk = SimulatedDisk(seed: 1, faultPlan: .powerCut(atCall: call, leavesPart: leavesPart))
+    let run = CrashHistory(disk: disk, seed: seed, options: options)
+    do { try run.run(steps) } catch is StorageError {}
+    run.abandon()
+    return run
+  }
+
+  /// What a power cut now may leave.
+  private func outcomes() -> [SimulatedDisk] {
+    let limit = SimulationScale.count(64, timesWhenLong: 4)
+    if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
+    var outcomes = [disk.crashed(.nothing), disk.crashed(.everything)]
+    let perMode = SimulationScale.count(2, timesWhenLong: 4)
+    for mode in CrashMode.allCases {
+      for seed in 0..<perMode {
+        let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
+        outcomes.append(disk.crashed(.seeded(UInt64(seed), mode, options)))
+      }
+    }
+    return outcomes
+  }
+
+  /// Opens what a crash left, compares it, writes to it, and opens it once more.
+  func expectPrefix(on disk: SimulatedDisk, _ place: String) {
+    do {
+      let opened = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      let finding = try finding(in: opened, atLeast: durableCount)
+      #expect(finding == nil, "\(place)")
+      let before = try CrashHistory.number(of: opened.snapshot())
+      let next = try opened.write { try $0.keyspace("after").put("crash", [1]) }
+      #expect(next > newestGeneration, "\(place): a number is used again")
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
+      #expect(try again.snapshot().keyspace("after")?.get("crash") == [1], "\(place)")
+      #expect(try CrashHistory.number(of: again.snapshot()) == before, "\(place)")
+      #expect(try again.verify().findings == [], "\(place)")
+    } catch {
+      Issue.record("\(place): \(error)")
+    }
+  }
+}

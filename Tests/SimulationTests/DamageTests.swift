@@ -1,0 +1,168 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Damage of every file at every place: bits that flip, ends that are cut off or grow, files that
+/// belong elsewhere.
+@Suite("A store with damaged files")
+struct DamageTests {
+  /// Damage shows the newest commit, or as many before it as nothing vouches for, or is noticed;
+  /// true if so.
+  private func expectRightOrNoticed(
+    _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ place: String, lost: Int = 1
+  ) -> Bool {
+    switch outcome {
+    case .right(let commit):
+      #expect(commit >= sample.history.acknowledgedCount - lost, "\(place)")
+      return false
+    case .noticed:
+      return true
+    case .wrong(let what):
+      Issue.record("\(place): \(what)")
+      return false
+    }
+  }
+
+  @Test func `has every kind of file and page before it is damaged`() throws {
+    let sample = try WrittenStore(seed: 21)
+    let last = sample.history.acknowledgedCount
+    #expect(try sample.outcome(of: sample.files) == .right(commit: last))
+    for name in ["pages", "map", "kept", "counters", "reserve"] {
+      #expect(sample.files[name]?.isEmpty == false, "\(name)")
+    }
+    let segments = sample.files.filter { $0.key.hasPrefix("wal-") }
+    #expect(segments.count > 1)
+    let footer = 7 * WrittenStore.pageByteCount
+    #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
+  }
+
+  /// One bit of a byte, another one for each byte; all bytes in a long run, some in a short one.
+  @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
+  func `gives the right data or notices each flipped bit`(group: Int) throws {
+    let sample = try WrittenStore(seed: 21)
+    var generator = SeededGenerator(seed: UInt64(group))
+    var (count, noticed) = (0, 0)
+    for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
+      let few = SimulationScale.isLong ? 8 : 512
+      var offset = group
+      while offset < bytes.count {
+        let place = "bit \(offset % 8) of byte \(offset) of \(name)"
+        var files = sample.files
+        files[name]?[offset] ^= UInt8(1 << (offset % 8))
+        if expectRightOrNoticed(try sample.outcome(of: files), sample, place) { noticed += 1 }
+        count += 1
+        let isEmpty = sample.isEmptyPage(name, at: offset)
+        offset += few * (isEmpty ? 64 : 1) + (SimulationScale.isLong ? 0 : generator.below(few))
+      }
+    }
+    print("flipped bits: \(count), of which \(noticed) were noticed (group \(group))")
+    #expect(noticed > 0)
+  }
+
+  /// Every file without its end, and with something behind it.
+  @Test(.evidence("B2"), .evidence("D10"))
+  func `gives the right data or notices every cut and every longer file`() throws {
+    let sample = try WrittenStore(seed: 22)
+    var count = 0
+    let last = sample.files.keys.filter {
+      $0.hasPrefix("wal-") && !sample.isEmptyPage($0, at: WrittenStore.pageByteCount)
+    }.max()
+    for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
+      let step = WrittenStore.pageByteCount / (SimulationScale.isLong ? 8 : 1)
+      for end in stride(from: 0, through: bytes.count, by: bytes.count < step ? 8 : step) {
+        for offset in [-1, 0, 1] where (0..<bytes.count).contains(end + offset) {
+          var files = sample.files
+          files[name] = Array(bytes.prefix(end + offset))
+          let outcome = try sample.outcome(of: files)
+          // The end of the log takes with it what vouches for the commits before it: no reader can
+          // tell this from a power cut.
+          _ = expectRightOrNoticed(
+            outcome, sample, "\(name) cut to \(end + offset) bytes", lost: name == last ? 5 : 1)
+          count += 1
+        }
+      }
+      for (extra, value) in [(1, 0), (1, 0xFF), (512, 0), (5000, 0xA5), (70_000, 0)] {
+        var files = sample.files
+        files[name] = bytes + [UInt8](repeating: UInt8(value), count: extra)
+        let outcome = try sample.outcome(of: files)
+        let place = "\(name) with \(extra) more bytes"
+        let isNoticed = expectRightOrNoticed(outcome, sample, place)
+        // What has its length in itself is refused; a page file and a segment may be longer.
+        #expect(isNoticed == (name == "map" || name == "kept"), "\(place): \(outcome)")
+        count += 1
+      }
+    }
+    print("files cut and extended: \(count)")
+  }
+
+  private enum Exchange: CaseIterable {
+    case missing, empty, ofAnotherStore, ofAnEarlierCopy
+  }
+
+  /// Each file alone, and each one but the others.
+  @Test(.evidence("B2"), .evidence("D10"))
+  func `gives one state or notices every exchanged file`() throws {
+    let sample = try WrittenStore(seed: 23)
+    let other = try WrittenStore(seed: 24)
+    let earlier = try earlierCopy(seed: 23)
+    let names = Set(sample.files.keys).union(earlier.keys).union(other.files.keys).sorted()
+    for exchange in Exchange.allCases {
+      for name in names where !["reserve", "counters"].contains(name) {
+        var files = sample.files
+        switch exchange {
+        case .missing: files[name] = nil
+        case .empty: files[name] = []
+        case .ofAnotherStore: files[name] = other.files[name]
+        case .ofAnEarlierCopy: files[name] = earlier[name]
+        }
+        if files == sample.files { continue }
+        let outcome = try sample.outcome(of: files)
+        if case .wrong(let what) = outcome {
+          Issue.record("\(name) \(exchange): \(what)")
+        }
+        // The page file says whose the rest is, and without it nothing is opened.
+        if name == "pages", exchange == .missing || exchange == .ofAnotherStore {
+          #expect(outcome == .noticed("corrupt"), "\(exchange)")
+        }
+      }
+    }
+    // Everything older is simply an older store.
+    if case .right = try sample.outcome(of: earlier) {} else { Issue.record("the earlier copy") }
+  }
+
+  /// The files as they were in the middle of the same history.
+  private func earlierCopy(seed: UInt64) throws -> [String: [UInt8]] {
+    let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    try run.run([
+      .write(.full, operationCount: 60, valueByteCount: 500),
+      .write(.full, operationCount: 3, valueByteCount: 9000), .checkpoint, .keep("x"),
+      .write(.full, operationCount: 3, valueByteCount: 9000),
+    ])
+    run.abandon()
+    var files: [String: [UInt8]] = [:]
+    for name in try run.disk.list("/store") ?? [] where name != "locks" {
+      files[name] = run.disk.bytes(of: "/store/" + name)
+    }
+    return files
+  }
+
+  @Test(.evidence("D12"), .evidence("B2"))
+  func `needs one of its two header slots`() throws {
+    let sample = try WrittenStore(seed: 25)
+    let offsets = HeaderSlotLayout.offsets.map { Int($0) }
+    for damaged in [[offsets[0]], [offsets[1]], offsets] {
+      for length in [1, 512, HeaderSlotLayout.byteCount - 8] {
+        var files = sample.files
+        for offset in damaged {
+          for place in offset + 8..<offset + 8 + length { files["pages"]?[place] ^= 0xFF }
+        }
+        let outcome = try sample.outcome(of: files)
+        if damaged.count == 2 {
+          #expect(outcome == .noticed("corrupt"))
+        } else {
+          _ = expectRightOrNoticed(outcome, sample, "slot at \(damaged), \(length) bytes")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Shared words that changed between two processes of one boot, where they are believed.
+@Suite("Damaged words of an earlier process")
+struct DamagedWordsTests {
+  /// Every word, and as much of the decision records as is in use.
+  private static let offsets: [Int] =
+    CountersLayout.fields.filter { $0.byteCount == 8 }.map(\.offset)
+    + [CountersLayout.firstDecision, CountersLayout.secondDecision].flatMap { record in
+      stride(from: 0, to: 48, by: 8).map { record.offset + $0 }
+    }
+
+  private func flip(_ bit: Int, of offset: Int, on disk: SimulatedDisk) throws {
+    let file = try #require(try disk.open("/store/counters", .write))
+    let words = try file.mapShared(byteCount: CountersLayout.byteCount)
+    words.bytes.store64(words.bytes.bytes.load64(offset) ^ 1 << UInt64(bit), offset)
+  }
+
+  @Test(.evidence("B2"), .evidence("D1"), arguments: 0..<4)
+  func `give the right data or are noticed, whatever bit has flipped`(group: Int) throws {
+    let sample = try WrittenStore(seed: 31)
+    var noticed = 0
+    for offset in Self.offsets {
+      for bit in stride(from: group, to: 64, by: SimulationScale.isLong ? 4 : 12) {
+        let place = "bit \(bit) of the word at \(offset)"
+        let disk = sample.history.disk.killed()
+        try flip(bit, of: offset, on: disk)
+        switch sample.outcome(on: disk) {
+        case .right(let commit):
+          #expect(commit == sample.history.acknowledgedCount, "\(place)")
+          try expectUsable(disk, place)
+        case .noticed:
+          noticed += 1
+        case .wrong(let what):
+          Issue.record("\(place): \(what)")
+        }
+      }
+    }
+    print("flipped bits in words: noticed \(noticed) (group \(group))")
+  }
+
+  /// What is committed with such words survives a power cut, and passes go on.
+  private func expectUsable(_ disk: SimulatedDisk, _ place: String) throws {
+    let disk = disk.killed()
+    do {
+      let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      try store.write { try $0.keyspace("after").put("flip", [1]) }
+      for checkpoints in [false, true] {
+        if checkpoints { try store.checkpoint() }
+        let cut = try Store(
+          at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
+        #expect(try cut.snapshot().keyspace("after")?.get("flip") == [1], "\(place)")
+        #expect(try cut.verify().findings == [], "\(place)")
+      }
+    } catch {
+      Issue.record("\(place), used: \(error)")
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Power cuts while footers are written, and openings that go by what is left of them.
+@Suite("Footers after a power cut")
+struct FooterCrashTests {
+  /// Enough commits to fill segment after segment, some of them never synced.
+  private static func steps(seed: UInt64) -> [Step] {
+    var generator = SeededGenerator(seed: seed)
+    return (0..<30).map { _ in
+      switch generator.next() % 10 {
+      case 0: .pin
+      case 1: .checkpoint
+      case 2, 3: .write(.normal, operationCount: 2, valueByteCount: 200)
+      case 4: .write(.full, operationCount: 2, valueByteCount: 15_000)
+      default: .write(.full, operationCount: 1, valueByteCount: 100)
+      }
+    }
+  }
+
+  /// The same disk, on which no footer begins with the right magic any more.
+  private func withoutFooters(_ disk: SimulatedDisk) throws -> SimulatedDisk {
+    let copy = disk.killed()
+    let options = CrashHistory.options()
+    let geometry = try #require(
+      Geometry(pageByteCount: options.pageSize, segmentByteCount: options.segmentByteCount))
+    for name in try copy.list("/store") ?? [] where name.hasPrefix("wal-") {
+      let file = try #require(try copy.open("/store/" + name, .write))
+      if try file.byteCount() > geometry.footerOffset {
+        try file.write([0, 0, 0, 0], at: geometry.footerOffset)
+      }
+    }
+    return copy
+  }
+
+  @Test(
+    .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
+    arguments: 0..<6 as Range<UInt64>)
+  func `lead where the headers lead`(seed: UInt64) throws {
+    let steps = Self.steps(seed: seed)
+    let whole = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    try whole.run(steps)
+    var footerCount = 0
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<SimulationScale.count(25, timesWhenLong: 8) {
+      let call = Int(generator.next() % UInt64(whole.callCount)) + 1
+      let run = CrashHistory(
+        disk: SimulatedDisk(
+          seed: seed, faultPlan: .powerCut(atCall: call, leavesPart: generator.next() % 2 == 0)),
+        seed: seed)
+      do { try run.run(steps) } catch is StorageError {}
+      run.abandon()
+      for mode in CrashMode.allCases {
+        let options: CrashOptions =
+          generator.next() % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
+        let disk = run.disk.crashed(.seeded(generator.next(), mode, options))
+        footerCount += try compare(run, disk, "seed \(seed), cut at call \(call), mode \(mode)")
+      }
+    }
+    print("footers used after power cuts: \(footerCount) (seed \(seed))")
+    #expect(footerCount > 5)
+  }
+
+  /// Opens what a cut left, with footers and without; returns how many were used.
+  private func compare(
+    _ run: CrashHistory, _ disk: SimulatedDisk, _ place: String
+  ) throws -> Int {
+    do {
+      let plain = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: withoutFooters(disk))
+      #expect(plain.recovery.segmentFooterCount == 0, "\(place)")
+      let store = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      #expect(store.recovery.commitCount == plain.recovery.commitCount, "\(place)")
+      #expect(
+        try CrashHistory.number(of: store.snapshot())
+          == CrashHistory.number(of: plain.snapshot()), "\(place)")
+      let finding = try run.finding(in: store, atLeast: run.durableCount)
+      #expect(finding == nil, "\(place)")
+      // A footer that was found whole is one of a commit that was durable.
+      try store.write { try $0.keyspace("after").put("crash", [1]) }
+      #expect(try store.verify().findings == [], "\(place)")
+      return store.recovery.segmentFooterCount
+    } catch {
+      Issue.record("\(place): \(error)")
+      return 0
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+
+/// Where a run's store lies, and how it is made.
+struct ModelSetting: CustomStringConvertible {
+  enum Place {
+    /// On the machine's own files.
+    case files(StoreOptions.Access, StoreOptions.Upkeep)
+    /// On the simulated disk, whose processes die and whose power is cut.
+    case simulated(canPunch: Bool)
+  }
+
+  private static let all = [
+    ModelSetting(place: .files(.mapped, .inline), pageSize: 4096),
+    ModelSetting(place: .simulated(canPunch: true), pageSize: 4096),
+    ModelSetting(place: .files(.buffered, .inline), pageSize: 4096),
+    ModelSetting(place: .files(.mapped, .inline), pageSize: 65_536),
+    ModelSetting(place: .simulated(canPunch: false), pageSize: 4096),
+    ModelSetting(place: .files(.mapped, .background), pageSize: 4096),
+    ModelSetting(place: .files(.buffered, .background), pageSize: 65_536),
+    ModelSetting(place: .simulated(canPunch: true), pageSize: 65_536),
+  ]
+
+  let place: Place
+  let pageSize: Int
+
+  /// The setting of a seed: each in turn.
+  static func of(seed: UInt64) -> ModelSetting { all[Int(seed % UInt64(all.count))] }
+
+  var description: String { "\(place), pages of \(pageSize)" }
+
+  /// Everything so small that passes and reclaims happen all the time.
+  var options: StoreOptions {
+    var options = StoreOptions()
+    options.pageSize = pageSize
+    options.segmentByteCount = pageSize * (pageSize > 4096 ? 16 : 64)
+    options.checkpointLogByteCount = options.segmentByteCount * 4
+    options.reclaimLogByteCount = options.segmentByteCount * 2
+    options.cacheByteCount = pageSize * 80
+    // Larger transactions go to the log before they are done.
+    options.transactionMemoryByteCount = pageSize * 16
+    if case .files(let access, let upkeep) = place {
+      options.access = access
+      options.upkeep = upkeep
+    }
+    return options
+  }
+}
+
+/// One store, what it must hold in each of its generations, and random steps for both.
+final class ModelRun {
+  /// A snapshot that is held, and the generation it must show for as long as it is.
+  struct Held {
+    let snapshot: Snapshot
+    let content: ReferenceContent
+  }
+
+  let setting: ModelSetting
+  var random: SeededGenerator
+  var fixture: StoreFixture
+  /// The disk, where it is a simulated one.
+  var disk: SimulatedDisk?
+  /// `nil` between one opening and the next.
+  var store: Store?
+
+  /// What the newest generation holds.
+  var content = ReferenceContent()
+  var newest = Generation(frame: 0)
+  /// What each generation holds that may still be read.
+  var history: [Generation: ReferenceContent] = [:]
+  /// Generations that were given up; none comes back.
+  var expired: Set<Generation> = []
+  var held: [Held] = []
+  /// What each name keeps.
+  var kept: [String: Generation] = [:]
+  /// The newest transaction that a power cut must not take back.
+  var durableNumber = 0
+  /// Transactions until now, with those that were taken back.
+  var transactionCount = 0
+  /// Whether the store was left by a power cut and not opened since.
+  var isAfterPowerCut = false
+  private var copyCount = 0
+
+  init(seed: UInt64) throws {
+    setting = ModelSetting.of(seed: seed)
+    random = SeededGenerator(seed: seed)
+    switch setting.place {
+    case .files:
+      fixture = try .onDisk(setting.options)
+    case .simulated(let canPunch):
+      let disk = SimulatedDisk(seed: seed)
+      disk.canPunch = canPunch
+      fixture = .on(disk, setting.options)
+      self.disk = disk
+    }
+    let store = try fixture.open()
+    self.store = store
+    newest = try store.snapshot().generation
+    history[newest] = content
+  }
+
+  /// Runs some steps, lets go of everything, and looks at all that is left.
+  func run(stepCount: Int) throws {
+    for number in 1...stepCount {
+      let step = ModelStep.next(&random)
+      do { try perform(step) } catch {
+        throw ModelMismatch(description: "step \(number) (\(step)): \(error)")
+      }
+    }
+    let store = try store ?? open()
+    held = []
+    for name in kept.keys.sorted() { try store.release(name) }
+    kept = [:]
+    try verify(store)
+    try content.compareAll(store.snapshot())
+    try store.close()
+    self.store = nil
+  }
+
+  private func perform(_ step: ModelStep) throws {
+    let store = try store ?? open()
+    switch step {
+    case .write: for _ in 0...random.below(4) { try write(store) }
+    case .abandonedWrite: try abandonedWrite(store)
+    case .emptyWrite: try emptyWrite(store)
+    case .pin: try pin(store)
+    case .unpin: if !held.isEmpty { held.remove(at: random.below(held.count)) }
+    case .readNewest: try content.compareSome(store.snapshot(), &random)
+    case .readHeld: try readHeld()
+    case .readGiven: try readGiven(store)
+    case .changes: try compareChanges(store)
+    case .keep: try keep(store)
+    case .release: try release(store)
+    case .checkpoint: try checkpoint(store)
+    case .compact: try compact(store)
+    case .copy: try copy(store)
+    case .verify: try verify(store)
+    case .compareAll: try compareAll(store)
+    case .reopen: try reopen(store)
+    case .kill: try kill()
+    case .cutPower: try cutPower()
+    }
+  }
+
+  /// A held snapshot by chance; the newest if there is none.
+  func anyHeld(_ store: Store) throws -> Held {
+    guard !held.isEmpty, random.isTrue(in256: 224) else {
+      return Held(snapshot: try store.snapshot(), content: content)
+    }
+    return held[random.below(held.count)]
+  }
+
+  /// Enters a generation that a commit has made.
+  func note(_ generation: Generation, _ content: ReferenceContent) throws {
+    try ModelMismatch.unless(
+      generation > newest, "a commit made \(generation) after \(newest)")
+    self.content = content
+    newest = generation
+    history[generation] = content
+  }
+
+  // MARK: Looking at the whole
+
+  func verify(_ store: Store) throws {
+    let report = try store.verify()
+    try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
+    try ModelMismatch.unless(
+      report.entryCount == content.entryCount
+        && report.keyspaceCount == content.keyspaces.count,
+      "verify counts \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
+    try ModelMismatch.unless(
+      store.files.cache.pinnedCount == 0, "pages of the cache were not given back")
+  }
+
+  private func compareAll(_ store: Store) throws {
+    let chosen = try anyHeld(store)
+    try chosen.content.compareAll(chosen.snapshot)
+  }
+
+  private func copy(_ store: Store) throws {
+    let source = try anyHeld(store)
+    copyCount += 1
+    let path = fixture.path + "-copy-\(copyCount)"
+    try store.copy(source.snapshot, to: path)
+    let copy = try Store(at: path, options: fixture.options, fileSystem: fixture.fileSystem)
+    try source.content.compareAll(copy.snapshot())
+    let report = try copy.verify()
+    try ModelMismatch.unless(
+      report.findings.isEmpty && report.freePageCount == 0 && report.logCommitCount == 0,
+      "the copy: \(report)")
+    try copy.write { try $0.keyspace("copy").put(1, [1]) }
+    try copy.close()
+    for name in try fixture.fileSystem.list(path) ?? [] {
+      try fixture.fileSystem.remove(path + "/" + name)
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+
+/// One step of a run.
+enum ModelStep: CaseIterable {
+  /// Some transactions, one after the other.
+  case write
+  /// A transaction that changes something and throws.
+  case abandonedWrite
+  /// A transaction that changes nothing.
+  case emptyWrite
+  case pin
+  case unpin
+  case readNewest
+  case readHeld
+  /// Asks for a generation of old.
+  case readGiven
+  case changes
+  case keep
+  case release
+  case checkpoint
+  case compact
+  case copy
+  case verify
+  case compareAll
+  case reopen
+  /// The process dies; another one opens. Not where the disk is a real one.
+  case kill
+  /// The power is cut. Not where the disk is a real one.
+  case cutPower
+
+  /// How often it comes, compared with the others.
+  private var weight: Int {
+    switch self {
+    case .write: 44
+    case .pin: 18
+    case .readHeld: 16
+    case .unpin: 8
+    case .readNewest, .readGiven, .changes, .abandonedWrite: 5
+    case .checkpoint: 4
+    case .keep, .release, .emptyWrite: 3
+    case .verify, .compareAll, .compact, .reopen, .kill, .cutPower: 1
+    case .copy: 1
+    }
+  }
+
+  private static let choices = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+
+  /// A step by chance.
+  static func next(_ random: inout SeededGenerator) -> ModelStep {
+    choices[random.below(choices.count)]
+  }
+}
+
+// MARK: Writing and pinning
+
+extension ModelRun {
+  private func transaction() -> ModelTransaction {
+    transactionCount += 1
+    var transaction = ModelTransaction(
+      pageSize: setting.pageSize, random: random.forked(), content: content)
+    transaction.content.number = transactionCount
+    return transaction
+  }
+
+  func write(_ store: Store) throws {
+    var change = transaction()
+    let durability: StoreOptions.Durability = random.isTrue(in256: 64) ? .full : .normal
+    let operationCount = random.isTrue(in256: 12) ? 120 : 1 + random.below(12)
+    let generation = try store.write(durability: durability) {
+      try change.run(&$0, operationCount: operationCount)
+    }
+    try note(generation, change.content)
+    if durability == .full { durableNumber = transactionCount }
+  }
+
+  func abandonedWrite(_ store: Store) throws {
+    var change = transaction()
+    do {
+      try store.write {
+        try change.run(&$0, operationCount: 1 + random.below(30))
+        throw ModelTransaction.Abandoned()
+      }
+    } catch is ModelTransaction.Abandoned {}
+    try expectNewest(store)
+  }
+
+  func emptyWrite(_ store: Store) throws {
+    let generation = try store.write { transaction in
+      try ModelMismatch.unless(
+        try transaction.keyspaceNames == content.names, "the keyspaces are not \(content.names)")
+    }
+    try ModelMismatch.unless(generation == newest, "no change made \(generation)")
+  }
+
+  func expectNewest(_ store: Store) throws {
+    let found = try store.snapshot().generation
+    try ModelMismatch.unless(found == newest, "\(found) is the newest, not \(newest)")
+  }
+
+  func pin(_ store: Store) throws {
+    held.append(Held(snapshot: try store.snapshot(), content: content))
+    try expectNewest(store)
+    if held.count > 14 { held.remove(at: random.below(held.count)) }
+  }
+
+  // MARK: Reading
+
+  func readHeld() throws {
+    guard !held.isEmpty else { return }
+    let chosen = held[random.below(held.count)]
+    try chosen.content.compareSome(chosen.snapshot, &random)
+  }
+
+  func readGiven(_ store: Store) throws {
+    let generations = history.keys.sorted()
+    let generation = generations[random.below(generations.count)]
+    if let snapshot = try expectGiven(generation, store) {
+      let shown = history[generation] ?? ReferenceContent()
+      try shown.compareSome(snapshot, &random)
+      if held.count < 14 { held.append(Held(snapshot: snapshot, content: shown)) }
+    }
+    for lost in expired.sorted().suffix(3) { _ = try expectGiven(lost, store) }
+  }
+
+  /// The snapshot of a generation, or `nil` if it has expired, which one that is held must not.
+  @discardableResult
+  func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
+    do {
+      let snapshot = try store.snapshot(at: generation)
+      try ModelMismatch.unless(
+        !expired.contains(generation), "\(generation) had expired and is back")
+      return snapshot
+    } catch let error as StorageError where error.kind == .generationExpired {
+      try ModelMismatch.unless(!isHeld(generation), "\(generation) is held and has expired")
+      expired.insert(generation)
+      history[generation] = nil
+      return nil
+    }
+  }
+
+  /// Whether somebody holds a generation, or it is the newest.
+  func isHeld(_ generation: Generation) -> Bool {
+    generation == newest || kept.values.contains(generation)
+      || held.contains { $0.snapshot.generation == generation }
+  }
+
+  func compareChanges(_ store: Store) throws {
+    let (source, target) = (try anyHeld(store), try anyHeld(store))
+    var found: [StoreChange] = []
+    try store.changes(from: source.snapshot, to: target.snapshot) { found.append($0) }
+    let expected = source.content.changes(to: target.content)
+    try ModelMismatch.unless(
+      found == expected,
+      "\(found.count) changes from \(source.snapshot.generation) to"
+        + " \(target.snapshot.generation), not \(expected.count)")
+  }
+}

@@ -1,0 +1,28 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The whole engine beside plain arrays that hold every generation.
+///
+/// Each seed is a long history on one store: thousands of changes in a dozen keyspaces, snapshots
+/// of many ages, kept generations, passes, compactions, copies, openings and crashes, in any order.
+/// Whatever is read on the way must be what was written, and the log must stay within its bound.
+@Suite("A store beside a model of it")
+struct ModelTests {
+  /// A multiple of the number of settings, so that each has its turn.
+  private static let seeds = 0..<UInt64(SimulationScale.count(8, timesWhenLong: 4))
+
+  @Test(
+    .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),
+    .evidence("D4"), .evidence("D5"), .evidence("K1"), .evidence("K2"), .evidence("K3"),
+    .evidence("B5"), arguments: seeds)
+  func `shows in every generation what was written`(seed: UInt64) throws {
+    let run = try ModelRun(seed: seed)
+    let stepCount = SimulationScale.count(250, timesWhenLong: 4)
+    do { try run.run(stepCount: stepCount) } catch {
+      Issue.record("seed \(seed), \(run.setting), \(error)")
+    }
+    print(
+      "model: seed \(seed), \(run.transactionCount) transactions, \(run.history.count) generations")
+  }
+}

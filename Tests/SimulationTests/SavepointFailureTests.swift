@@ -1,0 +1,85 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What becomes of a transaction when the disk is full within one of its savepoints.
+@Suite("A savepoint on a full disk")
+struct SavepointFailureTests {
+  private struct Outcome {
+    var tookBack = false
+    var isCommitted = false
+  }
+
+  private func open(_ disk: SimulatedDisk) throws(StorageError) -> Store {
+    try Store(at: "/store", options: CrashHistory.options(memoryPageCount: 3), fileSystem: disk)
+  }
+
+  private func fill(_ rows: KeyspaceWriter, _ keys: Range<Int>, _ byte: UInt8) throws {
+    for key in keys { try rows.put(key, [UInt8](repeating: byte, count: 700)) }
+  }
+
+  /// A transaction of three parts, each larger than its memory, the second in a savepoint.
+  private func run(_ store: Store) throws -> Outcome {
+    var outcome = Outcome()
+    do {
+      try store.write(durability: .normal) { transaction in
+        let rows = try transaction.keyspace("rows")
+        try fill(rows, 0..<20, 1)
+        do {
+          try transaction.savepoint { _ in try fill(rows, 10..<40, 2) }
+        } catch {
+          outcome.tookBack = true
+        }
+        try fill(rows, 35..<60, 3)
+      }
+      outcome.isCommitted = true
+    } catch let error as StorageError {
+      #expect(error.kind == .full)
+    }
+    return outcome
+  }
+
+  private func expectShown(_ store: Store, _ outcome: Outcome, _ place: String) throws {
+    var expected: [Int: UInt8] = [:]
+    if outcome.isCommitted {
+      for key in 0..<20 { expected[key] = 1 }
+      if !outcome.tookBack { for key in 10..<40 { expected[key] = 2 } }
+      for key in 35..<60 { expected[key] = 3 }
+    }
+    var found: [Int: UInt8] = [:]
+    try store.snapshot().keyspace("rows")?.forEach { key, value in
+      found[try Key.decode(key, as: Int.self)] = value.withUnsafeBytes { $0[0] }
+      return true
+    }
+    #expect(found == expected, "\(place)")
+    #expect(try store.verify().findings == [], "\(place)")
+  }
+
+  @Test(.evidence("F1"), .evidence("D2"), arguments: [false, true])
+  func `is taken back alone, and the transaction goes on`(leavesPart: Bool) throws {
+    let whole = SimulatedDisk(seed: 3)
+    let first: Int
+    do {
+      let store = try open(whole)
+      first = whole.callCount
+      #expect(try run(store).isCommitted)
+    }
+    var counts = (tookBack: 0, gaveUp: 0)
+    for call in first + 1...whole.callCount {
+      let place = "full at call \(call), part \(leavesPart)"
+      let disk = SimulatedDisk(seed: 3)
+      let outcome: Outcome
+      do {
+        let store = try open(disk)
+        disk.faultPlan = .failure(.full, atCall: call, leavesPart: leavesPart)
+        outcome = try run(store)
+        try expectShown(store, outcome, place)
+      }
+      try expectShown(open(disk.killed()), outcome, "\(place), killed")
+      if outcome.isCommitted, outcome.tookBack { counts.tookBack += 1 }
+      if !outcome.isCommitted { counts.gaveUp += 1 }
+    }
+    #expect(counts.tookBack > 10)
+    #expect(counts.gaveUp > 10)
+  }
+}

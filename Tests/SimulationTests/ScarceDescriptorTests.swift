@@ -1,0 +1,84 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Openings of files that fail, as when a process has no descriptors left.
+@Suite("A store that cannot open a file")
+struct ScarceDescriptorTests {
+  private static let steps: [Step] = [
+    .write(.full, operationCount: 3, valueByteCount: 9000), .keep("x"),
+    .write(.normal, operationCount: 3, valueByteCount: 9000), .pin, .checkpoint,
+    .write(.full, operationCount: 3, valueByteCount: 9000), .unpin, .release("x"), .checkpoint,
+    .write(.full, operationCount: 2, valueByteCount: 100),
+  ]
+
+  @Test(.evidence("F5"))
+  func `says so, loses nothing, and holds its locks`() throws {
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try whole.run(Self.steps)
+    var errorCount = 0
+    for number in 1...whole.disk.openCount {
+      let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+      run.disk.faultPlan = .failingOpen(number)
+      let place = "opening \(number)"
+      var isOpen = false
+      for attempt in 0..<2 where !isOpen {
+        do {
+          try run.open()
+          isOpen = true
+        } catch let error as StorageError {
+          #expect(error.errno == 24 && attempt == 0, "\(place): \(error)")
+          errorCount += 1
+        }
+      }
+      for step in Self.steps {
+        do { try run.run(step) } catch let error as StorageError {
+          #expect(error.errno == 24 || error.kind == .failed, "\(place): \(error)")
+          errorCount += 1
+        }
+        #expect(try run.findingInPinned() == nil, "\(place)")
+      }
+      // The lock that keeps others out is still there.
+      let other = #expect(throws: StorageError.self, "\(place)") {
+        try Store(at: "/store", options: CrashHistory.options(), fileSystem: run.disk)
+      }
+      #expect(other?.kind == .busy, "\(place)")
+      run.abandon()
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
+      #expect(try run.finding(in: again, atLeast: run.acknowledgedCount) == nil, "\(place)")
+      run.expectPrefix(on: run.disk.crashed(.nothing), place)
+    }
+    print("openings that failed: \(whole.disk.openCount), errors: \(errorCount)")
+    #expect(errorCount > 10)
+  }
+
+  /// Every call that changes something fails from some moment on, closing included.
+  @Test(.evidence("F5"), arguments: [StorageError.Kind.io, .full])
+  func `can be closed when every call fails`(kind: StorageError.Kind) throws {
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try whole.open()
+    let before = whole.disk.callCount
+    try whole.run(Self.steps)
+    for call in stride(from: before + 1, through: whole.disk.callCount, by: 3) {
+      let place = "call \(call)"
+      let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+      try run.open()
+      run.disk.faultPlan = .failure(kind, atCall: call, isLasting: true, leavesPart: true)
+      for step in Self.steps {
+        do { try run.run(step) } catch is StorageError {}
+      }
+      let calls = run.disk.callCount
+      let store = try #require(run.store)
+      #expect(throws: StorageError.self, "\(place)") { try store.close() }
+      // It gives up at once instead of trying again and again.
+      #expect(run.disk.callCount - calls < 40, "\(place)")
+      run.abandon()
+      run.disk.faultPlan = FaultPlan()
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: run.disk)
+      #expect(try run.finding(in: again, atLeast: run.durableCount) == nil, "\(place)")
+      try again.close()
+    }
+  }
+}

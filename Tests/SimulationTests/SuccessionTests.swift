@@ -1,0 +1,40 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// A process that dies leaves its calls undone; what the next one writes on top must last.
+@Suite("A store whose last process died")
+struct SuccessionTests {
+  private static let steps: [Step] = [
+    .write(.full, operationCount: 2, valueByteCount: 900),
+    .write(.normal, operationCount: 6, valueByteCount: 5000),
+    .write(.full, operationCount: 2, valueByteCount: 900), .keep("x"),
+    .write(.normal, operationCount: 6, valueByteCount: 5000), .checkpoint,
+    .write(.full, operationCount: 2, valueByteCount: 900), .release("x"),
+  ]
+
+  @Test(.evidence("D1"), .evidence("D4"), .evidence("D8"))
+  func `keeps what the next one writes through a power cut, wherever it died`() throws {
+    let whole = CrashHistory(disk: SimulatedDisk(seed: 3), seed: 3)
+    try whole.run(Self.steps)
+    for call in 1...whole.callCount {
+      let run = CrashHistory(
+        disk: SimulatedDisk(seed: 3, faultPlan: .powerCut(atCall: call)), seed: 3)
+      do { try run.run(Self.steps) } catch is StorageError {}
+      run.abandon()
+      let disk = run.disk.killed()
+      let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+      let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
+      #expect(finding == nil, "died at call \(call)")
+      // Enough to enter the segment that was being made.
+      for number in 0..<6 {
+        try store.write { try $0.keyspace("after").put(number, [UInt8](repeating: 1, count: 3000)) }
+      }
+      try StoreFixture.expectSound(store)
+      let again = try Store(
+        at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
+      #expect(try again.snapshot().keyspace("after")?.count() == 6, "died at call \(call)")
+      try StoreFixture.expectSound(again)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import HeartwoodEngine
+
+/// Gives changed bytes the hashes they should have, and everything that repeats a hash the new one.
+///
+/// Without the second part a changed page would break the chain of the log, and what is behind the
+/// chain would never be reached.
+struct HashRepair {
+  private let pageByteCount: Int
+  /// The seed of all hashes but those of headers.
+  private let seed: UInt64
+  private let originals: [String: [UInt8]]
+  private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []
+  /// What took the place of each hash that was repaired.
+  private var renamed: [UInt64: UInt64] = [:]
+
+  init(_ image: StoreImage) {
+    pageByteCount = image.pageByteCount
+    originals = image.originals
+    let pages = image.originals["pages"] ?? []
+    seed = pages.withBytes { bytes in
+      bytes.count < HeaderSlotLayout.byteCount ? 0 : bytes.load64(HeaderSlotLayout.storeLow.offset)
+    }
+    // In the order of the names, which for segments is that of their frames.
+    for name in image.names where name != "counters" {
+      guard let bytes = image.files[name] else { continue }
+      let block = ByteBlock(count: bytes.count)
+      bytes.withBytes { block.bytes.copy($0, to: 0) }
+      files.append((name, block.bytes, block))
+    }
+  }
+
+  /// Whether a run of bytes is another than in the file before the first change, at the same place.
+  private func isChanged(_ name: String, _ offset: Int, _ bytes: MutableBytes) -> Bool {
+    (originals[name] ?? []).withBytes { before in
+      offset + bytes.count > before.count
+        || !before.slice(offset, bytes.count).equals(bytes.bytes)
+    }
+  }
+
+  /// Repairs all files; pages first, then what repeats their hashes, in the order of repetition.
+  mutating func run() -> [String: [UInt8]] {
+    for (name, bytes, _) in files where name == "pages" || name.hasPrefix("wal-") {
+      repairPages(name, bytes)
+    }
+    let segments = files.filter { $0.name.hasPrefix("wal-") }
+    for (_, bytes, _) in segments { repairGroups(bytes) }
+    for (name, bytes, _) in segments where bytes.count >= pageByteCount {
+      repairSegment(name, bytes)
+    }
+    for (name, bytes, _) in files {
+      switch name {
+      case "pages": repairHeaderSlots(name, bytes)
+      case "map": repairMap(bytes)
+      case "kept": repairEnd(bytes)
+      default: break
+      }
+    }
+    return Dictionary(
+      uniqueKeysWithValues: files.map { file in
+        defer { file.block.keep() }
+        return (file.name, file.bytes.bytes.copied())
+      })
+  }
+
+  // MARK: Pages and groups
+
+  private func isGroup(_ frame: Bytes) -> Bool {
+    frame.load32(GroupLayout.magic.offset) == GroupLayout.magicNumber
+  }
+
+  private func isFooter(_ frame: Bytes) -> Bool {
+    frame.load32(SegmentFooterLayout.magic.offset) == SegmentFooterLayout.magicNumber
+  }
+
+  private mutating func repairPages(_ name: String, _ bytes: MutableBytes) {
+    var offset = name == "pages" ? Int(Geometry.firstPageOffset) : pageByteCount
+    while offset + pageByteCount <= bytes.count {
+      let page = bytes.slice(offset, pageByteCount)
+      if isChanged(name, offset, page), !isGroup(page.bytes), !isFooter(page.bytes) {
+        rename(page, PageLayout.hash.offset, PageChecks.hash(page.bytes, seed: seed))
+      }
+      offset += pageByteCount
+    }
+  }
+
+  private mutating func repairGroups(_ segment: MutableBytes) {
+    typealias Layout = GroupLayout
+    var offset = pageByteCount
+    while offset + pageByteCount <= segment.count {
+      let header = segment.slice(offset, pageByteCount)
+      offset += pageByteCount
+      guard isGroup(header.bytes) else { continue }
+      follow(header, Layout.previous.offset)
+      let imageCount = Int(header.bytes.load32(Layout.imageCount.offset))
+      for index in 0..<min(imageCount, (pageByteCount - Layout.entries) / 8) {
+        follow(header, Layout.entries + index * 8)
+      }
+      let end = min(max(Int(header.bytes.load32(Layout.byteCount.offset)), 8), pageByteCount)
+      let hash = XXH64.hash(header.bytes.slice(8, end - 8), seed: seed)
+      rename(header, Layout.hash.offset, hash)
+    }
+  }
+
+  /// Repairs the header of a segment, and its footer if there is one.
+  private func repairSegment(_ name: String, _ segment: MutableBytes) {
+    // One that was made ahead has no header yet.
+    let header = segment.slice(0, SegmentLayout.byteCount)
+    if isChanged(name, 0, header) { repair(header, upTo: SegmentLayout.hash.offset) }
+    typealias Layout = SegmentFooterLayout
+    var offset = pageByteCount
+    while offset + pageByteCount <= segment.count {
+      let footer = segment.slice(offset, segment.count - offset)
+      offset += pageByteCount
+      guard isFooter(footer.bytes) else { continue }
+      follow(footer, Layout.digest.offset)
+      let rowCount = min(
+        Int(footer.bytes.load32(Layout.count.offset)),
+        (footer.count - Layout.rows) / Layout.rowByteCount)
+      for row in 0..<rowCount { follow(footer, Layout.rows + row * Layout.rowByteCount + 8) }
+      let covered = Layout.firstFrame.offset
+      let end = Layout.rows + rowCount * Layout.rowByteCount
+      let hash = XXH64.hash(footer.bytes.slice(covered, end - covered), seed: seed)
+      footer.store64(hash, Layout.hash.offset)
+      return
+    }
+  }
+
+  // MARK: The other files
+
+  private func repairHeaderSlots(_ name: String, _ pages: MutableBytes) {
+    for offset in HeaderSlotLayout.offsets
+    where Int(offset) + HeaderSlotLayout.byteCount <= pages.count {
+      let slot = pages.slice(Int(offset), HeaderSlotLayout.byteCount)
+      follow(slot, HeaderSlotLayout.digest.offset)
+      // One that was never written stays so.
+      if isChanged(name, Int(offset), slot) { repair(slot, upTo: HeaderSlotLayout.hash.offset) }
+    }
+  }
+
+  private func repairMap(_ map: MutableBytes) {
+    typealias Layout = MapLayout
+    guard map.count >= Layout.rows else { return }
+    let count = min(
+      Int(map.bytes.load32(Layout.boundaryCount.offset)),
+      (map.count - Layout.rows) / Layout.boundaryByteCount)
+    for index in 0..<count {
+      follow(map, Layout.rows + index * Layout.boundaryByteCount + Layout.digest.offset)
+    }
+    repairEnd(map)
+  }
+
+  /// Map and list of kept generations end with the hash of all bytes before it.
+  private func repairEnd(_ bytes: MutableBytes) {
+    guard bytes.count >= 8 else { return }
+    let end = bytes.count - 8
+    bytes.store64(XXH64.hash(bytes.bytes.slice(0, end), seed: seed), end)
+  }
+
+  /// Headers have a hash without a seed behind what it covers.
+  private func repair(_ header: MutableBytes, upTo end: Int) {
+    header.store64(XXH64.hash(header.bytes.slice(0, end), seed: 0), end)
+  }
+
+  // MARK: Renaming
+
+  /// Exchanges a hash and remembers which it was; that of a hole is none.
+  private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
+    let old = bytes.bytes.load64(offset)
+    guard old != hash else { return }
+    if old != 0 { renamed[old] = hash }
+    bytes.store64(hash, offset)
+  }
+
+  /// Exchanges a repeated hash for the one that took its place.
+  private func follow(_ bytes: MutableBytes, _ offset: Int) {
+    guard let new = renamed[bytes.bytes.load64(offset)] else { return }
+    bytes.store64(new, offset)
+  }
+}
+
+extension StoreImage {
+  /// Gives every page, group and header the hash its bytes should have.
+  package mutating func repairHashes() {
+    var repair = HashRepair(self)
+    for (name, bytes) in repair.run() { files[name] = bytes }
+  }
+}

@@ -1,0 +1,145 @@
+package import HeartwoodEngine
+
+/// A store to be damaged, the same in every run: its disk, its files, and what it may show.
+package struct SampleStore: Sendable {
+  package let disk: SimulatedDisk
+  package let image: StoreImage
+  package let options: StoreOptions
+  /// Digests of the states of all its generations.
+  package let contents: Set<UInt64>
+
+  package static let path = "/store"
+
+  /// All kinds of pages and files: in the page file, in the log, in both; pages of several sizes.
+  package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
+
+  /// A key of bytes longer than a head, so that nodes hold few of them and trees become high.
+  package static func longKey(_ number: Int) -> Key {
+    Key(String(repeating: "k", count: 20 + number % 5 * 150) + String(1000 + number))
+  }
+
+  private static func mixed(_ pageByteCount: Int) -> SampleStore {
+    make(pageByteCount, seed: 3) { writer in
+      try writer.write(60, valueByteCount: 700)
+      try writer.write(4, valueByteCount: 15_000)
+      try writer.store.checkpoint()
+      try writer.write(30, valueByteCount: 300)
+      try writer.change { try $0.removeKeyspace("b") }
+      try writer.keep("x")
+      try writer.write(3, valueByteCount: 9000)
+      try writer.write(20, valueByteCount: 3000)
+      try writer.store.checkpoint()
+      try writer.keep("y")
+      try writer.write(20, valueByteCount: 300)
+      try writer.store.checkpoint()
+      try writer.write(3, valueByteCount: 9000)
+      // Small ones, so that segments become full and get footers.
+      for _ in 0..<12 { try writer.write(1, valueByteCount: 100) }
+      try writer.write(2, valueByteCount: 200, .normal)
+    }
+  }
+
+  /// Branches above branches, a catalog of several pages, and values with an index.
+  private static func deep() -> SampleStore {
+    make(4096, seed: 4) { writer in
+      try writer.change { transaction in
+        let text = try transaction.keyspace("text")
+        for number in 0..<150 { try text.put(longKey(number), [UInt8(number)]) }
+        for number in 0..<60 {
+          try transaction.keyspace("\(number)" + String(repeating: "n", count: 90)).put(1, [2])
+        }
+      }
+      try writer.store.checkpoint()
+      try writer.change { transaction in
+        let text = try transaction.keyspace("text")
+        for number in 100..<110 { try text.delete(longKey(number)) }
+        try transaction.keyspace("c").put(3, [UInt8](repeating: 4, count: 30_000))
+      }
+    }
+  }
+
+  /// Everything in the page file, with free pages between.
+  private static func closed() -> SampleStore {
+    make(4096, seed: 5) { writer in
+      try writer.write(50, valueByteCount: 6000)
+      try writer.write(80, valueByteCount: 200)
+      try writer.change { try $0.removeKeyspace("a") }
+      try writer.store.close()
+    }
+  }
+
+  /// Never checkpointed: everything in the log, which is large pages.
+  private static func young() -> SampleStore {
+    make(65_536, seed: 6) { writer in
+      for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }
+    }
+  }
+
+  private static func make(
+    _ pageByteCount: Int, seed: UInt64, _ body: (inout SampleWriter) throws -> Void
+  ) -> SampleStore {
+    var options = StoreOptions()
+    options.pageSize = pageByteCount
+    options.segmentByteCount = pageByteCount * 8
+    options.access = .buffered
+    options.upkeep = .inline
+    options.checkpointLogByteCount = 0
+    options.cacheByteCount = max(1 << 18, pageByteCount * 16)
+    do {
+      let disk = SimulatedDisk(seed: seed)
+      var writer = try SampleWriter(disk, options, seed: seed)
+      try body(&writer)
+      let dead = disk.killed()
+      let image = try StoreImage(of: dead, at: path, pageByteCount: pageByteCount)
+      return SampleStore(
+        disk: dead, image: image, options: options, contents: writer.contents)
+    } catch {
+      preconditionFailure("the sample store could not be made: \(error)")
+    }
+  }
+}
+
+/// Writes a sample store and notes what it may show.
+struct SampleWriter {
+  let store: Store
+  private(set) var contents: Set<UInt64> = []
+  private var generator: SeededGenerator
+
+  init(_ disk: SimulatedDisk, _ options: StoreOptions, seed: UInt64) throws {
+    store = try Store(at: SampleStore.path, options: options, fileSystem: disk)
+    generator = SeededGenerator(seed: seed)
+    try note()
+  }
+
+  private mutating func note() throws {
+    contents.insert(try StoreUse.digest(of: try store.snapshot()))
+  }
+
+  mutating func change(
+    _ durability: StoreOptions.Durability = .full,
+    _ body: (inout WriteTransaction) throws -> Void
+  ) throws {
+    try store.write(durability: durability, body)
+    try note()
+  }
+
+  /// Puts and deletes by chance in three keyspaces.
+  mutating func write(
+    _ operationCount: Int, valueByteCount: Int, _ durability: StoreOptions.Durability = .full
+  ) throws {
+    var generator = generator.forked()
+    try change(durability) { transaction in
+      for _ in 0..<operationCount {
+        let keyspace = try transaction.keyspace(["a", "b", "c"][generator.below(3)])
+        let key = generator.below(40)
+        if generator.below(4) == 0 {
+          try keyspace.delete(key)
+        } else {
+          try keyspace.put(key, generator.bytes(generator.below(valueByteCount + 1)))
+        }
+      }
+    }
+  }
+
+  func keep(_ name: String) throws { try store.keep(try store.snapshot().generation, as: name) }
+}

@@ -1,0 +1,81 @@
+package import HeartwoodEngine
+
+/// What is done to which sample store before it is opened: the input of a fuzzer and its replay.
+package struct StoreDamage: Hashable, Sendable {
+  /// Which store, by its place in ``SampleStore/all``.
+  package var sample: UInt8
+  /// Whether the hashes are those the changed bytes should have.
+  package var repairs: Bool
+  /// Whether a process died and the next one opens the store, instead of another machine.
+  package var isSameBoot: Bool
+  package var edits: [StoreEdit]
+
+  /// More would only be slower.
+  package static let maxEditCount = 16
+  package static let maxByteCount = 2 + maxEditCount * StoreEdit.byteCount
+
+  package init(sample: Int, repairs: Bool, isSameBoot: Bool = false, edits: [StoreEdit]) {
+    self.sample = UInt8(truncatingIfNeeded: sample)
+    self.repairs = repairs
+    self.isSameBoot = isSameBoot
+    self.edits = edits
+  }
+
+  /// The damage in some bytes, whichever they are; what is missing is zero, a cut edit is none.
+  package init(_ bytes: Bytes) {
+    sample = bytes.count > 0 ? bytes.load8(0) : 0
+    let flags = bytes.count > 1 ? bytes.load8(1) : 0
+    repairs = flags & 1 != 0
+    isSameBoot = flags & 2 != 0
+    let count = min(max(bytes.count - 2, 0) / StoreEdit.byteCount, Self.maxEditCount)
+    edits = (0..<count).map { index in
+      StoreEdit(bytes.slice(2 + index * StoreEdit.byteCount, StoreEdit.byteCount))
+    }
+  }
+
+  package var encoded: [UInt8] {
+    let block = ByteBlock(count: 2 + edits.count * StoreEdit.byteCount)
+    defer { block.keep() }
+    block.bytes.store8(sample, 0)
+    block.bytes.store8((repairs ? 1 : 0) | (isSameBoot ? 2 : 0), 1)
+    for (index, edit) in edits.enumerated() {
+      edit.encode(to: block.bytes.slice(2 + index * StoreEdit.byteCount, StoreEdit.byteCount))
+    }
+    return block.bytes.bytes.copied()
+  }
+
+  /// The store it is done to.
+  package var store: SampleStore { SampleStore.all[Int(sample) % SampleStore.all.count] }
+
+  /// Does it, uses what comes of it as a program would, and says what is wrong with the engine; a
+  /// `StorageError` is not.
+  ///
+  /// - Returns: Whether an error was met, and sentences; none if all is as it should be.
+  /// - Throws: What no store may throw.
+  package func run() throws -> (metError: Bool, findings: [String]) {
+    let sample = store
+    var image = sample.image
+    for edit in edits { image.apply(edit) }
+    if repairs { image.repairHashes() }
+    let disk = isSameBoot ? sample.disk.killed() : sample.disk.crashed(.everything)
+    // No made-up size may be had.
+    disk.fileByteCountLimit = 64 << 20
+    try image.place(on: disk, at: SampleStore.path)
+    var use = StoreUse(of: disk, at: SampleStore.path, options: sample.options)
+    try use.run()
+    var findings = use.findings
+    if !repairs, !use.contents.isSubset(of: sample.contents) {
+      findings.append("A state is shown that no commit made.")
+    }
+    return (use.metError, findings)
+  }
+}
+
+extension StoreDamage: CustomStringConvertible {
+  package var description: String {
+    let names = store.image.names
+    let lines = edits.map { "\($0) (\(names[Int($0.file) % names.count]))" }
+    return "sample \(Int(sample) % SampleStore.all.count)" + (repairs ? ", hashes repaired" : "")
+      + (isSameBoot ? ", same boot" : "") + ": " + lines.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,124 @@
+import HeartwoodEngine
+
+/// The files of a store as bytes, to be changed outside of any store.
+package struct StoreImage: Sendable {
+  /// The names of all files that hold something, in order; they stay when files are removed.
+  package let names: [String]
+  package let pageByteCount: Int
+  /// The files before the first change.
+  let originals: [String: [UInt8]]
+  package internal(set) var files: [String: [UInt8]]
+  /// The runs of each file, as long as a page, in which not all bytes are zero.
+  package let usedPages: [String: [Int]]
+
+  package init(_ files: [String: [UInt8]], pageByteCount: Int) {
+    let holding = files.filter { !$0.value.isEmpty }
+    names = holding.keys.sorted()
+    originals = holding
+    self.files = holding
+    self.pageByteCount = pageByteCount
+    let zeros = [UInt8](repeating: 0, count: pageByteCount)
+    usedPages = holding.mapValues { bytes in
+      let pageCount = (bytes.count + pageByteCount - 1) / pageByteCount
+      return (0..<pageCount).filter { page in
+        let start = page * pageByteCount
+        let count = min(pageByteCount, bytes.count - start)
+        return bytes.withBytes { bytes in
+          zeros.withBytes { !bytes.slice(start, count).equals($0.slice(0, count)) }
+        }
+      }
+    }
+  }
+
+  /// How many runs of as many bytes as a page has are in a file, the last perhaps incomplete.
+  func pageCount(of name: String) -> Int {
+    ((files[name]?.count ?? 0) + pageByteCount - 1) / pageByteCount
+  }
+
+  // MARK: Edits
+
+  package mutating func apply(_ edit: StoreEdit) {
+    let name = names[Int(edit.file) % names.count]
+    guard var bytes = files[name], !bytes.isEmpty else { return }
+    let page = Int(edit.page) % pageCount(of: name) * pageByteCount
+    let offset = min(page + Int(edit.offset) % pageByteCount, bytes.count - 1)
+    switch edit.kind {
+    case .write:
+      for (index, byte) in edit.bytes.prefix(Int(edit.count) % 8 + 1).enumerated()
+      where offset + index < bytes.count {
+        bytes[offset + index] = byte
+      }
+    case .flip:
+      for (index, byte) in edit.bytes.enumerated() where offset + index < bytes.count {
+        bytes[offset + index] ^= byte
+      }
+    case .add:
+      Self.add(edit.value, width: 1 << (Int(edit.count) % 4), to: &bytes, offset)
+    case .fill:
+      for index in offset..<min(offset + Int(edit.count), bytes.count) {
+        bytes[index] = UInt8(truncatingIfNeeded: edit.value)
+      }
+    case .copyPage:
+      let source = Int(edit.count) % pageCount(of: name) * pageByteCount
+      for index in 0..<min(pageByteCount, bytes.count - page, bytes.count - source) {
+        bytes[page + index] = bytes[source + index]
+      }
+    case .cut:
+      bytes.removeLast(bytes.count - offset)
+    case .extend:
+      bytes += repeatElement(UInt8(truncatingIfNeeded: edit.value), count: Int(edit.count))
+    case .remove:
+      files[name] = nil
+      return
+    case .copyFile:
+      bytes = files[names[Int(edit.count) % names.count]] ?? []
+    }
+    files[name] = bytes
+  }
+
+  /// Adds to a number, which wraps around.
+  private static func add(_ value: UInt64, width: Int, to bytes: inout [UInt8], _ offset: Int) {
+    guard offset + width <= bytes.count else { return }
+    var sum: UInt64 = 0
+    for index in 0..<width { sum |= UInt64(bytes[offset + index]) << (8 * UInt64(index)) }
+    sum &+= value
+    for index in 0..<width { bytes[offset + index] = UInt8(truncatingIfNeeded: sum >> (8 * index)) }
+  }
+
+  // MARK: On a disk
+
+  /// Takes the files of a store from the disk it lies on.
+  package init(of disk: SimulatedDisk, at path: String, pageByteCount: Int) throws {
+    var files: [String: [UInt8]] = [:]
+    for name in try disk.list(path) ?? [] { files[name] = disk.bytes(of: path + "/" + name) }
+    if let file = try disk.open(path + "/counters", .write) {
+      let words = try file.mapShared(byteCount: CountersLayout.byteCount)
+      files["counters"] = words.bytes.bytes.copied()
+    }
+    self.init(files, pageByteCount: pageByteCount)
+  }
+
+  /// Makes the files on a disk that has the originals the way they are here.
+  ///
+  /// They are changed in place, because the next process recognizes them.
+  package func place(on disk: SimulatedDisk, at path: String) throws {
+    for name in names where files[name] != originals[name] {
+      let place = path + "/" + name
+      guard let bytes = files[name], let file = try disk.open(place, .write) else {
+        try disk.remove(place)
+        continue
+      }
+      try file.setByteCount(UInt64(bytes.count))
+      if !bytes.isEmpty { try file.write(bytes, at: 0) }
+      guard name == "counters", bytes.count >= CountersLayout.byteCount else { continue }
+      // What the next process finds in them is what is mapped.
+      let words = try file.mapShared(byteCount: CountersLayout.byteCount)
+      bytes.withBytes { words.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
+    }
+  }
+}
+
+extension StoreEdit {
+  /// The bytes of `value`, the lowest first.
+  fileprivate var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
+}

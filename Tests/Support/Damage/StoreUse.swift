@@ -1,0 +1,192 @@
+package import HeartwoodEngine
+
+/// Uses a store that may be damaged in every way a program can, and notes what no damage excuses.
+///
+/// An error of the engine ends the part it occurs in, and the next part begins.
+package struct StoreUse {
+  private let disk: SimulatedDisk
+  private let path: String
+  private let options: StoreOptions
+  /// Whether some part met a `StorageError`, or verifying found something.
+  package private(set) var metError = false
+  /// What is wrong with the engine, in sentences.
+  package private(set) var findings: [String] = []
+  /// A digest of all that each snapshot showed before anything was written.
+  package private(set) var contents: Set<UInt64> = []
+
+  /// More entries than files of a few megabytes can hold: a walk that gets there has no end.
+  private static let entryLimit = 1_000_000
+
+  package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {
+    self.disk = disk
+    self.path = path
+    self.options = options
+  }
+
+  /// Opens, reads, writes, keeps up and opens again.
+  ///
+  /// - Throws: What is no `StorageError`, which no part of the engine may throw.
+  package mutating func run() throws {
+    var isSound = false
+    try attempt { use in
+      let store = try use.open()
+      isSound = try store.verify().findings.isEmpty
+      if !isSound { use.metError = true }
+      try use.attempt { try $0.read(store) }
+      try use.attempt { try $0.write(store) }
+      try use.attempt { try $0.keepUp(store) }
+      try use.attempt { try $0.expectSound(store, isSound) }
+      try use.attempt { _ in try store.close() }
+      try use.expectSound(try use.open(), isSound)
+    }
+  }
+
+  private func open() throws -> Store {
+    try Store(at: path, options: options, fileSystem: disk)
+  }
+
+  private mutating func attempt(_ part: (inout StoreUse) throws -> Void) throws {
+    do { try part(&self) } catch is StorageError { metError = true }
+  }
+
+  /// What was found sound stays so, whatever was done since.
+  private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
+    let found = try store.verify().findings
+    if wasSound, !metError, let first = found.first {
+      findings.append("A sound store has become unsound: \(first)")
+    }
+  }
+
+  // MARK: Reading
+
+  private mutating func read(_ store: Store) throws {
+    var snapshots = [try store.snapshot()]
+    try attempt { _ in _ = try store.liveGenerations() }
+    try attempt { _ in
+      for generation in try store.keptGenerations().values.sorted() {
+        snapshots.append(try store.snapshot(at: generation))
+      }
+    }
+    for snapshot in snapshots {
+      try attempt { $0.contents.insert(try Self.digest(of: snapshot)) }
+      try attempt { try $0.look(into: snapshot) }
+    }
+    for (source, target) in zip(snapshots, snapshots.dropFirst() + snapshots.prefix(1)) {
+      try attempt { use in
+        var count = 0
+        try store.changes(from: source, to: target) { _ in try use.note(&count) }
+      }
+    }
+  }
+
+  /// A digest of everything a snapshot shows.
+  package static func digest(of snapshot: Snapshot) throws -> UInt64 {
+    var digest: UInt64 = 0
+    var count = 0
+    for name in try snapshot.keyspaceNames {
+      digest = Array(name.utf8).withBytes { XXH64.hash($0, seed: digest) }
+      try snapshot.keyspace(name)?.forEach { key, value in
+        digest = key.withBytes { XXH64.hash($0, seed: digest) }
+        digest = value.withBytes { XXH64.hash($0, seed: digest) }
+        count += 1
+        return count < entryLimit
+      }
+    }
+    return digest
+  }
+
+  /// All other ways to read.
+  private mutating func look(into snapshot: Snapshot) throws {
+    for name in try snapshot.keyspaceNames {
+      guard let keyspace = try snapshot.keyspace(name) else { continue }
+      _ = try keyspace.count()
+      try attempt { use in
+        var count = 0
+        try keyspace.forEach(reversed: true) { _, _ in
+          try use.note(&count)
+          return true
+        }
+      }
+      try attempt { try $0.move(keyspace.cursor()) }
+      try attempt { _ in try keyspace.getMany(Array(0..<40)) { _, _ in } }
+      for key in [0, 3, 8, 39] {
+        try attempt { _ in
+          _ = try keyspace.get(key)
+          guard let count = try keyspace.valueByteCount(key) else { return }
+          try keyspace.read(key, range: count / 3..<count - count / 3) { _ in }
+          try keyspace.forEachPiece(key) { _ in }
+        }
+      }
+      try attempt { _ in
+        try keyspace.forEach(from: Key(7), upTo: Key(30)) { _, _ in true }
+        _ = try keyspace.get(SampleStore.longKey(5))
+      }
+    }
+  }
+
+  /// Moves a cursor over everything, there and back.
+  private mutating func move(_ cursor: Cursor) throws {
+    var count = 0
+    var keys: [[UInt8]] = []
+    while try cursor.next() {
+      try note(&count)
+      if let key = cursor.key, keys.count < 100 { keys.append(key) }
+      _ = try cursor.value
+    }
+    try cursor.last()
+    repeat { try note(&count) } while try cursor.previous()
+    for key in keys where try !cursor.seek(Key(unverified: key)) {
+      findings.append("A cursor does not find the key it showed.")
+    }
+  }
+
+  /// Counts what a walk passes, and ends one that would not.
+  private mutating func note(_ count: inout Int) throws {
+    count += 1
+    guard count == Self.entryLimit else { return }
+    findings.append("A walk passes more entries than the files can hold.")
+    throw StorageError(.corrupt, "The walk was given up.")
+  }
+
+  // MARK: Writing
+
+  private mutating func write(_ store: Store) throws {
+    for number in 0..<30 {
+      try attempt { use in
+        try store.write { transaction in try Self.change(&transaction, number) }
+      }
+    }
+  }
+
+  private static func change(_ transaction: inout WriteTransaction, _ number: Int) throws {
+    switch number {
+    case 20: return try transaction.removeKeyspace("b")
+    case 21: return try transaction.keyspace("new").load(sorted: loaded)
+    case 22:
+      let keyspace = try transaction.keyspace("c")
+      try keyspace.put(50, byteCount: 20_000) { writer in
+        for _ in 0..<5 { try writer.append([UInt8](repeating: 5, count: 4000)) }
+      }
+    default:
+      try transaction.keyspace("a").put(number, [UInt8](repeating: 7, count: 600))
+      try transaction.keyspace("c").delete(number)
+      try transaction.keyspace("text").put(SampleStore.longKey(number * 7), [1])
+      try transaction.keyspace("text").delete(SampleStore.longKey(number * 3))
+    }
+  }
+
+  private static let loaded = (0..<50).map { (Key($0), [UInt8](repeating: 9, count: 90)) }
+
+  // MARK: Upkeep
+
+  private mutating func keepUp(_ store: Store) throws {
+    _ = store.statistics
+    try attempt { _ in try store.checkpoint() }
+    try attempt { [path] _ in try store.copy(try store.snapshot(), to: path + "-copy") }
+    try attempt { [options] _ in _ = try store.compact(stepByteCount: options.pageSize * 6) }
+    try attempt { _ in
+      for name in try store.keptGenerations().keys.sorted() { try store.release(name) }
+      try store.checkpoint()
+    }
+  }
+}

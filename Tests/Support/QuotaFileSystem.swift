@@ -1,0 +1,124 @@
+package import HeartwoodEngine
+
+/// A file system in memory with only so much room, for tests of full disks.
+///
+/// What counts is the length of files: a file that grows takes room, whether it is written to or
+/// not, and writing within its length takes none. Holes give nothing back.
+package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
+  // @unchecked because `limit` and `boot` belong to the one thread that runs the test.
+  private let inner = MemoryFileSystem()
+  private let directory: String
+  /// Bytes all files of the directory may have together.
+  package var limit: UInt64
+  /// Which boot of the machine this is.
+  package var boot: UInt64 = 1
+
+  package init(directory: String, limit: UInt64) {
+    self.directory = directory
+    self.limit = limit
+  }
+
+  /// Bytes all files have together.
+  package func used() throws(StorageError) -> UInt64 {
+    var total: UInt64 = 0
+    for name in try inner.list(directory) ?? [] {
+      total += try inner.open(directory + "/" + name, .read)?.byteCount() ?? 0
+    }
+    return total
+  }
+
+  fileprivate func take(_ count: UInt64, _ path: String) throws(StorageError) {
+    guard try used() + count > limit else { return }
+    throw StorageError(.full, "The disk is full by plan.", file: path, errno: 28)
+  }
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    guard let file = try inner.open(path, access) else { return nil }
+    return QuotaFile(file, self)
+  }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    try inner.createDirectory(path)
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? { try inner.list(path) }
+
+  package func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    try inner.rename(source, to: target)
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    try inner.syncDirectory(path)
+  }
+
+  package var bootIdentity: UInt64? { boot }
+
+  package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  package func random() -> UInt64 { inner.random() }
+}
+
+/// A file that cannot grow beyond the room there is.
+private final class QuotaFile: File {
+  private let inner: any File
+  private let fileSystem: QuotaFileSystem
+
+  init(_ inner: any File, _ fileSystem: QuotaFileSystem) {
+    self.inner = inner
+    self.fileSystem = fileSystem
+  }
+
+  private func grow(to count: UInt64) throws(StorageError) {
+    let now = try inner.byteCount()
+    if count > now { try fileSystem.take(count - now, path) }
+  }
+
+  var path: String { inner.path }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    try inner.read(into: target, at: offset)
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try grow(to: offset + parts.reduce(0) { $0 + UInt64($1.count) })
+    try inner.write(parts, at: offset)
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 { try inner.byteCount() }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    try grow(to: count)
+    try inner.setByteCount(count)
+  }
+
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    try grow(to: byteCount)
+    try inner.reserve(byteCount: byteCount)
+  }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool { try inner.punch(range) }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
+
+  func sync() throws(StorageError) { try inner.sync() }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    try inner.map(offset, byteCount: byteCount)
+  }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try inner.mapShared(byteCount: byteCount)
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    try inner.lock(kind, range)
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    try inner.lockedByOthers(in: range)
+  }
+
+  func identity() throws(StorageError) -> FileIdentity { try inner.identity() }
+}

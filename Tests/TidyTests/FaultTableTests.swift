@@ -1,0 +1,41 @@
+import Testing
+
+/// The table of faults in the document about testing: each row names tests that exist.
+@Suite("The table of faults")
+struct FaultTableTests {
+  private static let document = "Docs/Testing.md"
+  private static let heading = "## The faults it is tested against"
+
+  /// The rows of the table: fault, and tests or a reason why there are none.
+  private static func rows() throws -> [(fault: String, tests: String)] {
+    let text = try Package.text(of: document)
+    let start = try #require(text.firstRange(of: heading)).upperBound
+    let end = text[start...].firstRange(of: "\n## ")?.lowerBound ?? text.endIndex
+    let rows = text[start..<end].matches(of: /\| ([A-Z][0-9]+a?) \| ([^|]+) \| ([^|]+) \|/)
+    return rows.map { (String($0.output.1 + " " + $0.output.2), String($0.output.3)) }
+  }
+
+  /// The sentences of all tests, behind the name of each suite in the same file.
+  private static func tests() throws -> Set<String> {
+    var result: Set<String> = []
+    for path in try Package.files(under: ["Tests"], ending: ".swift") {
+      let text = try Package.text(of: path)
+      let sentences = text.matches(of: /func `([^`]+)`/).map(\.output.1)
+      for suite in text.matches(of: /@Suite\("([^"]+)"/) {
+        for sentence in sentences { result.insert("\(suite.output.1): \(sentence)") }
+      }
+    }
+    return result
+  }
+
+  @Test func `names tests that exist, or a reason`() throws {
+    let tests = try Self.tests()
+    let rows = try Self.rows()
+    #expect(rows.count > 40)
+    for row in rows {
+      let named = row.tests.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+      #expect(named.isEmpty == row.tests.contains("out of scope: "), "\(row.fault)")
+      for test in named { #expect(tests.contains(test), "\(row.fault): \(test)") }
+    }
+  }
+}
