@@ -291,6 +291,13 @@ final class CrashHistory {
 
   /// What is wrong with a store opened on what a crash left; `nil` if nothing is.
   func finding(in store: Store, atLeast least: Int) throws -> String? {
+    if let finding = try findingInContent(store, atLeast: least) { return finding }
+    let report = try store.verify()
+    return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
+  }
+
+  /// What is wrong with what can be read, without a look at anything else.
+  func findingInContent(_ store: Store, atLeast least: Int) throws -> String? {
     let snapshot = try store.snapshot()
     let number = try Self.number(of: snapshot)
     guard number >= least else { return "commit \(least) was acknowledged, but \(number) is there" }
@@ -298,9 +305,7 @@ final class CrashHistory {
     if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
       return "the content is not that of commit \(number)"
     }
-    if let finding = try findingInKept(store) { return finding }
-    let report = try store.verify()
-    return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
+    return try findingInKept(store)
   }
 
   /// What is wrong with the kept generations; `nil` if each name shows what it kept.

@@ -28,28 +28,42 @@ struct LyingDiskTests {
     return run
   }
 
-  /// Opens what a cut left; false if that was refused as damaged.
-  private func isOneState(_ run: CrashHistory, _ disk: SimulatedDisk, _ place: String) -> Bool {
+  private enum Outcome {
+    /// One state of the history, sound in every part.
+    case whole
+    /// All that can be read is one state of the history, and verification names what is lost.
+    case named
+    /// Refused as damaged.
+    case refused
+  }
+
+  /// Opens what a cut left.
+  private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ place: String) -> Outcome? {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
-      let finding = try run.finding(in: store, atLeast: 0)
+      let finding = try run.findingInContent(store, atLeast: 0)
       #expect(finding == nil, "\(place)")
+      guard try store.verify().findings.isEmpty else { return .named }
       try store.write { try $0.keyspace("after").put("crash", [1]) }
       try StoreFixture.expectSound(store)
-      return true
+      return .whole
     } catch let error as StorageError {
       #expect(error.kind == .corrupt || error.kind == .notAStore, "\(place): \(error)")
-      return false
+      return .refused
     } catch {
       Issue.record("\(place): \(error)")
-      return false
+      return nil
     }
   }
 
   /// The page file is honest here: for a lost write of a page nothing can be told.
+  ///
+  /// Images of commits before the last that claims a sync are not looked at when a store is opened:
+  /// one that is lost there and written again by a later commit harms no read, so that only
+  /// verification meets it.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])
   func `holds a prefix or says that something is missing`(alsoNames: Bool) throws {
-    var outcomes: [Bool: Int] = [:]
+    var outcomes: [Outcome: Int] = [:]
     for (number, steps) in Self.histories.enumerated() {
       let run = try run(steps) { path in
         path.contains("/wal-") || (alsoNames && !path.contains("/store/"))
@@ -57,12 +71,15 @@ struct LyingDiskTests {
       for mode in CrashMode.allCases {
         for seed in 0..<SimulationScale.count(12, timesWhenLong: 10) {
           let disk = run.disk.crashed(.seeded(UInt64(seed), mode, [.staleGarbage]))
-          let isOpen = isOneState(run, disk, "history \(number), \(mode), seed \(seed)")
-          outcomes[isOpen, default: 0] += 1
+          let place = "history \(number), \(mode), seed \(seed)"
+          if let outcome = outcome(run, disk, place) { outcomes[outcome, default: 0] += 1 }
         }
       }
     }
-    print("crash states: \(outcomes) opened or refused (lying syncs)")
-    #expect(outcomes.count == 2)
+    let count = outcomes.values.reduce(0, +)
+    let whole = outcomes[.whole] ?? 0
+    let refused = outcomes[.refused] ?? 0
+    print("crash states: \(count) (lying syncs: \(whole) whole, \(refused) refused)")
+    #expect(whole > 0 && refused > 0)
   }
 }
