@@ -39,13 +39,13 @@ struct FormatDocumentTests {
     Layout("HeaderSlotLayout", HeaderSlotLayout.fields, 0, HeaderSlotLayout.byteCount),
     Layout("SegmentLayout", SegmentLayout.fields, 0, SegmentLayout.byteCount),
     Layout("GroupLayout", GroupLayout.fields, 0, GroupLayout.entries),
-    Layout("MapLayout", MapLayout.fields, 0, MapLayout.rows),
+    Layout("WholeFileLayout", WholeFileLayout.fields, 0, WholeFileLayout.byteCount),
+    Layout("MapLayout", MapLayout.fields, WholeFileLayout.byteCount, MapLayout.rows),
     Layout(
       "MapLayout.boundaryFields", MapLayout.boundaryFields, 0, MapLayout.boundaryByteCount),
     Layout(
       "MapLayout.survivorFields", MapLayout.survivorFields, 0, MapLayout.survivorByteCount),
-    Layout("KeptLayout", KeptLayout.fields, 0, KeptLayout.rows),
-    Layout("KeptLayout.rowFields", KeptLayout.rowFields, 0, KeptLayout.rowName),
+    Layout("KeptLayout", KeptLayout.fields, 0, KeptLayout.rowName),
     Layout(
       "SegmentFooterLayout", SegmentFooterLayout.fields, 0, SegmentFooterLayout.rows),
     Layout("CountersLayout", CountersLayout.fields, 0, CountersLayout.byteCount),
@@ -124,6 +124,7 @@ struct FormatDocumentTests {
     let footer = UInt64(SegmentFooterLayout.magicNumber)
     for (number, byteCount) in [
       (HeaderSlotLayout.magicNumber, 8), (SegmentLayout.magicNumber, 8), (group, 4), (footer, 4),
+      (SurvivorMap.file.magic, 8), (KeptGenerations.file.magic, 8),
     ] {
       let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64($0 * 8)) }
       let hex = bytes.map { String($0, radix: 16, uppercase: true) }.joined(separator: " ")

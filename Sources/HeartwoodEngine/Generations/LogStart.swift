@@ -48,9 +48,8 @@ package struct LogStart {
       from: backfilled.pageCount, to: point.pageCount,
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
-      throw .corrupt(
-        "The map counts \(point.pageCount) pages, but nothing tells of page \(bitmap). Restore a "
-          + "backup.", file: SurvivorMap.name)
+      throw SurvivorMap.file.damaged(
+        "The map counts \(point.pageCount) pages, but nothing tells of page \(bitmap).")
     }
   }
 
@@ -60,7 +59,7 @@ package struct LogStart {
 
   /// The map as the file has it, or `nil` if there is none.
   package static func map(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
-    guard let block = try WholeFile.read(SurvivorMap.name, log) else { return nil }
+    guard let block = try SurvivorMap.file.read(log) else { return nil }
     defer { block.keep() }
     return try SurvivorMap.decode(block.bytes.bytes, of: log.identity)
   }

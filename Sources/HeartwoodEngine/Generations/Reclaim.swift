@@ -53,7 +53,7 @@ package struct Reclaim {
   /// Writes the map, makes the holes and deletes the segments that nothing is left of.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
-    try WholeFile.replace(SurvivorMap.name, with: block, files.log)
+    try SurvivorMap.file.replace(with: block, files.log)
     files.counters.update { $0.directorySyncs += 1 }
     var result = Result()
     let wasComplete = previous.map { files.reclaimed.isComplete($0.serial) } ?? false

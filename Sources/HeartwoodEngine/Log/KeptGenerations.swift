@@ -1,22 +1,12 @@
-/// The bytes of the file `kept`: fixed fields, then rows of different length, then the hash.
+/// The bytes of a row of the file `kept`; the name follows.
 package enum KeptLayout {
-  package static let magic = Field("magic", at: 0, 8)
-  package static let version = Field("version", at: 8, 4)
-  package static let rowCount = Field("rowCount", at: 12, 4)
-  package static let storeHigh = Field("storeHigh", at: 16, 8)
-  package static let storeLow = Field("storeLow", at: 24, 8)
-  package static let fields = [magic, version, rowCount, storeHigh, storeLow]
-  package static let rows = 32
-
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
   package static let time = Field("time", at: 16, 8)
   package static let nameByteCount = Field("nameByteCount", at: 24, 4)
   package static let reserved = Field("reserved", at: 28, 4)
-  package static let rowFields = [lineage, generation, time, nameByteCount, reserved]
+  package static let fields = [lineage, generation, time, nameByteCount, reserved]
   package static let rowName = 32
-  /// "HEARTKPT" as a little-endian number.
-  package static let magicNumber: UInt64 = 0x5450_4B54_5241_4548
 }
 
 /// The generations kept by name.
@@ -36,13 +26,16 @@ package struct KeptGenerations: Hashable, Sendable {
 
   package var rows: [String: Row] = [:]
 
-  package static let name = "kept"
+  /// Its magic is "HEARTKPT".
+  package static let file = WholeFile(
+    "kept", magic: 0x5450_4B54_5241_4548,
+    advice: "Restore a backup, or remove the file, which gives up the generations it kept.")
 
   package init() {}
 
   /// As the file has them; none if there is no file.
   package static func read(_ log: LogFiles) throws(StorageError) -> KeptGenerations {
-    guard let block = try WholeFile.read(name, log) else { return KeptGenerations() }
+    guard let block = try file.read(log) else { return KeptGenerations() }
     defer { block.keep() }
     return try decode(block.bytes.bytes, of: log.identity)
   }
@@ -51,15 +44,12 @@ package struct KeptGenerations: Hashable, Sendable {
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = KeptLayout
     let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    let end = names.reduce(Layout.rows) { $0 + Self.byteCount(nameByteCount: $1.utf8.count) }
-    let block = ByteBlock(count: end + 8)
+    let end = names.reduce(WholeFileLayout.byteCount) {
+      $0 + Self.byteCount(nameByteCount: $1.utf8.count)
+    }
+    let block = ByteBlock(count: end + WholeFileLayout.hashByteCount)
     let target = block.bytes
-    target.store64(Layout.magicNumber, Layout.magic.offset)
-    target.store32(1, Layout.version.offset)
-    target.store32(UInt32(names.count), Layout.rowCount.offset)
-    target.store64(identity.high, Layout.storeHigh.offset)
-    target.store64(identity.low, Layout.storeLow.offset)
-    var offset = Layout.rows
+    var offset = WholeFileLayout.byteCount
     for name in names {
       guard let row = rows[name] else { continue }
       let text = Array(name.utf8)
@@ -70,7 +60,7 @@ package struct KeptGenerations: Hashable, Sendable {
       text.withBytes { target.copy($0, to: offset + Layout.rowName) }
       offset += Self.byteCount(nameByteCount: text.count)
     }
-    target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
+    Self.file.seal(target, rowCount: names.count, for: identity)
     return block
   }
 
@@ -86,17 +76,12 @@ package struct KeptGenerations: Hashable, Sendable {
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> KeptGenerations {
     typealias Layout = KeptLayout
-    let end = bytes.count - 8
-    guard end >= Layout.rows, bytes.load64(Layout.magic.offset) == Layout.magicNumber,
-      bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: identity.seed)
-    else { throw damaged }
-    try WholeFile.requireVersion(bytes.load32(Layout.version.offset), name)
-    guard bytes.load64(Layout.storeHigh.offset) == identity.high,
-      bytes.load64(Layout.storeLow.offset) == identity.low
-    else { throw damaged }
+    let damaged = file.damaged("The list of kept generations is damaged.")
+    let rowCount = try file.check(bytes, atLeast: WholeFileLayout.byteCount, of: identity)
+    let end = bytes.count - WholeFileLayout.hashByteCount
     var kept = KeptGenerations()
-    var offset = Layout.rows
-    for _ in 0..<bytes.load32(Layout.rowCount.offset) {
+    var offset = WholeFileLayout.byteCount
+    for _ in 0..<rowCount {
       guard end - offset >= Layout.rowName else { throw damaged }
       let nameByteCount = Int(bytes.load32(offset + Layout.nameByteCount.offset))
       guard nameByteCount > 0, nameByteCount <= Limits.maxKeptNameByteCount,
@@ -114,8 +99,4 @@ package struct KeptGenerations: Hashable, Sendable {
     guard offset == end else { throw damaged }
     return kept
   }
-
-  private static let damaged = StorageError.corrupt(
-    "The list of kept generations is damaged. Restore a backup, or remove the file, which gives "
-      + "up the generations it kept.", file: name)
 }

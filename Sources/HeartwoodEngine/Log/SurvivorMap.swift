@@ -1,17 +1,11 @@
-/// The bytes of the file `map`: fixed fields, then boundaries, ended lineages, survivors, hash.
+/// The bytes of the file `map` behind the fields of every whole file: fields of its own, then
+/// boundaries, ended lineages, survivors.
 package enum MapLayout {
-  package static let magic = Field("magic", at: 0, 8)
-  package static let version = Field("version", at: 8, 4)
-  package static let boundaryCount = Field("boundaryCount", at: 12, 4)
-  package static let lineageCount = Field("lineageCount", at: 16, 4)
-  package static let survivorCount = Field("survivorCount", at: 20, 4)
-  package static let storeHigh = Field("storeHigh", at: 24, 8)
-  package static let storeLow = Field("storeLow", at: 32, 8)
+  package static let lineageCount = Field("lineageCount", at: 32, 4)
+  package static let survivorCount = Field("survivorCount", at: 36, 4)
   package static let serial = Field("serial", at: 40, 8)
   package static let start = Field("start", at: 48, 8)
-  package static let fields = [
-    magic, version, boundaryCount, lineageCount, survivorCount, storeHigh, storeLow, serial, start,
-  ]
+  package static let fields = [lineageCount, survivorCount, serial, start]
   package static let rows = 56
 
   package static let frame = Field("frame", at: 0, 8)
@@ -30,8 +24,6 @@ package enum MapLayout {
   package static let survivorByteCount = 16
 
   package static let lineageByteCount = 16
-  /// "HEARTMAP" as a little-endian number.
-  package static let magicNumber: UInt64 = 0x5041_4D54_5241_4548
 }
 
 /// What is left of the log between the page file's state and some commit: the frames that can
@@ -64,7 +56,9 @@ package struct SurvivorMap: Hashable, Sendable {
   /// The commit the map reaches up to.
   package let end: CommitPoint
 
-  package static let name = "map"
+  /// Its magic is "HEARTMAP".
+  package static let file = WholeFile(
+    "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
   /// - Precondition: There is a boundary.
   package init(
@@ -87,15 +81,10 @@ package struct SurvivorMap: Hashable, Sendable {
     let end =
       Layout.rows + boundaries.count * Layout.boundaryByteCount
       + lineages.count * Layout.lineageByteCount + survivors.count * Layout.survivorByteCount
-    let block = ByteBlock(count: end + 8)
+    let block = ByteBlock(count: end + WholeFileLayout.hashByteCount)
     let target = block.bytes
-    target.store64(Layout.magicNumber, Layout.magic.offset)
-    target.store32(1, Layout.version.offset)
-    target.store32(UInt32(boundaries.count), Layout.boundaryCount.offset)
     target.store32(UInt32(lineages.count), Layout.lineageCount.offset)
     target.store32(UInt32(survivors.count), Layout.survivorCount.offset)
-    target.store64(identity.high, Layout.storeHigh.offset)
-    target.store64(identity.low, Layout.storeLow.offset)
     target.store64(serial, Layout.serial.offset)
     target.store64(start, Layout.start.offset)
     var offset = Layout.rows
@@ -117,7 +106,7 @@ package struct SurvivorMap: Hashable, Sendable {
       target.store32(survivor.page, offset + Layout.survivorPage.offset)
       offset += Layout.survivorByteCount
     }
-    target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
+    Self.file.seal(target, rowCount: boundaries.count, for: identity)
     return block
   }
 
@@ -129,22 +118,15 @@ package struct SurvivorMap: Hashable, Sendable {
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> SurvivorMap {
     typealias Layout = MapLayout
-    let end = bytes.count - 8
-    guard end >= Layout.rows, bytes.load64(Layout.magic.offset) == Layout.magicNumber,
-      bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: identity.seed)
-    else { throw damaged("The bytes of the map do not match its hash.") }
-    try WholeFile.requireVersion(bytes.load32(Layout.version.offset), name)
-    guard bytes.load64(Layout.storeHigh.offset) == identity.high,
-      bytes.load64(Layout.storeLow.offset) == identity.low
-    else { throw damaged("The map belongs to another store.") }
-    let boundaryCount = Int(bytes.load32(Layout.boundaryCount.offset))
+    let boundaryCount = try file.check(bytes, atLeast: Layout.rows, of: identity)
+    let end = bytes.count - WholeFileLayout.hashByteCount
     let lineageCount = Int(bytes.load32(Layout.lineageCount.offset))
     let survivorCount = Int(bytes.load32(Layout.survivorCount.offset))
     let lineageStart = Layout.rows + boundaryCount * Layout.boundaryByteCount
     let survivorStart = lineageStart + lineageCount * Layout.lineageByteCount
     guard boundaryCount > 0, lineageCount <= Limits.maxLineageCount,
       end == survivorStart + survivorCount * Layout.survivorByteCount
-    else { throw damaged("The map's counts do not fit its length.") }
+    else { throw file.damaged("The map's counts do not fit its length.") }
     let map = SurvivorMap(
       serial: bytes.load64(Layout.serial.offset), start: bytes.load64(Layout.start.offset),
       boundaries: (0..<boundaryCount).map { boundary(bytes, Layout.rows, $0) },
@@ -159,7 +141,7 @@ package struct SurvivorMap: Hashable, Sendable {
           frame: bytes.load64(offset + Layout.survivorFrame.offset),
           page: bytes.load32(offset + Layout.survivorPage.offset))
       })
-    guard map.isOrdered else { throw damaged("The rows of the map are not in order.") }
+    guard map.isOrdered else { throw file.damaged("The rows of the map are not in order.") }
     return map
   }
 
@@ -179,9 +161,5 @@ package struct SurvivorMap: Hashable, Sendable {
       && zip(frames, frames.dropFirst()).allSatisfy { $0 < $1 }
       && (survivors.last?.frame ?? 0) <= end.frame
       && (survivors.first?.frame ?? .max) > start && end.frame <= Limits.maxFrame
-  }
-
-  private static func damaged(_ message: String) -> StorageError {
-    .corrupt(message + " Restore a backup.", file: name)
   }
 }

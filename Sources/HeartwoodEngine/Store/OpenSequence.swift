@@ -42,7 +42,7 @@ struct OpenSequence {
     let log = files.mapped(try canMap(pages, table, header.geometry))
     let kept = try KeptGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw .corrupt("The map of the log ends nowhere.", file: SurvivorMap.name)
+      throw SurvivorMap.file.damaged("The map of the log ends nowhere.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Until here nothing was changed: what is refused stays as it was found.

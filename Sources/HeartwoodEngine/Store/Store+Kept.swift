@@ -71,8 +71,7 @@ extension Store {
       try change(&kept)
       guard kept != old else { return }
       do throws(StorageError) {
-        try WholeFile.replace(
-          KeptGenerations.name, with: kept.encoded(for: files.identity), files.log)
+        try KeptGenerations.file.replace(with: kept.encoded(for: files.identity), files.log)
       } catch {
         // Which list a power cut leaves is unknown now; nothing may be given up by either.
         if error.kind == .io { files.words.setFailed() }

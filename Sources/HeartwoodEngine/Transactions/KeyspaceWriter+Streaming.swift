@@ -1,7 +1,5 @@
-// One overload for each kind of key, as in the other ways to put.
-
 extension KeyspaceWriter {
-  /// Sets the value of an integer key to `byteCount` bytes that `body` gives piece by piece.
+  /// Sets the value of a key to `byteCount` bytes that `body` gives piece by piece.
   ///
   /// A value of any length takes little memory. `body` may read from the transaction, append what
   /// it reads, and change other entries; until it has returned, the key has the value it had
@@ -13,67 +11,20 @@ extension KeyspaceWriter {
   /// - Complexity: One page read for each level of the tree; one page written for each page of the
   ///   value, in the commit or before.
   public func put(
-    _ key: Int, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of an integer key to `byteCount` bytes that `body` gives piece by piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Int,_,_)``.
-  public func put(
-    _ key: Int64, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of a string key to `byteCount` bytes that `body` gives piece by piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Int,_,_)``.
-  public func put(
-    _ key: String, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of a key of bytes to `byteCount` bytes that `body` gives piece by piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Int,_,_)``.
-  public func put(
-    _ key: [UInt8], byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of a key of a span's bytes to `byteCount` bytes that `body` gives piece by
-  /// piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Int,_,_)``.
-  public func put(
-    _ key: RawSpan, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of a key to `byteCount` bytes that `body` gives piece by piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Int,_,_)``.
-  public func put(
     _ key: Key, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try put(key, byteCount: byteCount, body)
     }.get()
+  }
+
+  /// Sets the value of a key of one part to `byteCount` bytes that `body` gives piece by piece.
+  ///
+  /// Otherwise as ``put(_:byteCount:_:)-(Key,_,_)``.
+  public func put(
+    _ key: some KeyConvertible, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
+  ) throws {
+    try put(Key(key), byteCount: byteCount, body)
   }
 
   /// What `body` throws comes back as a failure, so that the path to it stays typed.

@@ -76,25 +76,21 @@ struct PageCountTests {
       try StoreFixture.expectSound(store)
     }
     let identity = try DamagedPages(of: fixture).header.identity
-    let bytes = try fixture.bytes(of: SurvivorMap.name)
+    let bytes = try fixture.bytes(of: SurvivorMap.file.name)
     let map = try bytes.withBytes { try SurvivorMap.decode($0, of: identity) }
     for count in [map.end.pageCount, Self.perBitmap - 1, Self.perBitmap + 1, .max] {
-      let block = ByteBlock(count: bytes.count)
-      defer { block.keep() }
-      bytes.withBytes { block.bytes.copy($0, to: 0) }
       let last = MapLayout.rows + (map.boundaries.count - 1) * MapLayout.boundaryByteCount
-      block.bytes.store32(count, last + MapLayout.pageCount.offset)
-      let end = bytes.count - 8
-      block.bytes.store64(
-        XXH64.hash(block.bytes.bytes.slice(0, end), seed: identity.seed), end)
-      try fixture.write(block.bytes.bytes.copied(), to: SurvivorMap.name)
+      let forged = WholeFileBytes(SurvivorMap.file, bytes, of: identity).forged {
+        $0.store32(count, last + MapLayout.pageCount.offset)
+      }
+      try fixture.write(forged, to: SurvivorMap.file.name)
       if count < Self.perBitmap {
         let store = try fixture.open()
         #expect(try store.snapshot().keyspace("k")?.get(2) == [9])
       } else {
         let error = #expect(throws: StorageError.self) { try fixture.open() }
         #expect(error?.kind == .corrupt)
-        #expect(error?.file == SurvivorMap.name)
+        #expect(error?.file == SurvivorMap.file.name)
       }
     }
   }

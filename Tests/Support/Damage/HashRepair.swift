@@ -141,7 +141,7 @@ struct HashRepair {
     typealias Layout = MapLayout
     guard map.count >= Layout.rows else { return }
     let count = min(
-      Int(map.bytes.load32(Layout.boundaryCount.offset)),
+      Int(map.bytes.load32(WholeFileLayout.rowCount.offset)),
       (map.count - Layout.rows) / Layout.boundaryByteCount)
     for index in 0..<count {
       follow(map, Layout.rows + index * Layout.boundaryByteCount + Layout.digest.offset)
