@@ -15,7 +15,8 @@ final class Maintenance: @unchecked Sendable {
   private let upkeep: StoreOptions.Upkeep
   private let lock = Lock()
   private var isStopped = false
-  private var isRunning = false
+  /// The thread, until it is stopped.
+  private var thread: SystemThread?
   private var wantsPass = false
   private var passCount = 0
   private var wantsSegments = false
@@ -61,19 +62,20 @@ final class Maintenance: @unchecked Sendable {
   /// Starts the thread, if there is to be one.
   func start() {
     guard upkeep == .background else { return }
-    lock.withLock { isRunning = true }
-    if !SystemThread.start({ [self] in work() }) { lock.withLock { isRunning = false } }
+    lock.withLock { thread = SystemThread { [self] in work() } }
     table.observe(
       linger: { [weak self] in self?.startAging() }, expiry: { [weak self] in self?.noteExpiry() })
   }
 
-  /// Ends the thread and waits until it has.
+  /// Ends the thread and waits until it has, and holds none of the store's parts any more.
   func stop() {
-    lock.withLock {
-      isStopped = true
-      lock.wakeAll()
-      while isRunning { lock.wait() }
-    }
+    lock.acquire()
+    isStopped = true
+    lock.wakeAll()
+    let running = thread
+    thread = nil
+    lock.release()
+    running?.join()
   }
 
   /// Looks whether a commit has made the log long enough for a pass, or used up a segment; waits
@@ -110,7 +112,7 @@ final class Maintenance: @unchecked Sendable {
   /// Waits until one pass has ended; with the lock held.
   private func waitForPass() {
     let count = passCount
-    while passCount == count, isRunning, !isStopped { lock.wait() }
+    while passCount == count, thread != nil { lock.wait() }
   }
 
   /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
@@ -205,8 +207,6 @@ final class Maintenance: @unchecked Sendable {
         lock.wait()
       }
     }
-    isRunning = false
-    lock.wakeAll()
     lock.release()
   }
 }

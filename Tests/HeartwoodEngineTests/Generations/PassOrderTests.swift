@@ -32,13 +32,14 @@ struct PassOrderTests {
 
   /// Runs `body` on a thread of its own.
   private final class Aside: @unchecked Sendable {
-    // @unchecked because `error` and `isDone` are guarded by `lock`.
+    // @unchecked because `error` and `isDone` are guarded by `lock`, and one thread asks.
     private let lock = Lock()
+    private var thread: SystemThread?
     private var isDone = false
     private var error: StorageError?
 
     init(_ body: @escaping @Sendable () throws -> Void) {
-      let hasStarted = SystemThread.start { [self] in
+      thread = SystemThread { [self] in
         var caught: StorageError?
         do { try body() } catch let error as StorageError {
           caught = error
@@ -51,7 +52,7 @@ struct PassOrderTests {
           lock.wakeAll()
         }
       }
-      precondition(hasStarted)
+      precondition(thread != nil)
     }
 
     /// Gives it the time it needs if nobody holds it up, and not much more.
@@ -61,10 +62,9 @@ struct PassOrderTests {
 
     /// What it threw, when it is done.
     func outcome() -> StorageError.Kind? {
-      lock.withLock {
-        while !isDone { lock.wait() }
-        return error?.kind
-      }
+      thread?.join()
+      thread = nil
+      return lock.withLock { error?.kind }
     }
   }
 

@@ -73,4 +73,17 @@ struct UpkeepTests {
     #expect(try store.verify().findings == [])
     try store.close()
   }
+
+  /// Its thread used to hold the files for a moment longer, so that now and then a store that was
+  /// closed and let go of could not be opened again.
+  @Test func `has ended when the store is closed`() throws {
+    let folder = try ScratchDirectory()
+    for _ in 0..<400 {
+      let store = try open(folder)
+      let snapshot = try store.snapshot()
+      try store.close()
+      withExtendedLifetime(snapshot) {}
+    }
+    try StoreFixture.expectSound(open(folder))
+  }
 }

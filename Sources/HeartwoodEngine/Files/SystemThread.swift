@@ -1,0 +1,73 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A thread of the operating system.
+package struct SystemThread: @unchecked Sendable {
+  // @unchecked because the system's handle is a plain pointer on some platforms.
+  private let thread: pthread_t
+
+  /// A number that tells this thread from all others alive.
+  package static var current: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+
+  /// Milliseconds by a clock that never jumps.
+  package static var monotonicMilliseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Lets this thread rest.
+  package static func sleep(milliseconds: UInt64) {
+    var time = timespec()
+    time.tv_sec = Int(milliseconds / 1000)
+    time.tv_nsec = Int(milliseconds % 1000) * 1_000_000
+    nanosleep(&time, nil)
+  }
+
+  /// Runs `body` on a thread of its own, to be joined once; `nil` if the system has no more
+  /// threads.
+  package init?(_ body: @escaping @Sendable () -> Void) {
+    final class Box {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = Unmanaged.passRetained(Box(body))
+    #if canImport(Darwin)
+      var created: pthread_t?
+      let result = pthread_create(
+        &created, nil,
+        { pointer in
+          Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
+          return nil
+        }, box.toOpaque())
+    #else
+      var created = pthread_t()
+      let result = pthread_create(
+        &created, nil,
+        { pointer in
+          if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+          return nil
+        }, box.toOpaque())
+    #endif
+    let handle: pthread_t? = created
+    guard result == 0, let handle else {
+      box.release()
+      return nil
+    }
+    thread = handle
+  }
+
+  /// Waits until the thread has ended and let go of all that its body held.
+  package func join() { pthread_join(thread, nil) }
+}

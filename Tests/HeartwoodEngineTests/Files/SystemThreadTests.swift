@@ -1,0 +1,34 @@
+import HeartwoodEngine
+import Synchronization
+import Testing
+
+/// Threads of the system's own.
+@Suite("A thread")
+struct SystemThreadTests {
+  /// Takes its time to go, and says when it has.
+  private final class Slow: Sendable {
+    private let gone: Flag
+    init(_ gone: Flag) { self.gone = gone }
+    deinit {
+      SystemThread.sleep(milliseconds: 50)
+      gone.value.store(true, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private final class Flag: Sendable {
+    let value = Atomic(false)
+  }
+
+  /// What a thread holds may be the last lock on a file: whoever joins it counts on that to be gone.
+  @Test func `holds nothing any more once it is joined`() throws {
+    let gone = Flag()
+    let thread: SystemThread?
+    do {
+      let slow = Slow(gone)
+      thread = SystemThread { withExtendedLifetime(slow) {} }
+    }
+    try #require(thread).join()
+    let isGone = gone.value.load(ordering: .sequentiallyConsistent)
+    #expect(isGone)
+  }
+}
