@@ -87,4 +87,39 @@ struct PinningOrderTests {
       #expect(readCount == 4)
     }
   }
+
+  /// The pass moves the page file past the header the search began with, and deletes the segments
+  /// that lie behind it.
+  @Test(.evidence("I1"), .evidence("I5"))
+  func `finds its pages when a pass runs at any moment of the search`() throws {
+    var moment = 0
+    var isOver = false
+    while !isOver {
+      moment += 1
+      let fileSystem = ObservedFileSystem(MemoryFileSystem())
+      var options = StoreOptions()
+      options.checkpointLogByteCount = 0
+      options.segmentByteCount = 64 << 10
+      try StoreFixture.on(fileSystem, options).run { store in
+        for number in 1...3 {
+          for key in 0..<60 { try store.write { try $0.keyspace("k").put(key, [UInt8(number)]) } }
+          try store.keep(try store.snapshot().generation, as: "kept \(number)")
+        }
+        let generation = try #require(try store.keptGenerations()["kept 2"])
+        try store.checkpoint()
+        try store.release("kept 1")
+        var readCount = 0
+        fileSystem.onRead = { _, _ in
+          readCount += 1
+          guard readCount == moment else { return }
+          #expect(throws: Never.self) { try store.checkpoint() }
+        }
+        let keyspace = try store.snapshot(at: generation).keyspace("k")
+        isOver = readCount < moment
+        fileSystem.onRead = nil
+        for key in 0..<60 { #expect(try keyspace?.get(key) == [2], "moment \(moment)") }
+      }
+    }
+    #expect(moment > 5)
+  }
 }
