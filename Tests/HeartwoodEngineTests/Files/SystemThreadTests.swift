@@ -19,7 +19,7 @@ struct SystemThreadTests {
     let value = Atomic(false)
   }
 
-  /// What a thread holds may be the last lock on a file: whoever joins it counts on that to be gone.
+  /// What a thread holds may be the last lock on a file: whoever joins it counts on its end.
   @Test func `holds nothing any more once it is joined`() throws {
     let gone = Flag()
     let thread: SystemThread?
