@@ -71,7 +71,7 @@ enum Command: String, CaseIterable {
       ]
     case .generations:
       [
-        "COST is the log that a generation alone holds on to: what would be given back if it were "
+        "The cost of a generation is the log that nobody else needs: what comes back when it is "
           + "released."
       ]
     case .verify:

@@ -54,6 +54,8 @@ private struct Overview: Encodable {
   let recovery: Recovery
   let kept: [Kept]
   let keyspaces: [Keyspace]
+  /// For people only: for programs the time says it better.
+  private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
     let snapshot = try store.snapshot()
@@ -88,9 +90,7 @@ private struct Overview: Encodable {
     }
   }
 
-  /// For people only: for programs the time says it better.
-  private let age: Duration?
-
+  /// All but the age.
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest

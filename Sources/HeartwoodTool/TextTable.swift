@@ -22,8 +22,6 @@ struct TextTable {
     self.alignments = alignments
   }
 
-  var isEmpty: Bool { rows.isEmpty }
-
   mutating func append(_ row: [String]) { rows.append(row) }
 
   /// The lines of the table, each behind some spaces.
