@@ -14,11 +14,15 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "HeartwoodEngine", targets: ["HeartwoodEngine"]),
+    .executable(name: "heartwoodctl", targets: ["heartwoodctl"]),
     .executable(name: "heartwood-bench", targets: ["heartwood-bench"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "HeartwoodEngine", swiftSettings: settings),
+    .executableTarget(
+      name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
+      swiftSettings: settings),
     .executableTarget(
       name: "heartwood-bench", dependencies: ["HeartwoodEngine"], path: "Benchmarks",
       swiftSettings: settings),
@@ -33,6 +37,10 @@ let package = Package(
       exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ToolTests",
+      dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
       swiftSettings: settings),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ],

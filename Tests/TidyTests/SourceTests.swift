@@ -56,7 +56,7 @@ struct SourceTests {
   }
 
   @Test func `import the C library in the folder of the operating system only`() throws {
-    for source in try SwiftSource.all(under: "Sources/")
+    for source in try SwiftSource.all(under: Self.engine)
     where !source.path.hasPrefix(Self.engine + "Files/") {
       for module in ["Glibc", "Musl", "Darwin", "Foundation"] {
         #expect(!source.imports.contains(module), "\(source.path) imports \(module)")

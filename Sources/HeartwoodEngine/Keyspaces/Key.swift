@@ -86,8 +86,8 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// One part of a key whose types are not known, for checks and messages.
-  private enum Part: CustomStringConvertible {
+  /// One part of a key whose types are not known, for checks, messages and tools.
+  package enum Part: CustomStringConvertible {
     case absent
     case boolean(Bool)
     case integer(Int64)
@@ -99,7 +99,7 @@ extension Key {
     case bytes([UInt8])
 
     /// Every part of an encoded key.
-    static func all(in bytes: Bytes) throws(StorageError) -> [Part] {
+    package static func all(in bytes: Bytes) throws(StorageError) -> [Part] {
       var decoder = KeyDecoder(bytes)
       var parts: [Part] = []
       while let kind = try decoder.nextKind() {
@@ -126,7 +126,8 @@ extension Key {
       }
     }
 
-    var description: String {
+    /// The part as ``Key/description`` shows it.
+    package var description: String {
       switch self {
       case .absent: "nil"
       case .boolean(let value): "\(value)"

@@ -1,0 +1,46 @@
+import HeartwoodEngine
+
+/// `checkpoint`: moves what is in the log to the page file.
+enum CheckpointCommand {
+  private struct Document: Encodable {
+    let backfilled: UInt64
+    let pageCount: Int
+    let segmentCount: Int
+    let reclaimedByteCount: Int
+    let heldBackBy: UInt64?
+    let logAllocatedByteCount: Int
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let document = try StoreAccess.withStore(invocation.path, for: .writing) { store in
+      let result = try store.checkpoint()
+      return Document(
+        backfilled: result.backfilled.frame, pageCount: result.pageCount,
+        segmentCount: result.segmentCount, reclaimedByteCount: result.reclaimedByteCount,
+        heldBackBy: result.heldBackBy?.frame,
+        logAllocatedByteCount: store.statistics.logByteCount)
+    }
+    if invocation.wantsJSON {
+      try output.json(document)
+    } else {
+      try output.line(text(document))
+    }
+  }
+
+  private static func text(_ document: Document) -> String {
+    var sentences = [
+      "The page file holds generation \(document.backfilled); "
+        + "\(HumanText.count(document.pageCount, "page")) moved, "
+        + "\(HumanText.count(document.segmentCount, "log segment")) deleted; the log takes "
+        + "\(HumanText.size(document.logAllocatedByteCount)) on disk."
+    ]
+    if document.reclaimedByteCount > 0 {
+      sentences.append(
+        "\(HumanText.size(document.reclaimedByteCount)) were given back within segments that stay.")
+    }
+    if let generation = document.heldBackBy {
+      sentences.append("Generation \(generation) is held and kept it from going further.")
+    }
+    return sentences.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,46 @@
+import HeartwoodEngine
+
+/// `compact`: makes the page file as short as its content allows.
+enum CompactCommand {
+  private struct Document: Encodable {
+    let pageCountBefore: Int
+    let pageCount: Int
+    let movedPageCount: Int
+    let fileByteCountBefore: Int
+    let fileByteCount: Int
+    let heldBackBy: UInt64?
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let progress = TerminalProgress()
+    let result = try StoreAccess.withStore(invocation.path, for: .writing) { store in
+      try store.compact { progress.show("compacting", $0) }
+    }
+    progress.clear()
+    if invocation.wantsJSON {
+      try output.json(
+        Document(
+          pageCountBefore: result.pageCountBefore, pageCount: result.pageCount,
+          movedPageCount: result.movedPageCount, fileByteCountBefore: result.fileByteCountBefore,
+          fileByteCount: result.fileByteCount, heldBackBy: result.heldBackBy?.frame))
+    } else {
+      try output.line(text(result))
+    }
+  }
+
+  private static func text(_ result: CompactionResult) -> String {
+    var table = TextTable(["": .left, "before": .right, "after": .right])
+    table.append([
+      "pages", HumanText.count(result.pageCountBefore), HumanText.count(result.pageCount),
+    ])
+    table.append([
+      "page file", HumanText.size(result.fileByteCountBefore), HumanText.size(result.fileByteCount),
+    ])
+    var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
+    if let generation = result.heldBackBy {
+      lines.append(
+        "\(generation) is held: the file gets shorter with a checkpoint after that has ended")
+    }
+    return lines.joined(separator: "\n")
+  }
+}

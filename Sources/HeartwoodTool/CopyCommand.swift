@@ -1,0 +1,46 @@
+import Foundation
+import HeartwoodEngine
+
+/// `copy`: writes one generation into a new store.
+enum CopyCommand {
+  private struct Document: Encodable {
+    let generation: UInt64
+    let target: String
+    let pageCount: Int
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let target = invocation.neededWord
+    guard !isFolder(target, within: invocation.path) else {
+      throw ToolFailure.refused(
+        "\(target) lies in the folder of the store, which is for its own files. Name a path "
+          + "outside of it.")
+    }
+    let progress = TerminalProgress()
+    let document = try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let snapshot = try StoreAccess.snapshot(of: store, invocation)
+      var pageCount = 0
+      try store.copy(snapshot, to: target) { done in
+        pageCount = done.totalPageCount
+        progress.show("copying", done)
+      }
+      return Document(
+        generation: snapshot.generation.frame, target: target, pageCount: pageCount)
+    }
+    progress.clear()
+    if invocation.wantsJSON {
+      try output.json(document)
+    } else {
+      try output.line(
+        "Generation \(document.generation), \(HumanText.count(document.pageCount, "page")), is now "
+          + "the store \(QuotedText.escaped(target)).")
+    }
+  }
+
+  /// Whether a path that may not exist leads into a folder that does, links resolved.
+  private static func isFolder(_ path: String, within folder: String) -> Bool {
+    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
+    let store = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
+    return parent.pathComponents.starts(with: store.pathComponents)
+  }
+}

@@ -1,0 +1,80 @@
+import HeartwoodEngine
+
+/// `dump`: entries with their values.
+enum DumpCommand {
+  /// Rows that are aligned with each other, so that a store of any size can be shown.
+  private static let rowsInTable = 256
+  /// Bytes of a value in a JSON document, unless it is to be whole.
+  private static let byteCountInJSON = 100
+  /// What is left to a value however long keys are.
+  private static let minValueWidth = 20
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let snapshot = try StoreAccess.snapshot(of: store, invocation)
+      let names = try invocation.word.map { [$0] } ?? snapshot.keyspaceNames
+      if invocation.wantsJSON {
+        try writeDocument(names, snapshot, invocation, output)
+      } else {
+        try writeTables(names, snapshot, invocation, output)
+      }
+      // What is written after the store has closed would hide an error of closing.
+      try output.flush()
+    }
+  }
+
+  private static func writeDocument(
+    _ names: [String], _ snapshot: Snapshot, _ invocation: Invocation, _ output: Output
+  ) throws {
+    let document = EntryDocument(snapshot.generation, output)
+    try document.begin()
+    for name in names {
+      let keyspace = try StoreAccess.keyspace(name, of: snapshot)
+      let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
+      try document.begin(name, entryCount: try keyspace.count())
+      try walk.forEachEntry(upTo: invocation.isFull ? nil : byteCountInJSON) { key, value in
+        try document.add(EntryDocument.Entry(key: key, value: value))
+      }
+      try document.endKeyspace()
+    }
+    try document.end()
+  }
+
+  private static func writeTables(
+    _ names: [String], _ snapshot: Snapshot, _ invocation: Invocation, _ output: Output
+  ) throws {
+    if names.isEmpty { try output.line("no keyspaces") }
+    for (position, name) in names.enumerated() {
+      let keyspace = try StoreAccess.keyspace(name, of: snapshot)
+      if position > 0 { try output.line() }
+      try output.line(
+        "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
+      var rows: [(key: String, value: ShownValue)] = []
+      let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
+      // A letter takes at most four bytes.
+      let byteLimit = invocation.isFull ? nil : output.width * 4
+      try walk.forEachEntry(upTo: byteLimit) { key, value in
+        rows.append((KeyNotation.text(of: key), value))
+        // Whole values may be large, and each is shown as soon as it is there.
+        guard rows.count == rowsInTable || invocation.isFull else { return }
+        try write(rows, isFull: invocation.isFull, output)
+        rows = []
+      }
+      try write(rows, isFull: invocation.isFull, output)
+    }
+  }
+
+  private static func write(
+    _ rows: [(key: String, value: ShownValue)], isFull: Bool, _ output: Output
+  ) throws {
+    let sizes = rows.map { HumanText.size($0.value.byteCount) }
+    // One long key does not push all values away.
+    let keyWidth = min(rows.map(\.key.count).max() ?? 0, output.width / 3)
+    let sizeWidth = sizes.map(\.count).max() ?? 0
+    for (row, size) in zip(rows, sizes) {
+      let start = "  \(row.key.padded(to: keyWidth))  \(size.leftPadded(to: sizeWidth))  "
+      let width = max(output.width - start.count, minValueWidth)
+      try output.line(start + row.value.text(width: isFull ? nil : width))
+    }
+  }
+}

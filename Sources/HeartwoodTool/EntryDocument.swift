@@ -1,0 +1,90 @@
+import HeartwoodEngine
+
+/// The JSON document of entries, written while they are read: a keyspace may be larger than memory.
+final class EntryDocument {
+  /// An entry as the document has it.
+  struct Entry: Encodable {
+    /// The parts of the key; `nil` if its bytes are no encoding of any.
+    private let key: [Part]?
+    /// The encoded key in hexadecimal.
+    private let keyBytes: String
+    /// The value where it is readable text.
+    private let value: String?
+    /// The value in hexadecimal where it is not.
+    private let valueBytes: String?
+    /// Bytes of the whole value.
+    private let valueByteCount: Int?
+    /// Whether the value goes on.
+    private let isCut: Bool?
+
+    init(key: [UInt8], value: ShownValue?) {
+      self.key = KeyNotation.parts(of: key)?.map(Part.init)
+      keyBytes = KeyNotation.digits(key)
+      let text = value?.readableText
+      self.value = text
+      valueBytes = text == nil ? value.map { KeyNotation.digits($0.bytes) } : nil
+      valueByteCount = value?.byteCount
+      isCut = value?.isCut
+    }
+  }
+
+  /// A part of a key: what JSON has no form for is an object with one member.
+  private struct Part: Encodable {
+    let part: Key.Part
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch part {
+      case .absent: try container.encodeNil()
+      case .boolean(let value): try container.encode(value)
+      case .integer(let value): try container.encode(value)
+      case .largeInteger(let value): try container.encode(value)
+      case .float(let value) where value.isFinite: try container.encode(value)
+      case .float: try container.encode(["float": part.description])
+      case .date(let seconds) where seconds.isFinite: try container.encode(["date": seconds])
+      case .date: try container.encode(["date": part.description])
+      case .uuid: try container.encode(["uuid": part.description])
+      case .string(let value): try container.encode(value)
+      case .bytes(let value): try container.encode(["bytes": KeyNotation.digits(value)])
+      }
+    }
+  }
+
+  private struct Head: Encodable {
+    let name: String
+    let entryCount: Int
+  }
+
+  private let generation: Generation
+  private let output: Output
+  private var keyspaceCount = 0
+  private var entryCount = 0
+
+  init(_ generation: Generation, _ output: Output) {
+    self.generation = generation
+    self.output = output
+  }
+
+  func begin() throws {
+    try output.write("{\n  \"generation\" : \(generation.frame),\n  \"keyspaces\" : [")
+  }
+
+  /// Begins the entries of a keyspace.
+  func begin(_ name: String, entryCount: Int) throws {
+    let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
+    // The entries are one more member of that object.
+    try output.write(
+      (keyspaceCount == 0 ? "\n" : ",\n") + "    " + head.dropLast() + ",\"entries\":[")
+    keyspaceCount += 1
+    self.entryCount = 0
+  }
+
+  func add(_ entry: Entry) throws {
+    try output.write((entryCount == 0 ? "\n" : ",\n") + "      " + JSONText.line(of: entry))
+    entryCount += 1
+  }
+
+  func endKeyspace() throws { try output.write(entryCount == 0 ? "]}" : "\n    ]}") }
+
+  func end() throws { try output.line(keyspaceCount == 0 ? "]\n}" : "\n  ]\n}") }
+}

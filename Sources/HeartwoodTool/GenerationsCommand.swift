@@ -1,0 +1,66 @@
+import HeartwoodEngine
+
+/// `generations`: which generations are held, by whom, how old they are, and what they cost.
+enum GenerationsCommand {
+  private struct Document: Encodable {
+    let newest: UInt64
+    let backfilled: UInt64
+    let logAllocatedByteCount: Int
+    let held: [Held]
+  }
+
+  private struct Held: Encodable {
+    let generation: UInt64
+    let ageMilliseconds: Int64
+    let keptByteCount: Int
+    let names: [String]
+    let holders: [String]
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let document = try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let held = try store.liveGenerations().map { live in
+        let age = live.age.components
+        return Held(
+          generation: live.generation.frame,
+          ageMilliseconds: age.seconds * 1000 + age.attoseconds / 1_000_000_000_000_000,
+          keptByteCount: live.keptByteCount, names: live.names, holders: holders(of: live))
+      }
+      let statistics = store.statistics
+      return Document(
+        newest: statistics.newest.frame, backfilled: statistics.backfilled.frame,
+        logAllocatedByteCount: statistics.logByteCount, held: held)
+    }
+    if invocation.wantsJSON { return try output.json(document) }
+    if document.held.isEmpty {
+      try output.line("No generation is held.")
+    } else {
+      try output.line(table(document.held).text())
+    }
+    try output.line()
+    try output.line(
+      "newest: generation \(document.newest); in the page file: generation \(document.backfilled); "
+        + "log: \(HumanText.size(document.logAllocatedByteCount)) on disk")
+  }
+
+  private static func table(_ held: [Held]) -> TextTable {
+    var table = TextTable([
+      "generation": .right, "age": .right, "cost": .right, "kept as": .left, "holders": .left,
+    ])
+    for generation in held {
+      let age = Duration.milliseconds(generation.ageMilliseconds)
+      table.append([
+        "\(generation.generation)", HumanText.age(age), HumanText.size(generation.keptByteCount),
+        cell(generation.names.map(QuotedText.quoted)), cell(generation.holders),
+      ])
+    }
+    return table
+  }
+
+  private static func cell(_ words: [String]) -> String {
+    words.isEmpty ? "-" : words.joined(separator: ", ")
+  }
+
+  /// The processes that hold a generation: the locks say that somebody does, not yet who.
+  private static func holders(of live: LiveGeneration) -> [String] { [] }
+}

@@ -1,0 +1,76 @@
+/// What `--help` prints.
+enum HelpText {
+  private static let width = 80
+  private static let column = 24
+
+  /// The text about the tool as a whole.
+  static var overview: String {
+    var lines = [
+      "heartwoodctl looks inside a Heartwood store, and takes care of it.",
+      "",
+      "Usage: heartwoodctl COMMAND PATH [options]",
+      "",
+      "Look:",
+    ]
+    let changing: Set<Command> = [.checkpoint, .compact, .copy, .keep, .release]
+    lines += Command.allCases.filter { !changing.contains($0) }.map(row)
+    lines += ["", "Take care:"]
+    lines += Command.allCases.filter { changing.contains($0) }.map(row)
+    lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
+    lines += ["heartwoodctl COMMAND --help says more about one command.", ""]
+    return (lines + exitCodes).joined(separator: "\n")
+  }
+
+  /// The text about one command.
+  static func text(for command: Command) -> String {
+    var lines = ["heartwoodctl \(command.rawValue): \(command.summary).", ""]
+    lines += [wrapped("Usage: \(usage(command))", indent: 7), ""]
+    for operand in command.operands {
+      lines.append("  " + operand.rawValue.padded(to: column) + operand.summary)
+    }
+    for flag in command.flags + [.help] { lines.append(row(flag)) }
+    for paragraph in command.details { lines += ["", wrapped(paragraph)] }
+    lines += ["", "Example: \(command.example)", ""]
+    return (lines + exitCodes).joined(separator: "\n")
+  }
+
+  /// How a command is typed, as the end of a complaint.
+  static func usageSentence(_ command: Command) -> String {
+    "Type: \(usage(command).replacing("\u{A0}", with: " "))"
+  }
+
+  private static func usage(_ command: Command) -> String {
+    let operands = command.operands.map { $0.isRequired ? $0.rawValue : "[\($0.rawValue)]" }
+    // A flag and its value stay together where lines are broken.
+    let flags = command.flags.map { "[\($0.usage)]".replacing(" ", with: "\u{A0}") }
+    return (["heartwoodctl", command.rawValue] + operands + flags).joined(separator: " ")
+  }
+
+  private static let exitCodes = [
+    "Exit codes: 0 fine; 1 damage was found, or it could not be done; 2 wrong usage."
+  ]
+
+  private static func row(_ command: Command) -> String {
+    "  " + command.rawValue.padded(to: column) + command.summary
+  }
+
+  private static func row(_ flag: Flag) -> String {
+    "  " + flag.usage.padded(to: column) + flag.summary
+  }
+
+  /// The text in lines of at most 80 columns, all but the first behind some spaces.
+  private static func wrapped(_ text: String, indent: Int = 0) -> String {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = String(repeating: " ", count: indent)
+      } else if !line.isEmpty {
+        line += " "
+      }
+      line += word
+    }
+    return (lines + [line]).joined(separator: "\n").replacing("\u{A0}", with: " ")
+  }
+}

@@ -1,0 +1,153 @@
+import HeartwoodEngine
+
+/// What the command line asks for.
+enum CommandLineRequest {
+  case version
+  case help
+  case helpOn(Command)
+  case run(Invocation)
+
+  /// Reads the arguments that follow the program's name.
+  init(_ arguments: [String]) throws(ToolFailure) {
+    guard let word = arguments.first else {
+      throw .usage("A command is missing. Type heartwoodctl --help to see them.")
+    }
+    switch word {
+    case Flag.version.rawValue: self = .version
+    case Flag.help.rawValue, "-h", "help":
+      guard arguments.count > 1 else {
+        self = .help
+        return
+      }
+      self = .helpOn(try Self.command(arguments[1]))
+    default:
+      let command = try Self.command(word)
+      let rest = arguments.dropFirst()
+      if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+        self = .helpOn(command)
+      } else {
+        self = .run(try Invocation(command, rest))
+      }
+    }
+  }
+
+  private static func command(_ word: String) throws(ToolFailure) -> Command {
+    if let command = Command(rawValue: word) { return command }
+    let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
+    throw .usage(
+      "There is no command \(word).\(question) Type heartwoodctl --help to see "
+        + "them all.")
+  }
+}
+
+/// One command with all that was typed behind it.
+struct Invocation {
+  let command: Command
+  /// The folder of the store.
+  private(set) var path = ""
+  /// The word behind the path, where the command takes one.
+  private(set) var word: String?
+  private(set) var from: Key?
+  private(set) var limit: Int?
+  private(set) var isFull = false
+  private(set) var generation: Generation?
+  private(set) var keptName: String?
+  private(set) var svgPath: String?
+  private(set) var wantsJSON = false
+
+  /// Reads what follows a command; `--flag value` and `--flag=value` are one, and after `--`
+  /// nothing is a flag.
+  init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {
+    self.command = command
+    var remaining = arguments
+    var words: [String] = []
+    var hasFlags = true
+    while let argument = remaining.popFirst() {
+      if hasFlags, argument == "--" {
+        hasFlags = false
+      } else if hasFlags, argument.hasPrefix("-"), argument != "-" {
+        try read(argument, &remaining)
+      } else {
+        words.append(argument)
+      }
+    }
+    try take(words)
+    if generation != nil, keptName != nil {
+      throw .usage("--at and --kept both name a generation. Type one of them.")
+    }
+    if from != nil, word == nil {
+      throw .usage("--from needs a keyspace to look in. \(HelpText.usageSentence(command))")
+    }
+  }
+
+  /// The word behind the path of a command that cannot do without.
+  var neededWord: String {
+    guard let word else { preconditionFailure("\(command.rawValue) takes no word") }
+    return word
+  }
+
+  private mutating func read(
+    _ argument: String, _ remaining: inout ArraySlice<String>
+  ) throws(ToolFailure) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let flag = Flag(rawValue: name), command.flags.contains(flag) else {
+      let known = (command.flags + [.help]).map(\.rawValue)
+      throw .usage(
+        "\(command.rawValue) has no option \(name)."
+          + "\(NearestName.question(name, in: known)) It has: \(known.joined(separator: ", ")).")
+    }
+    let value: String?
+    if flag.placeholder == nil {
+      guard parts.count == 1 else { throw .usage("\(name) takes no value.") }
+      value = nil
+    } else {
+      value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
+      guard value != nil else { throw .usage("\(name) needs a value: \(flag.usage).") }
+    }
+    try set(flag, value ?? "")
+  }
+
+  private mutating func set(_ flag: Flag, _ value: String) throws(ToolFailure) {
+    switch flag {
+    case .from: from = try KeyNotation.key(value)
+    case .limit:
+      guard let count = Int(value), count >= 0 else {
+        throw Self.refused(flag, value, "a number of entries, such as 20")
+      }
+      limit = count
+    case .at:
+      guard let frame = UInt64(value) else {
+        throw Self.refused(
+          flag, value, "the number of a generation, as heartwoodctl generations shows it")
+      }
+      generation = Generation(frame: frame)
+    case .kept: keptName = value
+    case .svg: svgPath = value
+    case .full: isFull = true
+    case .json: wantsJSON = true
+    case .help, .version: break
+    }
+  }
+
+  private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> ToolFailure {
+    .usage("\(flag.rawValue) \(value) makes no sense: type \(wanted).")
+  }
+
+  private mutating func take(_ words: [String]) throws(ToolFailure) {
+    let wanted = command.operands
+    if let missing = wanted.dropFirst(words.count).first(where: \.isRequired) {
+      throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
+    }
+    guard words.count <= wanted.count else {
+      throw .usage(
+        "\(words[wanted.count]) is one word too many. "
+          + HelpText.usageSentence(command))
+    }
+    for (operand, word) in zip(wanted, words) where word.isEmpty {
+      throw .usage("\(operand.rawValue) is empty. \(HelpText.usageSentence(command))")
+    }
+    path = words[0]
+    word = words.dropFirst().first
+  }
+}

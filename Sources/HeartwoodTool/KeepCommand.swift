@@ -1,0 +1,23 @@
+import HeartwoodEngine
+
+/// `keep`: keeps a generation by a name.
+enum KeepCommand {
+  private struct Document: Encodable {
+    let generation: UInt64
+    let name: String
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let name = invocation.neededWord
+    let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
+      let generation = try invocation.generation ?? store.snapshot().generation
+      try store.keep(generation, as: name)
+      return generation
+    }
+    if invocation.wantsJSON {
+      try output.json(Document(generation: generation.frame, name: name))
+    } else {
+      try output.line("Generation \(generation.frame) is kept as \(QuotedText.quoted(name)).")
+    }
+  }
+}

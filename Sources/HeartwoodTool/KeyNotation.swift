@@ -1,0 +1,151 @@
+import HeartwoodEngine
+
+/// Keys as text: the same notation for what is shown and for what is typed.
+///
+/// A part is `nil`, `true`, `1871`, `1.5`, `date 0.0`, a UUID, `"text"` or `0x00FF`; several are
+/// separated by commas in parentheses. Bytes that no parts encode to are `raw 0x…`.
+enum KeyNotation {
+  // MARK: Showing
+
+  /// An encoded key as text.
+  static func text(of key: [UInt8]) -> String {
+    guard let parts = parts(of: key) else { return "raw " + hexadecimal(key) }
+    let texts = parts.map(text)
+    return texts.count == 1 ? texts[0] : "(" + texts.joined(separator: ", ") + ")"
+  }
+
+  /// The parts of an encoded key; `nil` if the bytes are no encoding of any.
+  static func parts(of key: [UInt8]) -> [Key.Part]? {
+    try? key.withBytes { bytes throws(StorageError) in try Key.Part.all(in: bytes) }
+  }
+
+  private static func text(_ part: Key.Part) -> String {
+    if case .string(let string) = part { return QuotedText.quoted(string) }
+    return part.description
+  }
+
+  /// The bytes as text: `0x`, then two digits for each.
+  static func hexadecimal(_ bytes: [UInt8]) -> String { "0x" + digits(bytes) }
+
+  /// Two digits for each byte.
+  static func digits(_ bytes: [UInt8]) -> String {
+    bytes.reduce(into: "") { text, byte in
+      text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The key that somebody typed.
+  ///
+  /// What is none of the notations is a string as it stands, so that quotation marks are needed
+  /// only around what looks like something else.
+  static func key(_ text: String) throws(ToolFailure) -> Key {
+    if text.hasPrefix("raw 0x"), let bytes = bytes(text.dropFirst(4)) {
+      return Key(unverified: bytes)
+    }
+    var encoder = KeyEncoder()
+    let trimmed = withoutSpaces(text[...])
+    if trimmed.hasPrefix("("), trimmed.hasSuffix(")") {
+      for part in try split(trimmed.dropFirst().dropLast(), of: text) {
+        try append(withoutSpaces(part), of: text, to: &encoder)
+      }
+    } else {
+      try append(trimmed, of: text, to: &encoder)
+    }
+    return Key(unverified: encoder.bytes)
+  }
+
+  private static func withoutSpaces(_ text: Substring) -> Substring {
+    var text = text.drop { $0 == " " }
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+
+  /// The parts between commas outside of quotation marks.
+  private static func split(
+    _ text: Substring, of whole: String
+  ) throws(ToolFailure) -> [Substring] {
+    var parts: [Substring] = []
+    var start = text.startIndex
+    var isQuoted = false
+    var isEscaped = false
+    for index in text.indices {
+      let letter = text[index]
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted {
+        if letter == "\\" { isEscaped = true }
+        if letter == "\"" { isQuoted = false }
+      } else if letter == "\"" {
+        isQuoted = true
+      } else if letter == "," {
+        parts.append(text[start..<index])
+        start = text.index(after: index)
+      }
+    }
+    guard !isQuoted else {
+      throw .usage("The key \(whole) has a quotation mark without its other.")
+    }
+    return parts + [text[start...]]
+  }
+
+  private static func append(
+    _ part: Substring, of whole: String, to encoder: inout KeyEncoder
+  ) throws(ToolFailure) {
+    switch part {
+    case "": throw .usage("The key \(whole) has a part without anything in it.")
+    case "nil": encoder.appendNil()
+    case "true": encoder.append(true)
+    case "false": encoder.append(false)
+    default:
+      if part.hasPrefix("\"") {
+        guard part.count > 1, part.hasSuffix("\""),
+          let string = QuotedText.unescaped(part.dropFirst().dropLast())
+        else {
+          throw .usage(
+            "The key \(whole) has a string that does not end, or an unknown "
+              + "escape in it.")
+        }
+        encoder.append(string)
+      } else if let integer = Int64(part) {
+        encoder.append(integer)
+      } else if let integer = UInt64(part) {
+        encoder.append(integer)
+      } else if let seconds = part.hasPrefix("date ") ? Double(part.dropFirst(5)) : nil {
+        encoder.append(date: seconds)
+      } else if let bytes = bytes(part) {
+        encoder.append(bytes)
+      } else if let uuid = uuid(part) {
+        encoder.append(uuid: uuid)
+      } else if let number = Double(part) {
+        encoder.append(number)
+      } else {
+        encoder.append(String(part))
+      }
+    }
+  }
+
+  private static func bytes(_ text: Substring) -> [UInt8]? {
+    guard text.hasPrefix("0x"), text.utf8.count % 2 == 0 else { return nil }
+    let digits = Array(text.dropFirst(2))
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard digits[index].isHexDigit, digits[index + 1].isHexDigit,
+        let byte = UInt8(String(digits[index...index + 1]), radix: 16)
+      else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  private static func uuid(_ text: Substring) -> (high: UInt64, low: UInt64)? {
+    let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard groups.map(\.count) == [8, 4, 4, 4, 12],
+      groups.allSatisfy({ $0.allSatisfy(\.isHexDigit) }),
+      let high = UInt64(groups[0] + groups[1] + groups[2], radix: 16),
+      let low = UInt64(groups[3] + groups[4], radix: 16)
+    else { return nil }
+    return (high, low)
+  }
+}

@@ -1,0 +1,47 @@
+import HeartwoodEngine
+
+/// Goes over a keyspace in key order, and reads of each value only what is to be shown.
+struct KeyspaceWalk {
+  private let keyspace: KeyspaceReader
+  private let from: Key?
+  private let limit: Int
+
+  init(_ keyspace: KeyspaceReader, from: Key?, limit: Int?) {
+    self.keyspace = keyspace
+    self.from = from
+    self.limit = limit ?? .max
+  }
+
+  /// Calls `body` with each encoded key.
+  func forEachKey(_ body: (_ key: [UInt8]) throws -> Void) throws {
+    let cursor = keyspace.cursor()
+    var isValid = try from.map(cursor.seek) ?? cursor.first()
+    var count = 0
+    while isValid, count < limit, let key = cursor.key {
+      try body(key)
+      count += 1
+      isValid = try cursor.next()
+    }
+  }
+
+  /// Calls `body` with each encoded key and the first `byteLimit` bytes of its value, or all.
+  func forEachEntry(
+    upTo byteLimit: Int?, _ body: (_ key: [UInt8], _ value: ShownValue) throws -> Void
+  ) throws {
+    try forEachKey { bytes in
+      let key = Key(unverified: bytes)
+      let byteCount = try keyspace.valueByteCount(key) ?? 0
+      let end = min(byteCount, byteLimit ?? .max)
+      var value: [UInt8] = []
+      value.reserveCapacity(end)
+      func append(_ piece: RawSpan) { piece.withUnsafeBytes { value.append(contentsOf: $0) } }
+      if end == byteCount {
+        // Whole values come with their hash checked.
+        try keyspace.forEachPiece(key) { append($0) }
+      } else {
+        try keyspace.read(key, range: 0..<end) { append($0) }
+      }
+      try body(bytes, ShownValue(byteCount: byteCount, bytes: value))
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/// What somebody may have meant who mistyped a name.
+enum NearestName {
+  /// The candidate with the fewest changes, if they are few; of several the first.
+  static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
+    var best: (name: String, distance: Int)?
+    for candidate in candidates {
+      let distance =
+        candidate.hasPrefix(typed) && typed.count > 1 ? 1 : distance(typed, candidate)
+      if distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    guard let best, best.distance <= max(2, typed.count / 3), best.distance < typed.count else {
+      return nil
+    }
+    return best.name
+  }
+
+  /// "Did you mean …?", with a space in front; nothing if no candidate is near.
+  static func question(_ typed: String, in candidates: some Sequence<String>) -> String {
+    of(typed, in: candidates).map { " Did you mean \($0)?" } ?? ""
+  }
+
+  /// Letters to insert, remove or replace; two that changed places count as two.
+  private static func distance(_ typed: String, _ candidate: String) -> Int {
+    let target = Array(candidate)
+    var row = Array(0...target.count)
+    for (index, letter) in typed.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for column in target.indices {
+        let replaced = diagonal + (letter == target[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(replaced, row[column] + 1, diagonal + 1)
+      }
+    }
+    return row[target.count]
+  }
+}

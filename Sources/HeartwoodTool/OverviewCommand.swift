@@ -1,0 +1,151 @@
+import HeartwoodEngine
+
+/// `info`: what a store is, how large, and what it holds.
+enum OverviewCommand {
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    // What is wrong with the path, opening the store says better.
+    let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
+    let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
+    }
+    if invocation.wantsJSON {
+      try output.json(overview)
+    } else {
+      try output.line(overview.text)
+    }
+  }
+}
+
+/// What `info` says, as its JSON document has it.
+private struct Overview: Encodable {
+  struct Keyspace: Encodable {
+    let name: String
+    let entryCount: Int
+  }
+
+  struct Kept: Encodable {
+    let name: String
+    let generation: UInt64
+  }
+
+  struct Recovery: Encodable {
+    let commitCount: Int
+    let discardedFrameCount: Int
+    let segmentFooterCount: Int
+    let verifiedCommitCount: Int
+    let witness: UInt64
+  }
+
+  let path: String
+  let identity: String
+  let lineage: String
+  let formatVersion: Int
+  let pageByteCount: Int
+  let segmentByteCount: Int
+  let pageCount: Int
+  let freePageCount: Int
+  let fileByteCount: Int
+  let fileAllocatedByteCount: Int
+  let logAllocatedByteCount: Int
+  let newest: UInt64
+  let newestTime: String?
+  let backfilled: UInt64
+  let isOpenElsewhere: Bool
+  let recovery: Recovery
+  let kept: [Kept]
+  let keyspaces: [Keyspace]
+  /// For people only: for programs the time says it better.
+  private let age: Duration?
+
+  init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
+    let snapshot = try store.snapshot()
+    let facts = try StoreFacts(of: store, snapshot)
+    let statistics = store.statistics
+    self.path = path
+    self.isOpenElsewhere = isOpenElsewhere
+    identity = facts.identity
+    lineage = facts.lineage
+    formatVersion = StoreFacts.formatVersion
+    pageByteCount = facts.pageByteCount
+    segmentByteCount = facts.segmentByteCount
+    pageCount = facts.pageCount
+    freePageCount = facts.freePageCount
+    fileByteCount = facts.fileByteCount
+    fileAllocatedByteCount = facts.fileAllocatedByteCount
+    logAllocatedByteCount = statistics.logByteCount
+    newest = snapshot.generation.frame
+    // The empty store was never committed.
+    newestTime = newest == 0 ? nil : JSONText.time(facts.time)
+    age = newest == 0 ? nil : HumanText.age(since: facts.time)
+    backfilled = statistics.backfilled.frame
+    let report = store.recovery
+    recovery = Recovery(
+      commitCount: report.commitCount, discardedFrameCount: report.discardedFrameCount,
+      segmentFooterCount: report.segmentFooterCount,
+      verifiedCommitCount: report.verifiedCommitCount, witness: report.witness.frame)
+    kept = try store.keptGenerations().sorted { $0.key < $1.key }
+      .map { Kept(name: $0.key, generation: $0.value.frame) }
+    keyspaces = try snapshot.keyspaceNames.map { name in
+      Keyspace(name: name, entryCount: try snapshot.keyspace(name)?.count() ?? 0)
+    }
+  }
+
+  /// All but the age.
+  private enum CodingKeys: CodingKey {
+    case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
+    case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest
+    case newestTime, backfilled, isOpenElsewhere, recovery, kept, keyspaces
+  }
+
+  // MARK: For people
+
+  var text: String {
+    var rows = TextTable(untitled: [.left, .left])
+    rows.append(["store", QuotedText.escaped(path)])
+    rows.append(["identity", identity])
+    rows.append(["format", "version \(formatVersion)"])
+    rows.append(["newest", newestText])
+    rows.append(["lineage", lineage])
+    rows.append([
+      "pages",
+      "\(HumanText.count(pageCount)) of \(HumanText.count(pageByteCount, "byte")), "
+        + "\(HumanText.count(freePageCount)) of them free",
+    ])
+    rows.append([
+      "page file",
+      "\(HumanText.size(fileByteCount)), \(HumanText.size(fileAllocatedByteCount)) on disk, holds "
+        + "generation \(backfilled)",
+    ])
+    rows.append(["log", "\(HumanText.size(logAllocatedByteCount)) on disk"])
+    rows.append(["recovery", recoveryText])
+    rows.append(["open by", isOpenElsewhere ? "somebody else as well" : "nobody else"])
+    rows.append(["kept", kept.isEmpty ? "no generation" : keptText])
+    return [rows.text(), "", keyspacesText].joined(separator: "\n")
+  }
+
+  private var newestText: String {
+    guard let age, let newestTime else { return "generation 0, nothing was ever written" }
+    return "generation \(newest), \(HumanText.age(age)) old (\(newestTime))"
+  }
+
+  private var keptText: String {
+    kept.map { "\(QuotedText.quoted($0.name)) (generation \($0.generation))" }
+      .joined(separator: ", ")
+  }
+
+  private var recoveryText: String {
+    let found = "\(HumanText.count(recovery.commitCount, "commit")) found in the log"
+    guard recovery.discardedFrameCount > 0 else { return found + ", no unfinished end" }
+    return found
+      + ", an unfinished end of \(HumanText.count(recovery.discardedFrameCount, "frame")) ignored"
+  }
+
+  private var keyspacesText: String {
+    guard !keyspaces.isEmpty else { return "no keyspaces" }
+    var rows = TextTable(["keyspace": .left, "entries": .right])
+    for keyspace in keyspaces {
+      rows.append([QuotedText.escaped(keyspace.name), HumanText.count(keyspace.entryCount)])
+    }
+    return rows.text()
+  }
+}

@@ -1,0 +1,41 @@
+import HeartwoodEngine
+
+/// The pages in page order, as cells of one or more neighbours.
+struct PageMap {
+  /// Some neighbouring pages.
+  struct Cell {
+    /// What most of them are; `damaged` if one is.
+    let kind: PageUse.Kind
+    /// How full those of that kind are, from 0 to 1.
+    let fill: Double
+  }
+
+  /// Pages in each cell but the last: a power of two.
+  let pagesPerCell: Int
+  let cells: [Cell]
+
+  init(_ pages: [PageUse], _ sum: PageSum, maxCellCount: Int) {
+    var pagesPerCell = 1
+    while pagesPerCell * maxCellCount < pages.count { pagesPerCell *= 2 }
+    self.pagesPerCell = pagesPerCell
+    cells = stride(from: 0, to: pages.count, by: pagesPerCell).map { start in
+      Self.cell(
+        pages[start..<min(start + pagesPerCell, pages.count)], pageByteCount: sum.pageByteCount)
+    }
+  }
+
+  private static func cell(_ pages: ArraySlice<PageUse>, pageByteCount: Int) -> Cell {
+    var counts = Array(repeating: 0, count: PageUse.Kind.allCases.count)
+    var byteCounts = counts
+    for page in pages {
+      counts[Int(page.kind.rawValue)] += 1
+      byteCounts[Int(page.kind.rawValue)] += Int(page.usedByteCount)
+    }
+    func count(_ kind: PageUse.Kind) -> Int { counts[Int(kind.rawValue)] }
+    guard count(.damaged) == 0 else { return Cell(kind: .damaged, fill: 1) }
+    let kind = PageUse.Kind.drawn.max { count($0) < count($1) } ?? .free
+    return Cell(
+      kind: kind,
+      fill: Double(byteCounts[Int(kind.rawValue)]) / Double(max(count(kind), 1) * pageByteCount))
+  }
+}

@@ -1,0 +1,76 @@
+import HeartwoodEngine
+
+/// The pages of a generation, counted by kind.
+struct PageSum {
+  /// The pages of one kind.
+  struct Share {
+    var pageCount = 0
+    var usedByteCount = 0
+  }
+
+  let generation: Generation
+  let pageByteCount: Int
+  let pageCount: Int
+  /// Leaves by how full they are, in steps of ten percent.
+  let leafCounts: [Int]
+  private let shares: [PageUse.Kind: Share]
+
+  init(_ pages: [PageUse], pageByteCount: Int, _ generation: Generation) {
+    self.generation = generation
+    self.pageByteCount = pageByteCount
+    pageCount = pages.count
+    var shares: [PageUse.Kind: Share] = [:]
+    var leafCounts = Array(repeating: 0, count: 10)
+    for page in pages {
+      shares[page.kind, default: Share()].pageCount += 1
+      shares[page.kind, default: Share()].usedByteCount += Int(page.usedByteCount)
+      guard page.kind == .leaf else { continue }
+      leafCounts[min(Int(page.usedByteCount) * 10 / pageByteCount, 9)] += 1
+    }
+    self.shares = shares
+    self.leafCounts = leafCounts
+  }
+
+  subscript(kind: PageUse.Kind) -> Share { shares[kind] ?? Share() }
+
+  /// Bytes in use in all pages.
+  var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
+
+  /// How full the pages of a kind are; "-" where that has no meaning.
+  func fill(_ kind: PageUse.Kind) -> String {
+    let share = self[kind]
+    guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
+    return HumanText.share(share.usedByteCount, of: share.pageCount * pageByteCount)
+  }
+
+  /// What the whole picture is about, in one line.
+  var headline: String {
+    "\(generation), \(HumanText.count(pageCount, "page")) of "
+      + "\(HumanText.count(pageByteCount, "byte")), "
+      + "\(HumanText.size(pageCount * pageByteCount)), "
+      + "\(HumanText.share(usedByteCount, of: pageCount * pageByteCount)) of it in use"
+  }
+}
+
+extension PageUse.Kind {
+  /// All kinds in the order they are shown: content first.
+  static let drawn: [PageUse.Kind] = [
+    .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
+  ]
+
+  /// The kind as JSON has it.
+  var word: String {
+    switch self {
+    case .free: "free"
+    case .bitmap: "bitmap"
+    case .branch: "branch"
+    case .leaf: "leaf"
+    case .overflow: "overflow"
+    case .overflowIndex: "overflowIndex"
+    case .damaged: "damaged"
+    }
+  }
+
+  /// The kind as people read it.
+  var title: String { self == .overflowIndex ? "overflow index" : word }
+}

@@ -1,0 +1,77 @@
+/// Text from a store in a form that cannot disturb a terminal.
+enum QuotedText {
+  /// The text in quotation marks, its quotation marks and backslashes escaped as well.
+  static func quoted(_ text: String) -> String {
+    "\"" + escaped(text, alsoQuotes: true) + "\""
+  }
+
+  /// The text with its invisible characters escaped; a name, for example.
+  static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
+
+  private static func escaped(_ text: String, alsoQuotes: Bool) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\t": result += "\\t"
+      case "\r": result += "\\r"
+      case "\"" where alsoQuotes, "\\" where alsoQuotes:
+        result += "\\"
+        result.unicodeScalars.append(scalar)
+      default:
+        if isVisible(scalar) {
+          result.unicodeScalars.append(scalar)
+        } else {
+          result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        }
+      }
+    }
+    return result
+  }
+
+  /// Whether the bytes of a value are better shown as text: no control characters but those of
+  /// lines and columns.
+  static func isReadable(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { scalar in
+      scalar == "\n" || scalar == "\t" || scalar == "\r"
+        || scalar.properties.generalCategory != .control
+    }
+  }
+
+  /// The text between quotation marks that was escaped; `nil` if it is not.
+  static func unescaped(_ text: Substring) -> String? {
+    var result = ""
+    var rest = text.unicodeScalars
+    while let scalar = rest.popFirst() {
+      guard scalar == "\\" else {
+        result.unicodeScalars.append(scalar)
+        continue
+      }
+      switch rest.popFirst() {
+      case "n": result += "\n"
+      case "t": result += "\t"
+      case "r": result += "\r"
+      case "\"": result += "\""
+      case "\\": result += "\\"
+      case "u":
+        guard rest.popFirst() == "{", let end = rest.firstIndex(of: "}"),
+          let value = UInt32(String(rest[..<end]), radix: 16), let scalar = Unicode.Scalar(value)
+        else { return nil }
+        result.unicodeScalars.append(scalar)
+        rest = rest[rest.index(after: end)...]
+      default: return nil
+      }
+    }
+    return result
+  }
+
+  /// Characters that move the cursor, change the direction of text or have no shape are not.
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
+      .unassigned:
+      false
+    default: true
+    }
+  }
+}

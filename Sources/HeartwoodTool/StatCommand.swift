@@ -1,0 +1,58 @@
+import Foundation
+import HeartwoodEngine
+
+/// `stat`: what the pages are used for, as a picture.
+enum StatCommand {
+  private struct Document: Encodable {
+    struct Row: Encodable {
+      let kind: String
+      let pageCount: Int
+      let usedByteCount: Int
+    }
+
+    let generation: UInt64
+    let pageByteCount: Int
+    let pageCount: Int
+    let usedByteCount: Int
+    let kinds: [Row]
+    /// Leaves by how full they are, in steps of ten percent.
+    let leafCounts: [Int]
+
+    init(_ sum: PageSum) {
+      generation = sum.generation.frame
+      pageByteCount = sum.pageByteCount
+      pageCount = sum.pageCount
+      usedByteCount = sum.usedByteCount
+      kinds = PageUse.Kind.drawn.map { kind in
+        Row(
+          kind: kind.word, pageCount: sum[kind].pageCount, usedByteCount: sum[kind].usedByteCount)
+      }
+      leafCounts = sum.leafCounts
+    }
+  }
+
+  static func run(_ invocation: Invocation, _ output: Output) throws {
+    let (sum, pages) = try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let snapshot = try StoreAccess.snapshot(of: store, invocation)
+      let pages = try store.pageUse(of: snapshot)
+      let sum = PageSum(
+        pages, pageByteCount: store.statistics.pageByteCount, snapshot.generation)
+      return (sum, pages)
+    }
+    if let path = invocation.svgPath {
+      let name = URL(fileURLWithPath: invocation.path).lastPathComponent
+      let picture = PagePicture(name, sum, PageMap(pages, sum, maxCellCount: PagePicture.cellCount))
+      do {
+        try Data(picture.svg.utf8).write(to: URL(fileURLWithPath: path))
+      } catch {
+        throw ToolFailure.refused(
+          "The picture could not be written to \(path): "
+            + "\(error.localizedDescription) Type --svg with another file.")
+      }
+    }
+    if invocation.wantsJSON { return try output.json(Document(sum)) }
+    let width = min(output.width, PageText.maxWidth)
+    let map = PageMap(pages, sum, maxCellCount: width * PageText.maxRowCount)
+    try output.line(PageText(sum, map, width: width, hasColors: output.hasColors).text)
+  }
+}

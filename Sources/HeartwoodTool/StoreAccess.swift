@@ -1,0 +1,94 @@
+import Foundation
+import HeartwoodEngine
+
+/// Opening stores: to read them where that is enough, never making one, never touching what is
+/// none.
+enum StoreAccess {
+  /// What a command does with a store.
+  enum Purpose {
+    case reading
+    case writing
+  }
+
+  /// Opens the store, runs `body`, and closes the store.
+  static func withStore<R>(
+    _ path: String, for purpose: Purpose, _ body: (Store) throws -> R
+  ) throws -> R {
+    try requireStore(path)
+    var options = StoreOptions()
+    options.name = "heartwoodctl"
+    options.readOnly = purpose == .reading
+    // What is wrong with a file or its medium is then an error, and never a signal.
+    options.access = .buffered
+    let store = try Store(at: path, options: options)
+    do {
+      let result = try body(store)
+      try store.close()
+      return result
+    } catch {
+      // The first error is the one to tell.
+      try? store.close()
+      throw error
+    }
+  }
+
+  /// The snapshot a command is about: of the newest generation, or of the one that was named.
+  static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
+    if let name = invocation.keptName {
+      let kept = try store.keptGenerations()
+      guard let generation = kept[name] else {
+        throw noneKept(name, among: kept.keys.sorted(), invocation.path)
+      }
+      return try store.snapshot(at: generation)
+    }
+    return try invocation.generation.map(store.snapshot(at:)) ?? store.snapshot()
+  }
+
+  /// A keyspace of the snapshot, which must have one of this name.
+  static func keyspace(_ name: String, of snapshot: Snapshot) throws -> KeyspaceReader {
+    if let keyspace = try snapshot.keyspace(name) { return keyspace }
+    let question = NearestName.question(name, in: try snapshot.keyspaceNames)
+    throw ToolFailure.refused(
+      "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
+  }
+
+  /// Why a name leads to no generation.
+  static func noneKept(_ name: String, among names: [String], _ path: String) -> ToolFailure {
+    .refused(
+      "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
+        + " Type heartwoodctl generations \(path) to see those that are.")
+  }
+
+  /// Says what is at the path if it is no store: an opening to write would make one there.
+  private static func requireStore(_ path: String) throws(ToolFailure) {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw .refused("There is nothing at \(path). Name the folder of a store.")
+    }
+    guard isFolder.boolValue else {
+      throw .refused("\(path) is a file. Name the folder of a store.")
+    }
+    let pages = path + "/pages"
+    guard FileManager.default.fileExists(atPath: pages) else {
+      throw .refused(
+        "The folder \(path) holds no store: it has no file named pages. Name the folder of one.")
+    }
+    guard let file = FileHandle(forReadingAtPath: pages) else {
+      throw .refused("\(pages) cannot be read. Ask its owner for the right to.")
+    }
+    defer { try? file.close() }
+    guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
+      throw .refused(
+        "The folder \(path) holds no store: its file pages does not begin like one of Heartwood. "
+          + "Name another folder, or restore a backup if this was a store.")
+    }
+  }
+
+  private static func isHeader(_ file: FileHandle, at offset: UInt64) -> Bool {
+    guard (try? file.seek(toOffset: offset)) != nil,
+      let bytes = try? file.read(upToCount: MemoryLayout<UInt64>.size)
+    else { return false }
+    let magic = HeaderSlotLayout.magicNumber
+    return bytes.elementsEqual((0..<8).map { UInt8(truncatingIfNeeded: magic >> (8 * $0)) })
+  }
+}

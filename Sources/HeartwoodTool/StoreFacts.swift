@@ -1,0 +1,48 @@
+import Foundation
+import HeartwoodEngine
+
+/// What the engine knows about a store beyond what programs need, in one place.
+struct StoreFacts {
+  /// The version of the file format this tool reads and writes.
+  static let formatVersion = Int(HeaderSlotLayout.currentVersion)
+
+  /// The random number that all files of the store carry, in hexadecimal.
+  let identity: String
+  /// The stretch of writing that the newest generation belongs to, in hexadecimal.
+  let lineage: String
+  /// When the newest generation was committed, in milliseconds since 1970.
+  let time: UInt64
+  let pageByteCount: Int
+  let segmentByteCount: Int
+  /// Pages of the newest generation, in use or free.
+  let pageCount: Int
+  let freePageCount: Int
+  /// Length of the page file.
+  let fileByteCount: Int
+  /// What it takes from the file system, holes left out.
+  let fileAllocatedByteCount: Int
+
+  /// Looks at a snapshot of the newest generation and the files of its store.
+  init(of store: Store, _ snapshot: Snapshot) throws {
+    let files = store.files
+    identity = JSONText.digits(files.identity.high) + JSONText.digits(files.identity.low)
+    lineage = JSONText.digits(snapshot.state.point.lineage)
+    time = snapshot.state.point.time
+    pageByteCount = files.geometry.pageByteCount
+    segmentByteCount = files.geometry.segmentByteCount
+    pageCount = Int(snapshot.state.point.pageCount)
+    let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)
+    freePageCount = pageCount - (try used.count())
+    fileByteCount = Int(clamping: try files.pageFile.file.byteCount())
+    fileAllocatedByteCount = Int(clamping: try files.pageFile.file.allocatedByteCount())
+    withExtendedLifetime(snapshot) {}
+  }
+
+  /// Whether another process, or another opening of this one, has the store open; asked before it
+  /// is opened here.
+  static func isOpenElsewhere(_ path: String) throws -> Bool {
+    let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
+    guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }
+    return try file.lockedByOthers(in: presence) != nil
+  }
+}

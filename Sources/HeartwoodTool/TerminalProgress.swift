@@ -1,0 +1,26 @@
+import Foundation
+import HeartwoodEngine
+
+/// The line on a terminal that says how far a long command is.
+///
+/// It is written to the standard error and only when that is a terminal, so that logs and pipes
+/// stay clean.
+struct TerminalProgress {
+  private let isOnTerminal = isatty(2) == 1
+
+  /// Rewrites the line.
+  func show(_ activity: String, _ progress: StoreProgress) {
+    let counts =
+      "\(HumanText.count(progress.completedPageCount)) of "
+      + HumanText.count(progress.totalPageCount, "page")
+    write("\r\u{1B}[K\(activity)  \(Int(progress.fraction * 100)) %  \(counts)")
+  }
+
+  /// Removes the line before other output.
+  func clear() { write("\r\u{1B}[K") }
+
+  private func write(_ text: String) {
+    guard isOnTerminal else { return }
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HeartwoodEngine
+
+/// The program: reads the command line, runs one command, says what went wrong.
+@main
+enum Tool {
+  /// What `--version` prints.
+  static let version = "heartwoodctl 0.1.0-dev (store format \(StoreFacts.formatVersion))"
+
+  static func main() {
+    occupyStandardDescriptors()
+    // A reader that leaves early is then an error of a write, which ends the program without noise
+    // and with the store closed.
+    signal(SIGPIPE, SIG_IGN)
+    exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+  }
+
+  private static func run(_ arguments: [String]) -> ExitCode {
+    let output = Output()
+    do {
+      let code = try answer(arguments, output)
+      try output.flush()
+      return code
+    } catch is ClosedOutput {
+      return .fine
+    } catch let failure as ToolFailure {
+      complain(failure.message)
+      return failure.exitCode
+    } catch {
+      complain(error.localizedDescription)
+      return .refused
+    }
+  }
+
+  private static func answer(_ arguments: [String], _ output: Output) throws -> ExitCode {
+    switch try CommandLineRequest(arguments) {
+    case .version: try output.line(version)
+    case .help: try output.line(HelpText.overview)
+    case .helpOn(let command): try output.line(HelpText.text(for: command))
+    case .run(let invocation):
+      do {
+        return try run(invocation, output)
+      } catch let error as StorageError {
+        throw ToolFailure.refused(Advice.sentence(for: error, invocation))
+      }
+    }
+    return .fine
+  }
+
+  private static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
+    switch invocation.command {
+    case .info: try OverviewCommand.run(invocation, output)
+    case .generations: try GenerationsCommand.run(invocation, output)
+    case .keys: try KeysCommand.run(invocation, output)
+    case .dump: try DumpCommand.run(invocation, output)
+    case .stat: try StatCommand.run(invocation, output)
+    case .verify: return try VerifyCommand.run(invocation, output)
+    case .checkpoint: try CheckpointCommand.run(invocation, output)
+    case .compact: try CompactCommand.run(invocation, output)
+    case .copy: try CopyCommand.run(invocation, output)
+    case .keep: try KeepCommand.run(invocation, output)
+    case .release: try ReleaseCommand.run(invocation, output)
+    }
+    return .fine
+  }
+
+  private static func complain(_ sentence: String) {
+    TerminalProgress().clear()
+    // Where nobody listens there is nobody to tell.
+    let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
+    try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+  }
+
+  /// Sees that descriptors 0 to 2 are open: a file of the store that took the place of a closed
+  /// standard output would be written into.
+  private static func occupyStandardDescriptors() {
+    var descriptor: Int32 = 0
+    while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }
+    if descriptor > 2 { close(descriptor) }
+  }
+}

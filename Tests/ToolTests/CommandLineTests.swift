@@ -1,0 +1,79 @@
+import HeartwoodTestSupport
+import Testing
+
+/// What `heartwoodctl` makes of the words it is given, before it opens anything.
+@Suite("The command line")
+struct CommandLineTests {
+  static let commands = [
+    "info", "keys", "dump", "stat", "generations", "verify", "checkpoint", "compact", "copy",
+    "keep", "release",
+  ]
+
+  @Test func `lists every command and the exit codes in its help`() throws {
+    let help = try ToolRun("--help")
+    help.expectFine()
+    for command in Self.commands { #expect(help.output.contains("\n  \(command) ")) }
+    #expect(help.output.contains("Exit codes: 0 fine; 1 "))
+    #expect(try ToolRun("-h").output == help.output)
+  }
+
+  @Test(arguments: commands) func `explains each command with an example`(command: String) throws {
+    let help = try ToolRun(command, "--help")
+    help.expectFine()
+    #expect(help.output.hasPrefix("heartwoodctl \(command): "))
+    #expect(help.output.contains("\nUsage: heartwoodctl \(command) PATH"))
+    #expect(help.output.contains("\nExample: heartwoodctl \(command) ~"))
+    #expect(help.output.contains("Exit codes: "))
+    for line in help.lines { #expect(line.count <= 80, "\(line)") }
+    #expect(try ToolRun("help", command).output == help.output)
+    // Also where the rest makes no sense.
+    #expect(try ToolRun(command, "--nonsense", "--help").output == help.output)
+  }
+
+  @Test func `tells the version`() throws {
+    let run = try ToolRun("--version")
+    run.expectFine()
+    #expect(run.output.wholeMatch(of: /heartwoodctl \S+ \(store format 1\)\n/) != nil)
+  }
+
+  @Test func `needs a command that there is`() throws {
+    try ToolRun([]).expectComplaint("A command is missing", exitCode: 2)
+    try ToolRun("dmup", "x").expectComplaint("no command dmup. Did you mean dump?", exitCode: 2)
+    try ToolRun("veri", "x").expectComplaint("Did you mean verify?", exitCode: 2)
+    try ToolRun("q", "x").expectComplaint("no command q. Type ", exitCode: 2)
+  }
+
+  @Test func `needs the words that belong to a command and no others`() throws {
+    try ToolRun("info").expectComplaint(
+      "PATH is missing. Type: heartwoodctl info PATH [--json]", exitCode: 2)
+    try ToolRun("copy", "a").expectComplaint("TARGET is missing", exitCode: 2)
+    try ToolRun("keep", "a").expectComplaint("NAME is missing", exitCode: 2)
+    try ToolRun("info", "a", "b").expectComplaint("b is one word too many", exitCode: 2)
+    try ToolRun("info", "").expectComplaint("PATH is empty", exitCode: 2)
+    try ToolRun("copy", "a", "").expectComplaint("TARGET is empty", exitCode: 2)
+    try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command a\u{1B}[31m\n."#, exitCode: 2)
+  }
+
+  @Test func `refuses options that make no sense`() throws {
+    try ToolRun("dump", "a", "--form", "1").expectComplaint(
+      "dump has no option --form. Did you mean --from?", exitCode: 2)
+    try ToolRun("info", "a", "--limit", "1").expectComplaint("no option --limit", exitCode: 2)
+    try ToolRun("dump", "a", "--limit").expectComplaint("needs a value: --limit N", exitCode: 2)
+    try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x makes no sense", exitCode: 2)
+    try ToolRun("dump", "a", "--at", "-1").expectComplaint("--at -1 makes no sense", exitCode: 2)
+    try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
+    try ToolRun("dump", "a", "--at", "1", "--kept", "b").expectComplaint(
+      "Type one of them", exitCode: 2)
+    try ToolRun("dump", "a", "--from", "1").expectComplaint("needs a keyspace", exitCode: 2)
+  }
+
+  @Test func `takes what follows two hyphens as words`() throws {
+    try ToolRun("info", "--", "--json").expectComplaint("nothing at --json", exitCode: 1)
+    try ToolRun("info", "--", "--help").expectComplaint("nothing at --help", exitCode: 1)
+  }
+
+  @Test(arguments: [#""a"#, #"("a", )"#, #"("a, 1)"#, #""\q""#, ""])
+  func `refuses a key that cannot be read`(key: String) throws {
+    try ToolRun("keys", "a", "b", "--from", key).expectComplaint("The key ", exitCode: 2)
+  }
+}

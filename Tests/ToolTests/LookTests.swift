@@ -1,0 +1,218 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The commands that only look, on a store whose content is known.
+@Suite("A look into a store")
+struct LookTests {
+  @Test func `tells what it is and what it holds`() throws {
+    let store = try ToolStore()
+    let run = try store.run("info")
+    run.expectFine()
+    #expect(run.output.contains("\nformat     version 1\n"))
+    #expect(run.output.contains("\nnewest     generation \(store.newest.frame), "))
+    #expect(run.output.contains("\nopen by    nobody else\n"))
+    #expect(run.output.contains(#"kept       "before" (generation \#(store.before.frame))"#))
+    #expect(run.output.hasSuffix("numbers       500\nrings           2\n"))
+    let document = try store.run("info", "--json").json()
+    #expect(document["path"] as? String == store.path)
+    #expect(document["newest"] as? Int == Int(store.newest.frame))
+    #expect(document["pageByteCount"] as? Int == 4096)
+    #expect((document["identity"] as? String)?.count == 32)
+    #expect(document["isOpenElsewhere"] as? Bool == false)
+    let time = try #require(document["newestTime"] as? String)
+    let date = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(time)
+    #expect(abs(date.timeIntervalSinceNow) < 3600)
+    let keyspaces = try #require(document["keyspaces"] as? [[String: Any]])
+    #expect(keyspaces.map { $0["name"] as? String } == ["large", "mixed", "numbers", "rings"])
+    #expect(keyspaces.last?["entryCount"] as? Int == 2)
+    try store.expectSound { opened throws in
+      #expect(document["pageCount"] as? Int == opened.statistics.pageCount)
+      #expect(try document["freePageCount"] as? Int == opened.verify().freePageCount)
+    }
+  }
+
+  @Test func `changes nothing`() throws {
+    let store = try ToolStore()
+    let before = try store.fixture.allBytes()
+    for command in ["info", "keys", "dump", "stat", "generations", "verify"] {
+      try store.run(command).expectFine()
+    }
+    try store.run("copy", store.path + "-copy").expectFine()
+    #expect(try store.fixture.allBytes() == before)
+    try store.expectSound()
+  }
+
+  @Test func `says that somebody else looks as well`() throws {
+    let store = try ToolStore()
+    var options = StoreOptions()
+    options.readOnly = true
+    let other = try Store(at: store.path, options: options)
+    let run = try store.run("info")
+    #expect(run.output.contains("\nopen by    somebody else as well\n"))
+    #expect(try store.run("info", "--json").json()["isOpenElsewhere"] as? Bool == true)
+    try StoreFixture.expectSound(other)
+    try other.close()
+  }
+
+  @Test func `finds a store with nothing in it`() throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.run { _ in }
+    let words = [
+      "info": "no keyspaces", "keys": "no keyspaces", "dump": "no keyspaces", "stat": "no pages",
+      "generations": "No generation is held.", "verify": "sound: ",
+    ]
+    for (command, words) in words {
+      let run = try ToolRun(command, fixture.path)
+      run.expectFine()
+      #expect(run.output.contains(words), "\(command)")
+      _ = try ToolRun(command, fixture.path, "--json").json()
+    }
+    try fixture.run { _ in }
+  }
+
+  @Test func `lists keyspaces and keys`() throws {
+    let store = try ToolStore()
+    let run = try store.run("keys")
+    run.expectFine()
+    #expect(
+      run.lines == [
+        "keyspace  entries", "-----------------", "large           2", "mixed           9",
+        "numbers       500", "rings           2", "",
+      ])
+    #expect(try store.run("keys", "rings").output == "1871\n1872\n")
+    #expect(try store.run("keys", "numbers", "--from", "498").output == "498\n499\n")
+    #expect(try store.run("keys", "numbers", "--from=7", "--limit=2").output == "7\n8\n")
+    let old = try store.run("keys", "--kept", "before")
+    #expect(old.lines.dropFirst(2) == ["numbers       500", "rings           2", ""])
+    try store.run("keys", "rigs").expectComplaint(
+      #"no keyspace "rigs" in generation \#(store.newest.frame). Did you mean rings?"#,
+      exitCode: 1)
+    try store.expectSound()
+  }
+
+  @Test func `shows every kind of key as it can be typed`() throws {
+    let store = try ToolStore()
+    let texts = ToolStore.mixedKeys.map(\.text)
+    #expect(try store.run("keys", "mixed").lines == texts + [""])
+    for (index, text) in texts.enumerated() {
+      let run = try store.run("keys", "mixed", "--from", text)
+      #expect(run.lines == Array(texts[index...]) + [""], "\(text)")
+    }
+    // A bare word is a string.
+    #expect(try store.run("keys", "mixed", "--from", "nc", "--limit", "1").lines[0] == texts[6])
+    let document = try store.run("keys", "mixed", "--json").json()
+    let keyspaces = try #require(document["keyspaces"] as? [[String: Any]])
+    let entries = try #require(keyspaces.first?["entries"] as? [[String: Any]])
+    #expect(entries.count == texts.count)
+    for (entry, mixed) in zip(entries, ToolStore.mixedKeys) {
+      let digits = mixed.key.bytes.map { String(format: "%02x", $0) }.joined()
+      #expect(entry["keyBytes"] as? String == digits)
+    }
+    let pair = try #require(entries[6]["key"] as? [Any])
+    #expect(pair[0] as? String == "nc")
+    #expect(pair[1] as? Int == 5)
+    try store.expectSound()
+  }
+
+  @Test func `shows values as text where they are readable`() throws {
+    let store = try ToolStore()
+    let run = try store.run("dump", "rings")
+    run.expectFine()
+    #expect(
+      run.lines == [
+        "rings (2 entries)", #"  1871   3 bytes  "dry""#, #"  1872  12 bytes  "frost\nin May""#, "",
+      ])
+    let old = try store.run("dump", "rings", "--at", "\(store.before.frame)")
+    #expect(old.lines[2] == #"  1872  3 bytes  "wet""#)
+    // Text cut within a letter, and bytes: as wide as a page of text, and no wider.
+    for line in try store.run("dump", "large").lines.dropFirst().dropLast() {
+      #expect(line.count == 100)
+      #expect(line.hasSuffix("…"))
+      #expect(line.contains("0xfefefe") || line.contains("\"xäöüäöü"))
+    }
+    let whole = try store.run("dump", "large", "--full").output
+    #expect(whole.contains("\"" + ToolStore.largeText + "\"\n"))
+    #expect(whole.contains("0x" + String(repeating: "fe", count: 10_000) + "\n"))
+    #expect(try store.run("dump").lines.filter { $0.hasSuffix("entries)") }.count == 4)
+    try store.expectSound()
+  }
+
+  @Test func `writes values as JSON`() throws {
+    let store = try ToolStore()
+    func entries(_ arguments: String...) throws -> [[String: Any]] {
+      let run = try ToolRun(["dump", store.path] + arguments + ["--json"])
+      run.expectFine()
+      let keyspaces = try run.json()["keyspaces"] as? [[String: Any]]
+      return try #require(keyspaces?.last?["entries"] as? [[String: Any]])
+    }
+    let rings = try entries()
+    #expect(rings.map { $0["value"] as? String } == ["dry", "frost\nin May"])
+    #expect(rings.map { $0["valueByteCount"] as? Int } == [3, 12])
+    #expect(rings.map { $0["isCut"] as? Bool } == [false, false])
+    let cut = try entries("large")
+    #expect(cut.map { $0["isCut"] as? Bool } == [true, true])
+    #expect(cut.first?["valueBytes"] as? String == String(repeating: "fe", count: 100))
+    #expect(cut.last?["value"] as? String == String(ToolStore.largeText.prefix(50)))
+    let whole = try entries("large", "--full")
+    #expect(whole.map { $0["isCut"] as? Bool } == [false, false])
+    #expect(whole.last?["value"] as? String == ToolStore.largeText)
+    #expect(try entries("numbers", "--from", "9", "--limit", "0").isEmpty)
+    try store.expectSound()
+  }
+
+  @Test func `tells which generations are held`() throws {
+    let store = try ToolStore()
+    let run = try store.run("generations")
+    run.expectFine()
+    #expect(run.lines[0].contains("generation  age "))
+    let row = run.lines[2].split(separator: " ", omittingEmptySubsequences: true)
+    #expect(row.first == "\(store.before.frame)")
+    #expect(row.suffix(2) == ["\"before\"", "-"])
+    #expect(run.output.contains("newest: generation \(store.newest.frame); "))
+    let document = try store.run("generations", "--json").json()
+    #expect(document["newest"] as? Int == Int(store.newest.frame))
+    let held = try #require(document["held"] as? [[String: Any]])
+    #expect(held.count == 1)
+    #expect(held.first?["names"] as? [String] == ["before"])
+    let cost = try #require(held.first?["keptByteCount"] as? Int)
+    try store.expectSound { opened throws in
+      #expect(try opened.liveGenerations().first?.keptByteCount == cost)
+    }
+    let other = try ToolStore(keepsBefore: false)
+    #expect(try other.run("generations").lines[0] == "No generation is held.")
+    try other.expectSound()
+  }
+
+  @Test func `verifies`() throws {
+    let store = try ToolStore()
+    let run = try store.run("verify")
+    run.expectFine()
+    #expect(run.output.hasPrefix("sound: generation \(store.newest.frame), "))
+    #expect(run.output.contains("4 keyspaces, 513 entries"))
+    let document = try store.run("verify", "--json").json()
+    #expect(document["isSound"] as? Bool == true)
+    #expect(document["entryCount"] as? Int == 513)
+    try store.expectSound()
+  }
+
+  @Test func `leaves quietly when nobody reads on`() throws {
+    let store = try ToolStore()
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = ["dump", store.path, "large", "--full"]
+    let output = Pipe()
+    let complaint = Pipe()
+    process.standardOutput = output
+    process.standardError = complaint
+    try output.fileHandleForReading.close()
+    try process.run()
+    try output.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit)
+    #expect(process.terminationStatus == 0)
+    #expect(try complaint.fileHandleForReading.readToEnd() ?? Data() == Data())
+    try store.expectSound()
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What `heartwoodctl` says of stores it cannot use, and what it leaves of them.
+@Suite("A store the tool cannot use")
+struct RefusalTests {
+  /// Every command, with words that would make sense.
+  private func runs(_ path: String) throws -> [ToolRun] {
+    try CommandLineTests.commands.map { command in
+      // As a name or as a path.
+      let word = ["copy", "keep", "release"].contains(command) ? [path + "-x"] : []
+      return try ToolRun([command, path] + word)
+    }
+  }
+
+  @Test func `is a missing one`() throws {
+    let folder = try ScratchDirectory()
+    for run in try runs(folder.path(of: "none")) {
+      run.expectComplaint("There is nothing at ", "Name the folder of a store.", exitCode: 1)
+    }
+    // Opening to write would have made one.
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test func `is a folder of other things, which stays as it is`() throws {
+    let folder = try ScratchDirectory()
+    let file = folder.path(of: "letter.txt")
+    try Data("Dear".utf8).write(to: URL(fileURLWithPath: file))
+    for run in try runs(folder.path) {
+      run.expectComplaint("holds no store", exitCode: 1)
+    }
+    try ToolRun("info", file).expectComplaint("is a file", exitCode: 1)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letter.txt"])
+  }
+
+  @Test(arguments: [0, 5, 200_000]) func `is a foreign file named pages`(byteCount: Int) throws {
+    let folder = try ScratchDirectory()
+    let bytes = Data(repeating: 0x41, count: byteCount)
+    try bytes.write(to: URL(fileURLWithPath: folder.path(of: "pages")))
+    for run in try runs(folder.path) {
+      run.expectComplaint("does not begin like one of Heartwood", exitCode: 1)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["pages"])
+  }
+
+  @Test func `is one that somebody has for himself`() throws {
+    let store = try ToolStore()
+    try store.expectSound()
+    let file = try #require(try PosixFileSystem().open(store.path + "/locks", .write))
+    let locks = StoreLocks(file: file)
+    #expect(try locks.tryLock(.exclusive, byte: LockByte.presenceReadWrite))
+    for run in try runs(store.path) {
+      run.expectComplaint("The store is open already", exitCode: 1)
+    }
+    try locks.unlock(byte: LockByte.presenceReadWrite)
+    try store.run("info").expectFine()
+    try store.expectSound()
+  }
+
+  @Test func `is one whose headers are damaged`() throws {
+    let store = try ToolStore()
+    for offset in HeaderSlotLayout.offsets { try store.flip(Int(offset) + 100) }
+    for run in try runs(store.path) {
+      run.expectComplaint("Neither header slot", "Restore a backup", exitCode: 1)
+    }
+  }
+
+  @Test func `is one that is cut`() throws {
+    let store = try ToolStore()
+    let bytes = try store.fixture.bytes(of: "pages")
+    try store.fixture.write(Array(bytes.prefix(80_000)), to: "pages")
+    for run in try runs(store.path) { run.expectComplaint("page file", exitCode: 1) }
+  }
+
+  @Test func `is used where it is sound, and damage is named`() throws {
+    let store = try ToolStore(keepsBefore: false)
+    let page = try store.damageLeaf()
+    try store.run("info").expectFine()
+    try store.run("keys").expectFine()
+    try store.run("dump", "rings").expectFine()
+    let dump = try store.run("dump", "numbers")
+    #expect(dump.exitCode == 1)
+    #expect(dump.complaint.contains("page \(page)]"))
+    #expect(dump.complaint.contains("heartwoodctl verify \(store.path)"))
+    let verify = try store.run("verify")
+    #expect(verify.exitCode == 1)
+    #expect(verify.complaint == "")
+    #expect(verify.output.contains("page \(page)]\n"))
+    #expect(verify.lines.dropLast().last?.hasPrefix("damaged: ") == true)
+    let document = try store.run("verify", "--json")
+    #expect(document.exitCode == 1)
+    #expect(try document.json()["isSound"] as? Bool == false)
+    #expect(try (document.json()["findings"] as? [String])?.isEmpty == false)
+    let picture = try store.run("stat")
+    picture.expectFine()
+    #expect(picture.output.contains("✕     damaged"))
+    // The damaged leaf is copied by nobody.
+    let target = store.path + "-copy"
+    let copy = try store.run("copy", target)
+    #expect(copy.exitCode == 1)
+    #expect(!FileManager.default.fileExists(atPath: target))
+  }
+}

@@ -1,0 +1,82 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// A small store on disk whose content is known, closed while the tool looks at it.
+struct ToolStore {
+  let fixture: StoreFixture
+  /// The generation that is kept as "before", in which 1872 is "wet".
+  let before: Generation
+  let newest: Generation
+
+  /// What every kind of key looks like, in key order.
+  static let mixedKeys: [(key: Key, text: String)] = [
+    (Key(Optional<Int>.none), "nil"),
+    (Key(true), "true"),
+    (Key(-5), "-5"),
+    (Key(UInt64.max), "18446744073709551615"),
+    (Key(1.5), "1.5"),
+    (Key("a\"b\u{1B}[31m"), #""a\"b\u{1B}[31m""#),
+    (Key("nc", 5), #"("nc", 5)"#),
+    (Key("nc", "x,y"), #"("nc", "x,y")"#),
+    (Key([UInt8]([0, 255])), "0x00ff"),
+  ]
+
+  /// Letters of two bytes behind one of one byte: a cut at an even place goes through a letter.
+  static let largeText = "x" + String(repeating: "äöü", count: 2000)
+
+  init(keepsBefore: Bool = true) throws {
+    fixture = try StoreFixture.onDisk()
+    (before, newest) = try fixture.run { store in
+      let before = try store.write { transaction in
+        let rings = try transaction.keyspace("rings")
+        try rings.put(1871, Array("dry".utf8))
+        try rings.put(1872, Array("wet".utf8))
+        let numbers = try transaction.keyspace("numbers")
+        for number in 0..<500 { try numbers.put(number, [UInt8](repeating: 7, count: 60)) }
+      }
+      if keepsBefore { try store.keep(before, as: "before") }
+      let newest = try store.write { transaction in
+        try transaction.keyspace("rings").put(1872, Array("frost\nin May".utf8))
+        let mixed = try transaction.keyspace("mixed")
+        for (key, text) in Self.mixedKeys { try mixed.put(key, Array(text.utf8)) }
+        let large = try transaction.keyspace("large")
+        try large.put("text", Array(Self.largeText.utf8))
+        try large.put("bytes", [UInt8](repeating: 0xFE, count: 10_000))
+      }
+      return (before, newest)
+    }
+  }
+
+  var path: String { fixture.path }
+
+  /// Runs a command on the store.
+  func run(_ command: String, _ arguments: String...) throws -> ToolRun {
+    try ToolRun([command, path] + arguments)
+  }
+
+  /// Opens the store, expects that it is sound, and looks at it.
+  func expectSound(_ body: (Store) throws -> Void = { _ in }) throws {
+    try fixture.run { store throws in try body(store) }
+  }
+
+  /// Changes one byte of the fullest leaf in the page file, and returns the number of that page.
+  func damageLeaf() throws -> Int {
+    let pages = try fixture.run { store throws in
+      try store.checkpoint()
+      return try store.pageUse(of: store.snapshot())
+    }
+    let leaves = pages.indices.filter { pages[$0].kind == .leaf }
+    let fullest = leaves.max { pages[$0].usedByteCount < pages[$1].usedByteCount }
+    let page = try #require(fullest)
+    try flip(Int(Geometry.firstPageOffset) + page * 4096 + 4000)
+    return page
+  }
+
+  /// Changes one byte of the page file.
+  func flip(_ offset: Int) throws {
+    var bytes = try fixture.bytes(of: "pages")
+    bytes[offset] ^= 0x40
+    try fixture.write(bytes, to: "pages")
+  }
+}
