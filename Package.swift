@@ -36,7 +36,11 @@ let package = Package(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
-      name: "SimulationTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      name: "SimulationTests",
+      dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwood-worker"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "heartwood-worker", dependencies: ["HeartwoodTestSupport"], path: "Tests/Worker",
       swiftSettings: settings),
     .testTarget(
       name: "ToolTests",

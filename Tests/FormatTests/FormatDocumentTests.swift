@@ -112,7 +112,8 @@ struct FormatDocumentTests {
       (LockByte.presenceReadWrite, "presenceReadWrite"),
       (LockByte.presenceReadOnly, "presenceReadOnly"), (LockByte.maintenance, "maintenance"),
       (LockByte.writer, "writer"), (LockByte.sync, "sync"), (LockByte.keep, "keep"),
-      (LockByte.doorbell, "doorbell"), (LockByte.live, "live"),
+      (LockByte.doorbell, "doorbell"), (LockByte.probe, "probe"),
+      (LockByte.supply, "supply"), (LockByte.live, "live"),
     ]
     #expect(
       table.rows == bytes.map { [$0.0 == 1 << 40 ? "2^40" : "\($0.0)", $0.1] })

@@ -38,6 +38,11 @@ package final class CountingFileSystem: FileSystem {
     try inner.rename(source, to: target)
   }
 
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    counter.add { $0.others += 1 }
+    return try inner.volumeType(of: path)
+  }
+
   package func syncDirectory(_ path: String) throws(StorageError) {
     counter.add { $0.directorySyncs += 1 }
     try inner.syncDirectory(path)

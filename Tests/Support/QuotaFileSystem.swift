@@ -49,6 +49,10 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
     try inner.rename(source, to: target)
   }
 
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    try inner.volumeType(of: path)
+  }
+
   package func syncDirectory(_ path: String) throws(StorageError) {
     try inner.syncDirectory(path)
   }

@@ -124,6 +124,7 @@ extension SimulatedDisk {
   {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
+      try requireLocks(file)
       return locks[file.number, default: RangeLocks()]
         .set(kind, range, owner: ObjectIdentifier(file))
     }
@@ -134,13 +135,21 @@ extension SimulatedDisk {
   {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
+      try requireLocks(file)
+      guard lockFault != .unseen else { return nil }
       return locks[file.number]?.lockedByOthers(than: ObjectIdentifier(file), in: range)
     }
+  }
+
+  private func requireLocks(_ file: SimulatedFile) throws(StorageError) {
+    guard case .failure(let kind) = lockFault else { return }
+    throw StorageError(kind, "Locks fail by plan.", file: file.path)
   }
 
   /// The last reference to an open file is gone: its locks go, and the file if it has no name.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
+      if lockFault == .lostWhenClosed { locks[number] = nil }
       locks[number]?.releaseAll(of: owner)
       let count = openCounts[number, default: 1] - 1
       openCounts[number] = count == 0 ? nil : count

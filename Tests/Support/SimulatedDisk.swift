@@ -33,6 +33,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
   /// Bytes a file can have; a longer one needs more than the disk has.
   package var fileByteCountLimit = Int.max
+  /// The type of the volume it says to be.
+  package var volume = VolumeType.memory
+  /// What is wrong with locks, if something is.
+  package var lockFault: LockFault?
   /// Whether files can have holes made in them.
   package var canPunch = true
   /// Says of a file or directory that its syncs report success and do nothing.
@@ -60,6 +64,16 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     faultGenerator = generator.forked()
     bootIdentity = boot ?? generator.next()
     self.generator = generator
+  }
+
+  /// What can be wrong with the locks of a file system.
+  package enum LockFault: Hashable, Sendable {
+    /// Calls fail with this kind of error.
+    case failure(StorageError.Kind)
+    /// Nobody sees the locks of another.
+    case unseen
+    /// They go when any opening of their file is closed, as those of processes do.
+    case lostWhenClosed
   }
 
   // MARK: What tests ask
@@ -213,6 +227,13 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
         throw MemoryPath.isNoFile("replace", target)
       }
       try change(.rename, source, "to \(target)") { $0.rename(old, to: new.name, entry) }
+    }
+  }
+
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    try lock.withLock { () throws(StorageError) in
+      try requirePower()
+      return content.entry(at: MemoryPath(path)) == .directory ? volume : nil
     }
   }
 

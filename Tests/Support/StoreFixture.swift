@@ -42,6 +42,11 @@ package struct StoreFixture: Sendable {
     return StoreFixture(fileSystem, path: "/store", options: options, folder: nil)
   }
 
+  /// The same place through another file system.
+  func with(_ fileSystem: any FileSystem) -> StoreFixture {
+    StoreFixture(fileSystem, path: path, options: options, folder: folder)
+  }
+
   /// Opens the store and leaves the rest to the caller.
   package func open() throws(StorageError) -> Store {
     try Store(at: path, options: options, fileSystem: fileSystem)

@@ -24,8 +24,14 @@ package protocol FileSystem: AnyObject, Sendable {
   /// that nothing has.
   func rename(_ source: String, to target: String) throws(StorageError)
 
+  /// The type of the volume a directory is on; `nil` if there is no such directory.
+  func volumeType(of path: String) throws(StorageError) -> VolumeType?
+
   /// Makes the names in a directory durable: creations, renames and removals until now.
   func syncDirectory(_ path: String) throws(StorageError)
+
+  /// Tells file systems apart: two opened files are the same only if their file systems are.
+  var domain: ObjectIdentifier { get }
 
   /// A number that differs between two boots of a machine; `nil` if the platform has none.
   var bootIdentity: UInt64? { get }
@@ -35,6 +41,10 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// A number nobody can predict.
   func random() -> UInt64
+}
+
+extension FileSystem {
+  package var domain: ObjectIdentifier { ObjectIdentifier(self) }
 }
 
 /// How a file is opened.
@@ -83,13 +93,16 @@ package protocol File: AnyObject, Sendable {
   /// cannot. The range may reach past the end of the file; touching bytes there is fatal.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes for reading and writing, shared with every process that does
-  /// the same. The file must be that long already.
+  /// Maps the first `byteCount` bytes for reading and, unless the file was opened for reading only,
+  /// writing, shared with every process that does the same. The file must be that long already.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Tries to set, convert or release a lock on a range of bytes; false if somebody else's is in
   /// the way. The owner is this open file, and the lock goes when the process does.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
+
+  /// Sets a lock on a range of bytes, and waits for those in the way to go.
+  func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
   /// Some lock of another owner in `range`, as the part of it that lies in the range; not
   /// necessarily the lowest.
@@ -97,6 +110,13 @@ package protocol File: AnyObject, Sendable {
 
   /// Which file this is, whatever its name.
   func identity() throws(StorageError) -> FileIdentity
+}
+
+extension File {
+  /// Asks again and again, for files whose locks have no queue.
+  package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
+    while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
+  }
 }
 
 /// What a lock call asks for.

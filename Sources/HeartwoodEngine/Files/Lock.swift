@@ -11,10 +11,15 @@
 /// It is `pthread`'s behind a pointer, because the thread sanitizer understands that one, and
 /// because it can wait for a limited time.
 ///
+/// In a child by `fork` a lock of the parent's does nothing at all: a thread that is gone may hold
+/// it, and destroying a condition waits for those who wait for it. What such a lock guards is not
+/// to be used there; this only keeps what goes away by itself from hanging.
+///
 /// - Note: `@unchecked` because the memory behind the pointers is the C library's to synchronise.
 package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private let origin = ProcessOrigin()
 
   package init() {
     pthread_mutex_init(mutex, nil)
@@ -22,6 +27,7 @@ package final class Lock: @unchecked Sendable {
   }
 
   deinit {
+    guard !origin.isInherited else { return }
     pthread_cond_destroy(condition)
     pthread_mutex_destroy(mutex)
     condition.deallocate()
@@ -29,16 +35,20 @@ package final class Lock: @unchecked Sendable {
   }
 
   @inline(__always)
-  package func acquire() { pthread_mutex_lock(mutex) }
+  package func acquire() {
+    if !origin.isInherited { pthread_mutex_lock(mutex) }
+  }
 
   @inline(__always)
-  package func release() { pthread_mutex_unlock(mutex) }
+  package func release() {
+    if !origin.isInherited { pthread_mutex_unlock(mutex) }
+  }
 
   /// Runs `body` while holding the lock.
   @inline(__always)
   package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
+    acquire()
+    defer { release() }
     return try body()
   }
 
@@ -46,6 +56,7 @@ package final class Lock: @unchecked Sendable {
   ///
   /// Waits for ``wakeAll()`` or for `milliseconds`, without limit if `nil`; may return early.
   package func wait(milliseconds: UInt64? = nil) {
+    guard !origin.isInherited else { return }
     guard let milliseconds else {
       pthread_cond_wait(condition, mutex)
       return
@@ -59,5 +70,7 @@ package final class Lock: @unchecked Sendable {
   }
 
   /// Wakes every thread in ``wait(milliseconds:)``.
-  package func wakeAll() { pthread_cond_broadcast(condition) }
+  package func wakeAll() {
+    if !origin.isInherited { pthread_cond_broadcast(condition) }
+  }
 }

@@ -103,6 +103,10 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     }
   }
 
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    lock.withLock { directories.contains(MemoryPath(path)) ? .memory : nil }
+  }
+
   package func syncDirectory(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requireDirectory(MemoryPath(path), for: path)
@@ -337,7 +341,6 @@ private final class MemoryFile: File {
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
-    try requireWritable()
     guard let memory = content.shared(byteCount) else {
       throw StorageError(.io, "Cannot map: the file is shorter than that.", file: path)
     }

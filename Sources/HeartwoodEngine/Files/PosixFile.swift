@@ -11,20 +11,30 @@
 /// Thread-safe: the descriptor never changes, and every transfer names its own offset.
 final class PosixFile: File {
   let path: String
-  private let descriptor: Int32
+  private let ownDescriptor: Int32
+  private let isWritable: Bool
+  private let origin = ProcessOrigin()
 
-  init(descriptor: Int32, path: String) {
-    self.descriptor = descriptor
+  /// - Parameter descriptor: One that ``OpenDescriptors`` knows.
+  init(descriptor: Int32, path: String, isWritable: Bool) {
+    ownDescriptor = descriptor
     self.path = path
+    self.isWritable = isWritable
   }
 
   deinit {
+    // Closed in a child already, and the number may be another file's; the locks are the parent's.
+    guard !origin.isInherited else { return }
     // A mapping keeps the open file alive beyond the descriptor, and its locks with it.
     var request = SystemCalls.unlockRequest
-    _ = SystemCalls.retrying { fcntl(descriptor, SystemCalls.setLock, &request) }
-    // The result of close is of no use here: whatever mattered was synced before, and calling it
-    // again could close somebody else's file.
-    close(descriptor)
+    _ = SystemCalls.retrying { fcntl(ownDescriptor, SystemCalls.setLock, &request) }
+    OpenDescriptors.close(ownDescriptor)
+  }
+
+  /// The descriptor, in the process that opened the file.
+  private func descriptor() throws(StorageError) -> Int32 {
+    try origin.requireOwn(path)
+    return ownDescriptor
   }
 
   private func value<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
@@ -37,6 +47,7 @@ final class PosixFile: File {
   }
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    let descriptor = try descriptor()
     var done = 0
     while done < target.count {
       let count = try value(
@@ -54,6 +65,7 @@ final class PosixFile: File {
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    let descriptor = try descriptor()
     var vectors = parts.map {
       iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.base), iov_len: $0.count)
     }
@@ -103,12 +115,14 @@ final class PosixFile: File {
   }
 
   private func status() throws(StorageError) -> stat {
+    let descriptor = try descriptor()
     var status = stat()
     _ = try value("look at", SystemCalls.retrying { fstat(descriptor, &status) })
     return status
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
+    let descriptor = try descriptor()
     _ = try value(
       "change the length", SystemCalls.retrying { ftruncate(descriptor, off_t(count)) })
   }
@@ -118,6 +132,7 @@ final class PosixFile: File {
     // into each block instead, and somebody else may be writing there.
     let end = try self.byteCount()
     guard end < byteCount else { return }
+    let descriptor = try descriptor()
     #if canImport(Darwin)
       // Darwin takes the space apart from the length, and not on every file system; without it the
       // space is taken as the bytes are written.
@@ -141,6 +156,7 @@ final class PosixFile: File {
 
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
     guard !range.isEmpty else { return true }
+    let descriptor = try descriptor()
     let result = SystemCalls.punch(descriptor, off_t(range.lowerBound), off_t(range.count))
     if case .failure(let error) = result,
       [EOPNOTSUPP, ENOSYS, ENOTTY, EINVAL].contains(error.code)
@@ -157,12 +173,14 @@ final class PosixFile: File {
   }
 
   func sync() throws(StorageError) {
+    let descriptor = try descriptor()
     _ = try value("sync", SystemCalls.sync(descriptor))
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
     do throws(StorageError) {
-      return try mapping(offset, byteCount, PROT_READ)
+      let memory = try mapping(offset, byteCount, PROT_READ)
+      return Mapping(memory) { munmap($0.base, $0.count) }
     } catch {
       // The error of a file system that has no mappings.
       if error.errno == ENODEV { return nil }
@@ -171,20 +189,33 @@ final class PosixFile: File {
   }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
-    try mapping(0, byteCount, PROT_READ | PROT_WRITE)
+    let memory = try mapping(0, byteCount, isWritable ? PROT_READ | PROT_WRITE : PROT_READ)
+    OpenDescriptors.enterShared(memory)
+    return Mapping(memory) { OpenDescriptors.unmapShared($0) }
   }
 
   private func mapping(_ offset: UInt64, _ byteCount: Int, _ protection: Int32)
-    throws(StorageError) -> Mapping
+    throws(StorageError) -> MutableBytes
   {
+    let descriptor = try descriptor()
     let address = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, off_t(offset))
     guard let address, address != MAP_FAILED else {
       throw SystemError(code: errno).storageError("map", path)
     }
-    return Mapping(MutableBytes(address, count: byteCount)) { munmap($0.base, $0.count) }
+    return MutableBytes(address, count: byteCount)
   }
 
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    try lock(kind, range, SystemCalls.setLock)
+  }
+
+  func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
+    while try !lock(kind, range, SystemCalls.setLockWaiting) {}
+  }
+
+  private func lock(
+    _ kind: LockKind, _ range: Range<UInt64>, _ command: Int32
+  ) throws(StorageError) -> Bool {
     let type =
       switch kind {
       case .shared: Int16(F_RDLCK)
@@ -193,8 +224,9 @@ final class PosixFile: File {
       }
     // The system would take a length of zero for "to the largest offset".
     guard !range.isEmpty else { return true }
+    let descriptor = try descriptor()
     var request = SystemCalls.lockRequest(type, range)
-    switch SystemCalls.retrying({ fcntl(descriptor, SystemCalls.setLock, &request) }) {
+    switch SystemCalls.retrying({ fcntl(descriptor, command, &request) }) {
     case .success:
       return true
     case .failure(let error) where error.code == EAGAIN || error.code == EACCES:
@@ -206,6 +238,7 @@ final class PosixFile: File {
 
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
     guard !range.isEmpty else { return nil }
+    let descriptor = try descriptor()
     var request = SystemCalls.lockRequest(Int16(F_WRLCK), range)
     if case .failure(let error) = SystemCalls.retrying({
       fcntl(descriptor, SystemCalls.getLock, &request)
@@ -220,7 +253,7 @@ final class PosixFile: File {
   }
 
   private func lockError(_ error: SystemError) -> StorageError {
-    guard [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(error.code) else {
+    guard [ENOLCK, EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
       return error.storageError("lock", path)
     }
     return StorageError(

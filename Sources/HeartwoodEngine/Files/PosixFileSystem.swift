@@ -12,6 +12,9 @@ import Synchronization
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
 
+  /// The machine has one, whoever asks.
+  package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
+
   package init() {
     // A write beyond the process's file size limit must be an error, not the end of the process.
     signal(SIGXFSZ, SIG_IGN)
@@ -26,18 +29,18 @@ package final class PosixFileSystem: FileSystem {
       case .write: O_RDWR | O_NONBLOCK
       case .create: O_RDWR | O_CREAT | O_NONBLOCK
       }
-    switch SystemCalls.openDescriptor(path, flags) {
+    switch OpenDescriptors.open(path, flags) {
     case .success(let descriptor):
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
-        close(descriptor)
+        OpenDescriptors.close(descriptor)
         throw error.storageError("look at", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
-        close(descriptor)
+        OpenDescriptors.close(descriptor)
         throw Self.isNoFile(path)
       }
-      return PosixFile(descriptor: descriptor, path: path)
+      return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
     // A file that should have been created and was not lacks its folder.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
@@ -60,12 +63,19 @@ package final class PosixFileSystem: FileSystem {
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
-    guard let directory = opendir(path) else {
+    let descriptor: Int32
+    switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
+    case .success(let opened): descriptor = opened
+    case .failure(let error) where error.code == ENOENT: return nil
+    case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
+    case .failure(let error): throw error.storageError("list the folder", path)
+    }
+    guard let directory = fdopendir(descriptor) else {
       let error = SystemError(code: errno)
-      if error.code == ENOENT { return nil }
-      if error.code == ENOTDIR { throw Self.isNoDirectory(path) }
+      close(descriptor)
       throw error.storageError("list the folder", path)
     }
+    // Closes the descriptor too.
     defer { closedir(directory) }
     var names: [String] = []
     while true {
@@ -97,8 +107,18 @@ package final class PosixFileSystem: FileSystem {
     if case .failure(let error) = result { throw error.storageError("rename", source) }
   }
 
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    switch SystemCalls.volumeType(path) {
+    case .success(let type): return type
+    // What cannot be asked is let through, for the probe of the locks to judge.
+    case .failure(let error) where error.code == ENOSYS: return .number(0)
+    case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
+    case .failure(let error): throw error.storageError("ask for the file system", path)
+    }
+  }
+
   package func syncDirectory(_ path: String) throws(StorageError) {
-    switch SystemCalls.openDescriptor(path, O_RDONLY | O_DIRECTORY) {
+    switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
     case .failure(let error):
       throw error.storageError("open the folder", path)
     case .success(let descriptor):
@@ -137,7 +157,7 @@ package final class PosixFileSystem: FileSystem {
       return UInt64(bitPattern: Int64(boot.tv_sec)) &* 1_000_000 &+ UInt64(boot.tv_usec)
     #else
       let path = "/proc/sys/kernel/random/boot_id"
-      guard case .success(let descriptor) = SystemCalls.openDescriptor(path, O_RDONLY) else {
+      guard case .success(let descriptor) = OpenDescriptors.openBriefly(path, O_RDONLY) else {
         return nil
       }
       defer { close(descriptor) }

@@ -29,14 +29,22 @@ enum SystemCalls {
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37
+    static let setLockWaiting: Int32 = 38
   #else
     static let getLock: Int32 = 92
     static let setLock: Int32 = 90
+    static let setLockWaiting: Int32 = 91
   #endif
 
+  /// For one thread at a time.
   static func openDescriptor(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
+    // Descriptors 0 to 2 are where other code prints to: a store must never live there, not even
+    // until it is moved. So whatever of them is free is taken while the file is opened.
+    let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
+    let placeholders = free.map { _ in open("/dev/null", O_RDWR | O_CLOEXEC) }
+    defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying { open(path, flags | O_CLOEXEC, 0o644) }
-    // Descriptors 0 to 2 are where other code prints to: a store must never live there.
+    // One of them may have been closed since.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
@@ -78,6 +86,39 @@ enum SystemCalls {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
     }()
+  #endif
+
+  /// The type of the volume that holds what is at `path`.
+  static func volumeType(_ path: String) -> Result<VolumeType, SystemError> {
+    #if canImport(Darwin)
+      var status = statfs()
+      return retrying { statfs(path, &status) }.map { _ in
+        let name = withUnsafeBytes(of: &status.f_fstypename) { String(cString: $0) }
+        return .name(name, isLocal: status.f_flags & UInt32(MNT_LOCAL) != 0)
+      }
+    #else
+      guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
+      // The type is the first word of a structure of 120 bytes at most.
+      return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
+        guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
+        return retrying { statfs(path, base) }.map { _ in
+          .number(UInt32(truncatingIfNeeded: base.load(as: Int.self)))
+        }
+      }
+    #endif
+  }
+
+  #if os(Linux) || os(Android)
+    /// `statfs`, looked up by name like `fallocate`.
+    private static let statfs: VolumeCall? = {
+      guard let symbol = dlsym(nil, "statfs") else { return nil }
+      return unsafeBitCast(symbol, to: VolumeCall.self)
+    }()
+
+    private typealias VolumeCall =
+      @convention(c) (
+        UnsafePointer<CChar>, UnsafeMutableRawPointer
+      ) -> Int32
   #endif
 
   /// Makes the names in an open directory durable.

@@ -28,10 +28,13 @@ package struct SystemThread: @unchecked Sendable {
   }
 
   /// Lets this thread rest.
-  package static func sleep(milliseconds: UInt64) {
+  package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
+
+  /// Lets this thread rest.
+  package static func sleep(microseconds: UInt64) {
     var time = timespec()
-    time.tv_sec = Int(milliseconds / 1000)
-    time.tv_nsec = Int(milliseconds % 1000) * 1_000_000
+    time.tv_sec = Int(microseconds / 1_000_000)
+    time.tv_nsec = Int(microseconds % 1_000_000) * 1000
     nanosleep(&time, nil)
   }
 

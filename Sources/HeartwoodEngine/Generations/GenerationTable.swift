@@ -1,25 +1,3 @@
-/// One live generation in this process: its state, its references, its lock.
-///
-/// Guarded by the lock of the table it belongs to.
-package final class LiveEntry: @unchecked Sendable {
-  // @unchecked because every field but the constant one is read and written under the table's lock.
-  package let generation: FrameNumber
-  fileprivate(set) var state: GenerationState
-  fileprivate(set) var references = 1
-  fileprivate var wasUsed = true
-
-  fileprivate init(_ state: GenerationState) {
-    generation = state.generation
-    self.state = state
-  }
-}
-
-/// A reference to a live generation, and the state to read it through.
-package struct Pin: Sendable {
-  package let entry: LiveEntry
-  package let state: GenerationState
-}
-
 /// The live generations of this process, and the newest states.
 ///
 /// Generation → references and one lock byte: the lock call happens on 0 → 1 and 1 → 0 only. The
@@ -66,37 +44,59 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Pinning
 
-  /// P1: pins the newest visible generation.
+  /// P1: pins the newest visible generation, whoever made it.
   ///
-  /// - Complexity: No system call if this process has it pinned already, else one.
+  /// - Complexity: No system call if this process has it pinned already, else one; if another
+  ///   process made it, one page read for each group since the newest known here.
   package func pinNewest() throws(StorageError) -> Pin {
     while true {
+      let generation = files.words.committed
       lock.acquire()
-      if let entry = newest {
+      if let entry = newest, entry.generation == generation {
         entry.references &+= 1
         entry.wasUsed = true
         let state = entry.state
         lock.release()
         return Pin(entry: entry, state: state)
       }
-      defer { lock.release() }
-      let state = visibleState
-      if let entry = entries[state.generation] {
-        newest = entry
+      if let entry = entries[generation] {
         entry.references += 1
-        return Pin(entry: entry, state: entry.state)
-      }
-      try files.locks.lockLive(state.generation)
-      files.words.fence()
-      if files.words.floor <= state.generation {
-        let entry = LiveEntry(state)
-        entries[state.generation] = entry
-        newest = entry
+        setNewest(entry)
+        let state = entry.state
+        lock.release()
         return Pin(entry: entry, state: state)
       }
-      // A pass has begun between the load and the check: the newest generation is at its floor.
-      try files.locks.unlockLive(state.generation)
+      let isVerified: Bool
+      do throws(StorageError) { isVerified = try lockAboveFloor(generation) } catch {
+        lock.release()
+        throw error
+      }
+      // If not, a pass has begun between load and check: the newest generation is at its floor.
+      if isVerified { return try enterLocked(generation, isNewest: true) }
+      lock.release()
     }
+  }
+
+  /// Steps 3 to 5 of P1.
+  private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
+    try files.locks.lockLive(generation)
+    files.words.fence()
+    if files.words.floor <= generation { return true }
+    try unlock(generation)
+    return false
+  }
+
+  /// Gives up the lock of a generation that was not verified, unless another thread relies on it.
+  private func unlock(_ generation: FrameNumber) throws(StorageError) {
+    if building[generation] == nil { try files.locks.unlockLive(generation) }
+  }
+
+  /// Makes an entry the one that lingers; the one before goes if nobody uses it.
+  private func setNewest(_ entry: LiveEntry) {
+    let old = newest
+    newest = entry
+    entry.wasUsed = true
+    if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
   /// P3: pins a given generation, which somebody else holds or which no pass has given up yet.
@@ -125,44 +125,46 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         continue
       }
-      // Verified: from here on no pass gives it up. Its state is found without the table's lock.
-      let known = [visibleState, durableState, appendedState].first {
-        $0.generation == generation
-      }
-      building[generation, default: 0] += 1
-      lock.release()
-      return try enter(generation, known)
+      return try enterLocked(generation, isNewest: false)
     }
   }
 
   /// Steps 3 to 6 of P3; false while a pass is deciding.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
-    guard generation <= files.words.committed else { throw Self.expired(generation) }
+    let words = files.words
+    guard generation <= words.committed else { throw Self.expired(generation) }
     try files.locks.lockLive(generation)
-    files.words.fence()
-    if isDeciding {
-      try files.locks.unlockLive(generation)
-      return false
+    words.fence()
+    let epoch = words.epoch
+    var isAlive = false
+    var isDecided = isDeciding ? false : try !hasDecider(epoch)
+    if isDecided {
+      isAlive = words.decision.isAlive(generation)
+      isDecided = words.epoch == epoch
     }
-    guard files.words.decision.isAlive(generation) else {
-      try files.locks.unlockLive(generation)
-      throw Self.expired(generation)
-    }
-    return true
+    if isDecided, isAlive { return true }
+    try unlock(generation)
+    guard isDecided else { return false }
+    throw Self.expired(generation)
   }
 
-  /// Finds the state of a generation whose byte is locked, and enters it into the table.
-  private func enter(
-    _ generation: FrameNumber, _ known: GenerationState?
+  /// Whether a pass of another process is deciding: one that died while it did has decided nothing.
+  private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
+    guard epoch % 2 == 1 else { return false }
+    return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
+  }
+
+  /// Enters a generation whose lock is verified: from here on no pass gives it up.
+  ///
+  /// Its state is found without the table's lock, which is held when this is called and not when it
+  /// returns.
+  private func enterLocked(
+    _ generation: FrameNumber, isNewest: Bool
   ) throws(StorageError) -> Pin {
+    building[generation, default: 0] += 1
+    lock.release()
     let built: Result<GenerationState, StorageError>
-    do throws(StorageError) {
-      if let known {
-        built = .success(known)
-      } else {
-        built = .success(try files.state(at: generation))
-      }
-    } catch {
+    do throws(StorageError) { built = .success(try state(at: generation)) } catch {
       built = .failure(error)
     }
     lock.acquire()
@@ -174,14 +176,30 @@ package final class GenerationTable: @unchecked Sendable {
       if others == 0, entries[generation] == nil { try? files.locks.unlockLive(generation) }
       throw error
     case .success(let state):
-      if let entry = entries[generation] {
-        entry.references += 1
-        return Pin(entry: entry, state: entry.state)
+      if isNewest, state.generation > visibleState.generation { visibleState = state }
+      let entry: LiveEntry
+      if let present = entries[generation] {
+        present.references += 1
+        entry = present
+      } else {
+        entry = LiveEntry(state)
+        entries[generation] = entry
       }
-      let entry = LiveEntry(state)
-      entries[generation] = entry
-      return Pin(entry: entry, state: state)
+      if isNewest, generation == visibleState.generation { setNewest(entry) }
+      return Pin(entry: entry, state: entry.state)
     }
+  }
+
+  /// The state of a generation: one known here, or found in the files from the nearest known on.
+  ///
+  /// Needs a verified pin of it, the writer lock if it is the newest appended one, or the
+  /// maintenance lock.
+  package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
+    let known = lock.withLock { [visibleState, durableState, appendedState] }
+    if let state = known.first(where: { $0.generation == generation }) { return state }
+    let older = known.filter { $0.generation < generation }.max { $0.generation < $1.generation }
+    if let older, let state = try files.advanced(older, to: generation) { return state }
+    return try files.state(at: generation)
   }
 
   private static func expired(_ generation: FrameNumber) -> StorageError {
@@ -243,6 +261,21 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Publishing
 
+  /// W1.2 and W2: the newest appended state, whoever made it; under the writer lock.
+  ///
+  /// - Complexity: One look at a page header if nobody else has written, else as ``pinNewest()``.
+  package func catchUp() throws(StorageError) -> GenerationState {
+    let generation = files.words.appended
+    var state = lock.withLock { appendedState }
+    if state.generation != generation { state = try self.state(at: generation) }
+    while let next = try files.adoptable(after: state) {
+      state = next
+      files.words.store(state.generation, CountersLayout.appended)
+    }
+    lock.withLock { appendedState = state }
+    return state
+  }
+
   /// W1.6: the state every later writer builds on; under the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.words.store(state.generation, CountersLayout.appended)
@@ -252,30 +285,37 @@ package final class GenerationTable: @unchecked Sendable {
   /// Makes a state the one that new readers see, unless a newer one is visible already.
   package func publishVisible(_ state: GenerationState) {
     files.words.raise(CountersLayout.committed, to: state.generation)
-    lock.withLock {
-      guard state.generation > visibleState.generation else { return }
-      visibleState = state
-      guard let old = newest else { return }
-      newest = nil
-      if old.references == 0 { drop(old) }
-    }
+    lock.withLock { noteVisible(state) }
   }
 
-  /// Notes that a state is synced.
+  private func noteVisible(_ state: GenerationState) {
+    guard state.generation > visibleState.generation else { return }
+    visibleState = state
+    guard let old = newest else { return }
+    newest = nil
+    if old.references == 0 { drop(old) }
+  }
+
+  /// W3.4 and W3.5: everything up to `generation` is synced, whoever made it.
   ///
-  /// After ``publishVisible(_:)``, never before: a death in between
-  /// must not leave a floor above every visible generation.
-  package func publishDurable(_ state: GenerationState) {
-    files.words.raise(CountersLayout.durable, to: state.generation)
+  /// Visible before durable, never the other way round: a death in between must not leave a floor
+  /// above every visible generation.
+  package func publishSynced(_ generation: FrameNumber) {
+    files.words.raise(CountersLayout.committed, to: generation)
+    files.words.raise(CountersLayout.durable, to: generation)
     lock.withLock {
-      if state.generation > durableState.generation { durableState = state }
+      if appendedState.generation <= generation { noteVisible(appendedState) }
+      for state in [visibleState, appendedState]
+      where state.generation <= generation && state.generation > durableState.generation {
+        durableState = state
+      }
     }
   }
 
   /// Exchanges the newest states for copies that no longer need the log up to `backfilled`, nor
   /// the segments that are gone: the space of one returns when nobody has it open.
   ///
-  /// Under the writer lock, so that nothing is appended meanwhile. Snapshots keep what they have.
+  /// What is appended meanwhile stays as it is. Snapshots keep what they have.
   package func prune(
     backfilled: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) {
@@ -292,13 +332,29 @@ package final class GenerationTable: @unchecked Sendable {
       newVisible = try visible.pruned(backfilled: backfilled, gone: gone, files: files)
     }
     lock.withLock {
-      appendedState = newAppended
+      if appendedState === appended { appendedState = newAppended }
       if durableState === durable { durableState = newDurable }
       if visibleState === visible { visibleState = newVisible }
       if let entry = newest, entry.generation == newVisible.generation {
         entry.state = newVisible
       }
     }
+  }
+
+  /// Lets go of what another process has moved to the page file, so that the space of deleted
+  /// segments returns although nobody reads here.
+  package func noteOthersPasses() throws(StorageError) {
+    guard files.words.backfilled > files.pageFile.knownState else { return }
+    let pin = try pinNewest()
+    defer { unpin(pin.entry) }
+    let backfilled = files.words.backfilled
+    files.pageFile.noteState(backfilled, files.cache)
+    try prune(backfilled: backfilled, gone: [])
+  }
+
+  /// Whether what is known here needs the log.
+  package var needsLog: Bool {
+    lock.withLock { appendedState.generation } > files.words.backfilled
   }
 
   // MARK: Deciding

@@ -44,6 +44,8 @@ package struct LogStart {
     where survivor.frame > backfilled.frame && survivor.frame <= point.frame {
       index.set(survivor.page, to: survivor.frame)
     }
+    // Made for a later state of the page file, it says nothing of pages between the two.
+    guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: backfilled.pageCount, to: point.pageCount,
       pageByteCount: header.geometry.pageByteCount)

@@ -35,6 +35,7 @@ package struct PageSource {
   let loader: Unmanaged<PageLoader>
   /// Grows with each change the writer makes.
   var changeCount: Int
+  let origin = ProcessOrigin()
 }
 
 /// The pages of a store as of one state, the writer's own changes included if it is the writer's.
@@ -64,6 +65,7 @@ package struct PageView {
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source
+    guard !source.pointee.origin.isInherited else { return try slowPage(number) }
     if let working = source.pointee.working, let own = working.pointee.block(of: number) {
       return PageReference(
         bytes: Bytes(own, count: 1 &<< source.pointee.pageShift), entry: nil)
@@ -97,6 +99,7 @@ package struct PageView {
 
   @inline(never)
   private func slowPage(_ number: PageNumber) throws(StorageError) -> PageReference {
+    try source.pointee.origin.requireOwn("pages")
     guard number < source.pointee.pageCount else {
       throw .corrupt("A page beyond the end of the page file is referred to.", page: number)
     }
@@ -112,6 +115,7 @@ package struct PageView {
   @inline(never)
   private func unpin(_ entry: Unmanaged<PageCache.Entry>) {
     let owner = entry.takeRetainedValue()
+    guard !source.pointee.origin.isInherited else { return }
     source.pointee.loader.takeUnretainedValue().cache.unpin(owner)
   }
 }

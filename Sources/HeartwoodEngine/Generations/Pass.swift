@@ -90,8 +90,7 @@ package struct Pass {
       words.store((words.epoch | 1) &+ 1, CountersLayout.epoch)
       table.setDeciding(false)
     }
-    let newest = table.durable
-    let top = newest.generation
+    let top = words.durable
     words.raise(CountersLayout.floor, to: top)
     words.fence()
     var found = Set(
@@ -100,6 +99,7 @@ package struct Pass {
     found.formUnion(table.lockedGenerations)
     // After the locks: whoever keeps a generation writes its name before he lets go of his pin.
     found.formUnion(try KeptGenerations.read(files.log).rows.values.map(\.generation))
+    let newest = try table.state(at: top)
     let present = words.decision
     // A lock on a dead generation is an opener about to fail; counting it would protect what an
     // earlier pass has given up already.
@@ -135,6 +135,7 @@ package struct Pass {
     _ decision: Decision, _ map: SurvivorMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
     let old = files.words.backfilled
+    try announceFoundState()
     let home = try checkpoint(decision, &result)
     let backfilled = files.words.backfilled
     result.backfilled = Generation(frame: backfilled)
@@ -155,15 +156,32 @@ package struct Pass {
     files.sealing.seal(upTo: table.durable)
   }
 
+  /// M3.4 and M3.5 of a pass that died before it could say which state its header slot has.
+  ///
+  /// The slot this pass writes is the other one. If that had been the only announced one, readers
+  /// would find no state to begin at until this pass is done.
+  private func announceFoundState() throws(StorageError) {
+    guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)),
+      newest.backfilled.frame > files.words.backfilled
+    else { return }
+    try files.pageFile.file.sync()
+    files.counters.update { $0.pageFileSyncs += 1 }
+    files.pageFile.noteState(newest.backfilled.frame, files.cache)
+    files.words.raise(CountersLayout.backfilled, to: newest.backfilled.frame)
+  }
+
   /// M3: brings the page file to `low`; returns the commit it now holds, if that is another.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.words.backfilled {
+      // Another process may have brought the page file to where this pass goes on from.
+      files.pageFile.noteState(files.words.backfilled, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
       try files.pageFile.file.sync()
       try writeHeader(backfilled: state.point)
+      files.pageFile.noteOwnState(decision.low)
       files.words.raise(CountersLayout.backfilled, to: decision.low)
       let pageCount = result.pageCount
       files.counters.update {
@@ -190,6 +208,7 @@ package struct Pass {
   ) throws(StorageError) {
     try gate.enter(timeout: nil)
     defer { gate.leave() }
+    _ = try table.catchUp()
     try table.prune(backfilled: backfilled, gone: gone)
     if let home { try files.pageFile.cut(max(home.pageCount, table.greatestPageCount)) }
   }
@@ -222,7 +241,7 @@ package struct Pass {
     let backfilled = files.words.backfilled
     // The last pages may be free and never be written; a reader's mapping must reach them all the
     // same. Taken with the commits already, unless a power cut took the length back.
-    try files.pageFile.reserve(state.point.pageCount)
+    try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: backfilled) { page, _ in
       if page < state.point.pageCount { moving.append(page) }

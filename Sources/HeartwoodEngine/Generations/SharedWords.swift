@@ -12,12 +12,13 @@ package enum CountersLayout {
   package static let epoch = Field("epoch", at: 384, 8)
   package static let named = Field("named", at: 448, 8)
   package static let failed = Field("failed", at: 512, 8)
+  package static let rings = Field("rings", at: 520, 8)
   package static let selector = Field("selector", at: 576, 8)
   package static let firstDecision = Field("decision 0", at: 640, 1728)
   package static let secondDecision = Field("decision 1", at: 2368, 1728)
   package static let fields = [
-    ready, appended, committed, durable, floor, backfilled, epoch, named, failed, selector,
-    firstDecision, secondDecision,
+    ready, appended, committed, durable, floor, backfilled, epoch, named, failed, rings,
+    selector, firstDecision, secondDecision,
   ]
   package static let byteCount = 4096
 }
@@ -94,6 +95,11 @@ package final class SharedWords: @unchecked Sendable {
       if result.exchanged { return }
       seen = result.original
     }
+  }
+
+  /// Counts up a word that says that something has happened.
+  package func add(_ count: UInt64, _ field: Field) {
+    word(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
   }
 
   /// Orders everything before it against everything after it, on all cores.

@@ -9,6 +9,7 @@ public final class Snapshot: Sendable {
   package let state: GenerationState
   private let entry: LiveEntry
   private let table: GenerationTable
+  private let origin = ProcessOrigin()
 
   package init(_ pin: Pin, table: GenerationTable) {
     state = pin.state
@@ -16,7 +17,13 @@ public final class Snapshot: Sendable {
     self.table = table
   }
 
-  deinit { table.unpin(entry) }
+  // In a child by `fork`, the lock of the generation is the parent's to give back.
+  deinit { if !origin.isInherited { table.unpin(entry) } }
+
+  /// - Throws: `forked` in a child of the process that took the snapshot.
+  package func requireOwn() throws(StorageError) {
+    try origin.requireOwn(state.files.directory)
+  }
 
   /// Whether it was taken from the store with this table.
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }

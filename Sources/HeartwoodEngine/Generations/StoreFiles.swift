@@ -5,6 +5,7 @@
 package final class StoreFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
+  package let origin = ProcessOrigin()
   package let geometry: Geometry
   package let identity: StoreIdentity
   package let pageFile: PageFile
@@ -27,10 +28,14 @@ package final class StoreFiles: Sendable {
   /// What the last reclaim left.
   package let reclaimed = ReclaimRecord()
 
-  /// - Parameter start: The commit from which on the log is read by its group headers.
+  /// - Parameters:
+  ///   - start: The commit from which on the log is read by its group headers.
+  ///   - busyMilliseconds: How long a writer waits for a process that makes segments or exchanges
+  ///     the list of kept generations; neither has changed anything by then.
   package init(
     pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
-    start: CommitPoint, cacheByteCount: Int, structure: @escaping StructureCheck
+    start: CommitPoint, cacheByteCount: Int, busyMilliseconds: UInt64? = nil,
+    structure: @escaping StructureCheck
   ) {
     fileSystem = log.fileSystem
     directory = log.directory
@@ -43,15 +48,18 @@ package final class StoreFiles: Sendable {
     self.structure = structure
     let counters = ActivityCounters()
     self.counters = counters
-    supply = SegmentSupply(files: log) { segment throws(StorageError) in
-      try Self.makeNameDurable(segment, words, log, counters)
-    }
+    supply = SegmentSupply(
+      files: log, making: ExclusiveByte(LockByte.supply, of: locks.file, timeout: busyMilliseconds),
+      makeNameDurable: { segment throws(StorageError) in
+        try Self.makeNameDurable(segment, words, log, counters)
+      })
     sealing = Sealing(
       pageFile: pageFile, seed: log.identity.seed, reclaimed: reclaimed, start: start)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
-    maintenance = ExclusiveByte(LockByte.maintenance, of: locks)
-    syncing = ExclusiveByte(LockByte.sync, of: locks)
-    keeping = ExclusiveByte(LockByte.keep, of: locks)
+    maintenance = ExclusiveByte(
+      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable)
+    syncing = ExclusiveByte(LockByte.sync, of: locks.file)
+    keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 
   /// Makes a segment's name durable before a frame of it is written.

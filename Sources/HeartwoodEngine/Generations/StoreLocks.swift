@@ -7,6 +7,8 @@ package enum LockByte {
   package static let sync: UInt64 = 4
   package static let keep: UInt64 = 5
   package static let doorbell: UInt64 = 6
+  package static let probe: UInt64 = 7
+  package static let supply: UInt64 = 8
   /// Byte `live` + g is read-locked by every process in which generation g is live.
   package static let live: UInt64 = 1 << 40
 }
@@ -16,12 +18,22 @@ package enum LockByte {
 /// Open-file-description locks: the kernel drops them when the process dies, and closing another
 /// descriptor of the file does not. Nobody ever write-locks a live byte, so pinning never waits.
 package final class StoreLocks: Sendable {
-  private let file: any File
+  package let file: any File
 
   package init(file: any File) { self.file = file }
 
   package func tryLock(_ kind: LockKind, byte: UInt64) throws(StorageError) -> Bool {
     try file.lock(kind, byte..<(byte + 1))
+  }
+
+  /// Locks a byte, after waiting for those in the way.
+  package func waitForLock(_ kind: LockKind, byte: UInt64) throws(StorageError) {
+    try file.waitForLock(kind, byte..<(byte + 1))
+  }
+
+  /// Whether another owner has any lock on this byte.
+  package func isLockedElsewhere(byte: UInt64) throws(StorageError) -> Bool {
+    try file.lockedByOthers(in: byte..<(byte + 1)) != nil
   }
 
   package func unlock(byte: UInt64) throws(StorageError) {
@@ -60,32 +72,5 @@ package final class StoreLocks: Sendable {
       open.append(end..<part.upperBound)
     }
     return found.sorted()
-  }
-}
-
-/// A lock byte that excludes other processes, and threads of this one.
-///
-/// Two threads are the same owner of a byte, so the thread lock is taken first and released last.
-package final class ExclusiveByte: Sendable {
-  private let byte: UInt64
-  private let locks: StoreLocks
-  private let lock = Lock()
-
-  package init(_ byte: UInt64, of locks: StoreLocks) {
-    self.byte = byte
-    self.locks = locks
-  }
-
-  /// Runs `body` alone, after waiting for those before.
-  package func withLock<R>(
-    _ body: () throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    lock.acquire()
-    defer { lock.release() }
-    while try !locks.tryLock(.exclusive, byte: byte) { lock.wait(milliseconds: 1) }
-    let result: Result<R, StorageError>
-    do throws(StorageError) { result = .success(try body()) } catch { result = .failure(error) }
-    try locks.unlock(byte: byte)
-    return try result.get()
   }
 }

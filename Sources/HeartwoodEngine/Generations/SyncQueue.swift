@@ -36,28 +36,42 @@ package final class SyncQueue: @unchecked Sendable {
         isSyncing = false
         lock.wakeAll()
       }
-      try files.syncing.withLock { () throws(StorageError) in try sync() }
+      try files.syncing.withLock { () throws(StorageError) in
+        // Another process may have synced for all while this one waited.
+        if files.words.durable < generation { try sync() }
+      }
     }
   }
 
-  /// W3.2 to W3.5: syncs what is appended now, then shows it.
+  /// W3.1 to W3.5: syncs what is appended now, by whomever, then shows it.
   private func sync() throws(StorageError) {
-    let state = table.appended
+    guard !files.words.hasFailed else { throw Self.closedForWriting }
+    let end = files.words.appended
     let geometry = files.geometry
     let first = geometry.segment(of: geometry.next(after: files.words.durable))
-    let last = geometry.segment(of: state.generation)
     do throws(StorageError) {
-      for segment in state.segments.segments
-      where segment.number >= first && segment.number <= last {
-        try segment.file.sync()
+      for file in try segmentFiles(from: first, through: geometry.segment(of: end)) {
+        try file.sync()
         files.counters.update { $0.logSyncs += 1 }
       }
     } catch {
       files.words.setFailed()
       throw error
     }
-    table.publishVisible(state)
-    table.publishDurable(state)
+    table.publishSynced(end)
+  }
+
+  /// The files of some segments, those of other processes included; not all numbers are in use.
+  private func segmentFiles(
+    from first: UInt64, through last: UInt64
+  ) throws(StorageError) -> [any File] {
+    guard first <= last else { return [] }
+    let known = table.appended.segments
+    if last - first <= UInt64(known.segments.count), known[last] != nil {
+      return (first...last).compactMap { known[$0]?.file }
+    }
+    return try files.log.openAll(from: first, through: last, knowing: known, isMapped: false)
+      .segments.map(\.file)
   }
 
   package static let closedForWriting = StorageError(

@@ -46,9 +46,11 @@ struct TransactionLog {
     let voids = voids
     let time = files.fileSystem.wallClockMilliseconds
     let pageFile = files.pageFile
+    // Nobody ever cuts what the newest commit has pages for.
+    let mayHaveBeenCut = pageCount > state.point.pageCount
     return try write(imageCount: images.count) { writer throws(StorageError) in
       // A checkpoint must never lack the room for what is committed.
-      try pageFile.reserve(pageCount)
+      try pageFile.reserve(pageCount, mayHaveBeenCut: mayHaveBeenCut)
       return try writer.commit(
         images, voids: voids, pageCount: pageCount, time: time, mayUseReserve: mayUseReserve)
     }
@@ -76,8 +78,9 @@ struct TransactionLog {
       return result
     } catch {
       // A full disk rolls back: `appended` has not moved, and the next writer overwrites what lies
-      // behind it. After any other error nobody knows what the files hold.
-      if error.kind != .full { files.words.setFailed() }
+      // behind it. So does waiting for segments in vain. After any other error nobody knows what
+      // the files hold.
+      if ![.full, .busy].contains(error.kind) { files.words.setFailed() }
       throw error
     }
   }
@@ -99,6 +102,6 @@ struct TransactionLog {
     }
     let taken = writer.table.segments.dropFirst(state.segments.segments.count)
     guard let next = taken.first else { return }
-    files.supply.giveBack(taken, after: next.number - 1)
+    files.supply.giveBack(after: next.number - 1)
   }
 }

@@ -4,6 +4,10 @@
 package final class WriterGate: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let locks: StoreLocks
+  private let words: SharedWords
+  /// Rings that were answered; used by the one whose turn it is.
+  private var heardRings: UInt64 = 0
+  private let origin = ProcessOrigin()
   private let lock = Lock()
   private var owner: UInt?
   private var isTaken = false
@@ -15,7 +19,10 @@ package final class WriterGate: @unchecked Sendable {
     var hasCome = false
   }
 
-  package init(locks: StoreLocks) { self.locks = locks }
+  package init(locks: StoreLocks, words: SharedWords) {
+    self.locks = locks
+    self.words = words
+  }
 
   /// Whether the calling thread is the writer.
   package var isHeldByThisThread: Bool {
@@ -41,10 +48,8 @@ package final class WriterGate: @unchecked Sendable {
       lock.release()
     }
     do throws(StorageError) {
-      while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
-        if let deadline, SystemThread.monotonicMilliseconds >= deadline { throw Self.busy }
-        SystemThread.sleep(milliseconds: 1)
-      }
+      try giveWay()
+      try lockByte(until: deadline)
     } catch {
       handOver()
       throw error
@@ -54,10 +59,42 @@ package final class WriterGate: @unchecked Sendable {
 
   /// Lets the next writer in.
   package func leave() {
+    guard !origin.isInherited else { return }
     lock.withLock { owner = nil }
     // An unlock that fails leaves the byte to the next writer of this process, who has it already.
     try? locks.unlock(byte: LockByte.writer)
     handOver()
+  }
+
+  /// Waits for writers of other processes.
+  private func lockByte(until deadline: UInt64?) throws(StorageError) {
+    guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
+    // Heard by the writer when he wants to come again: a lock that is asked for again and again has
+    // no queue.
+    guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
+      throw StorageError(.io, "Something holds the doorbell's lock; no Heartwood store does that.")
+    }
+    defer { try? locks.unlock(byte: LockByte.doorbell) }
+    words.add(1, CountersLayout.rings)
+    var pause: UInt64 = 20
+    while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
+      if let deadline, SystemThread.monotonicMilliseconds >= deadline { throw Self.busy }
+      SystemThread.sleep(microseconds: pause)
+      pause = min(pause * 2, 1000)
+    }
+  }
+
+  /// Lets writers of other processes go first, if any has rung since this process was the writer.
+  private func giveWay() throws(StorageError) {
+    let rings = words.load(CountersLayout.rings)
+    guard rings != heardRings else { return }
+    for _ in 0..<20 {
+      guard try locks.isLockedElsewhere(byte: LockByte.doorbell) else {
+        heardRings = rings
+        return
+      }
+      SystemThread.sleep(microseconds: 100)
+    }
   }
 
   private func handOver() {

@@ -12,6 +12,7 @@ public final class Cursor {
   private let owner: Owner
   private let cursor: TreeCursor
   private var isPlaced = false
+  private let origin = ProcessOrigin()
 
   init(_ reads: KeyspaceReads, owner: Owner) {
     self.reads = reads
@@ -21,6 +22,12 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
+  /// Traps if the transaction is over; throws `forked` in a child of the process it is from.
+  private func checkMove() throws(StorageError) {
+    check()
+    try origin.requireOwn("pages")
+  }
+
   private func check() {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
@@ -28,7 +35,7 @@ public final class Cursor {
   /// Moves to the first key that is not less than `key`; false if there is none.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
-    check()
+    try checkMove()
     isPlaced = true
     return try withSearchBytes(key) { key throws(StorageError) in
       try cursor.seek(SearchKey(key))
@@ -38,7 +45,7 @@ public final class Cursor {
   /// Moves to the first entry; false if the keyspace is empty.
   @discardableResult
   public func first() throws -> Bool {
-    check()
+    try checkMove()
     isPlaced = true
     return try cursor.first()
   }
@@ -46,7 +53,7 @@ public final class Cursor {
   /// Moves to the last entry; false if the keyspace is empty.
   @discardableResult
   public func last() throws -> Bool {
-    check()
+    try checkMove()
     isPlaced = true
     return try cursor.last()
   }
@@ -55,7 +62,7 @@ public final class Cursor {
   @discardableResult
   public func next() throws -> Bool {
     if !isPlaced { return try first() }
-    check()
+    try checkMove()
     return try cursor.next()
   }
 
@@ -63,7 +70,7 @@ public final class Cursor {
   @discardableResult
   public func previous() throws -> Bool {
     if !isPlaced { return try last() }
-    check()
+    try checkMove()
     return try cursor.previous()
   }
 
@@ -81,7 +88,7 @@ public final class Cursor {
   /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`.
   public var value: [UInt8]? {
     get throws {
-      check()
+      try checkMove()
       guard isValid, let found = try cursor.value() else { return nil }
       guard found.isOverflow else { return found.value.copied() }
       return try reads.whole(found.value)

@@ -16,7 +16,10 @@ public struct KeyspaceReader: @unchecked Sendable {
   /// The number of keys.
   ///
   /// - Complexity: O(1), no page read.
-  public func count() throws -> Int { Int(clamping: rowCount) }
+  public func count() throws -> Int {
+    try snapshot.requireOwn()
+    return Int(clamping: rowCount)
+  }
 
   /// Calls `body` for every entry in a range of keys, in key order, until it returns false.
   ///

@@ -43,10 +43,14 @@ package final class LogFiles: Sendable {
   /// Segments that a checkpoint deletes meanwhile are left out, and so are empty ones: their writer
   /// gave up, for want of space or before he began.
   ///
-  /// - Parameter isMapped: Only for segments of full length: touching a mapping past the end of its
-  ///   file is fatal.
+  /// - Parameters:
+  ///   - last: The last segment of interest.
+  ///   - known: Segments that are open already.
+  ///   - isMapped: Only for segments of full length: touching a mapping past the end of its file is
+  ///     fatal.
   package func openAll(
-    from first: UInt64, isMapped: Bool
+    from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
+    isMapped: Bool
   ) throws(StorageError) -> SegmentTable {
     var segments: [Segment] = []
     for number in try existing() where number >= first {
@@ -55,6 +59,11 @@ package final class LogFiles: Sendable {
           "The name of this log segment is far from those that belong to the store.",
           file: geometry.segmentName(number))
       }
+      guard number <= last else { continue }
+      if let segment = known?[number] {
+        segments.append(segment)
+        continue
+      }
       guard let file = try fileSystem.open(path(number), isWritable ? .write : .read),
         try file.byteCount() > 0
       else { continue }
@@ -62,6 +71,31 @@ package final class LogFiles: Sendable {
         try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped))
     }
     return SegmentTable(segments)
+  }
+
+  /// Opens a segment that is ready for frames, whoever made it; `nil` if it is missing, was given
+  /// back, or belongs to another lineage.
+  package func whole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
+    guard let file = try fileSystem.open(path(number), .write),
+      try isWhole(file, number, lineage)
+    else { return nil }
+    return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
+  }
+
+  /// Whether a segment is ready for frames.
+  package func isWhole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
+    guard let file = try fileSystem.open(path(number), .read) else { return false }
+    return try isWhole(file, number, lineage)
+  }
+
+  private func isWhole(
+    _ file: any File, _ number: UInt64, _ lineage: UInt64
+  ) throws(StorageError) -> Bool {
+    guard try file.byteCount() == UInt64(geometry.segmentByteCount),
+      let header = try header(of: file)
+    else { return false }
+    return header.identity == identity && header.geometry == geometry
+      && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
   /// Gives segments their full length back, where a crash took it; the rest reads as zeros.
@@ -107,10 +141,10 @@ package final class LogFiles: Sendable {
   }
 
   /// What a segment says about itself, or `nil` if its header is not whole.
-  package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
+  package func header(of file: any File) throws(StorageError) -> SegmentHeader? {
     let block = ByteBlock(count: SegmentLayout.byteCount)
     defer { block.keep() }
-    guard try segment.file.read(into: block.bytes, at: 0) == SegmentLayout.byteCount else {
+    guard try file.read(into: block.bytes, at: 0) == SegmentLayout.byteCount else {
       return nil
     }
     return SegmentHeader.decode(block.bytes.bytes)

@@ -17,6 +17,18 @@ package final class Segment: Sendable {
     bits = VerifiedBits(pageCount: geometry.framesPerSegment)
   }
 
+  /// Whether the slot begins like a group header.
+  package func mayHoldHeader(_ slot: Int, _ geometry: Geometry) throws(StorageError) -> Bool {
+    let offset = geometry.pageByteCount * slot + GroupLayout.magic.offset
+    if let mapping {
+      return mapping.bytes.bytes.load32(offset) == GroupLayout.magicNumber
+    }
+    let block = ByteBlock(count: 4)
+    defer { block.keep() }
+    let count = try file.read(into: block.bytes, at: UInt64(offset))
+    return count == 4 && block.bytes.bytes.load32(0) == GroupLayout.magicNumber
+  }
+
   /// The bytes and bits of a mapped segment.
   var region: PageRegion? {
     mapping.map { PageRegion(pages: UnsafeRawPointer($0.bytes.base), verified: bits.words) }
@@ -83,6 +95,13 @@ package final class SegmentTable: @unchecked Sendable {
           number: segment.number, file: segment.file, geometry: geometry, isMapped: true))
     }
     return SegmentTable(mapped)
+  }
+
+  /// This table without the segments behind `number`: those made ahead have no frames, and may be
+  /// replaced before they get some.
+  package func ending(with number: UInt64) -> SegmentTable {
+    guard let last = segments.last, last.number > number else { return self }
+    return SegmentTable(segments.filter { $0.number <= number })
   }
 
   /// This table without the segments below `number`, and without those that are gone.

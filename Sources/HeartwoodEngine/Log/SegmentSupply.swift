@@ -3,14 +3,13 @@ import Synchronization
 /// Makes the log's segments: those a writer needs now, and a few ahead of him.
 ///
 /// A segment made ahead has its bytes written and its name durable, so that the commit that enters
-/// it waits for neither. Thread-safe: `lock` is held while segments are made, so that nobody makes
-/// one twice; a writer who needs one that is being made waits for it.
+/// it waits for neither. Segments are made under a lock byte, so that no process makes one that
+/// another is filling: a whole one is used as it is, whoever made it. Thread-safe.
 package final class SegmentSupply: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // @unchecked because the variables are used under `making` only, but for the atomic one.
   private let files: LogFiles
+  private let making: ExclusiveByte
   private let makeNameDurable: @Sendable (UInt64) throws(StorageError) -> Void
-  private let lock = Lock()
-  private var ready: [Segment] = []
   /// How many are made ahead: two once a writer has come too early for one.
   private var wanted = 1
   /// The last segment a writer got; he may be filling it before any state shows it.
@@ -20,36 +19,38 @@ package final class SegmentSupply: @unchecked Sendable {
 
   /// - Parameter makeNameDurable: Called with a segment whose file is complete.
   package init(
-    files: LogFiles, makeNameDurable: @escaping @Sendable (UInt64) throws(StorageError) -> Void
+    files: LogFiles, making: ExclusiveByte,
+    makeNameDurable: @escaping @Sendable (UInt64) throws(StorageError) -> Void
   ) {
     self.files = files
+    self.making = making
     self.makeNameDurable = makeNameDurable
   }
 
   /// The segments from `first` to `last`, with durable names, ready for frames.
+  ///
+  /// Under the writer lock.
   ///
   /// - Parameter mayUseReserve: Whether the last may be made of the reserve when the disk is full.
   /// - Complexity: One sync of the folder if any had to be made.
   package func take(
     _ first: UInt64, through last: UInt64, lineage: UInt64, mayUseReserve: Bool = false
   ) throws(StorageError) -> [Segment] {
-    lock.acquire()
-    defer { lock.release() }
-    var segments: [Segment] = []
-    for number in first...last {
-      // What was made ahead for a writer that gave up after taking others is of no use any more.
-      ready.removeAll { $0.number < number }
-      if ready.first?.number == number {
-        segments.append(ready.removeFirst())
-      } else {
-        wanted = 2
-        segments.append(
-          try make(number, lineage, mayUseReserve: mayUseReserve && number == last))
+    try making.withLock { () throws(StorageError) in
+      var segments: [Segment] = []
+      for number in first...last {
+        if let segment = try files.whole(number, lineage: lineage) {
+          segments.append(segment)
+        } else {
+          wanted = 2
+          segments.append(
+            try make(number, lineage, mayUseReserve: mayUseReserve && number == last))
+        }
       }
+      newestTaken = last
+      try makeNameDurable(last)
+      return segments
     }
-    newestTaken = last
-    try makeNameDurable(last)
-    return segments
   }
 
   private func make(
@@ -71,36 +72,48 @@ package final class SegmentSupply: @unchecked Sendable {
 
   /// Takes the space of the reserve again, if there is room.
   package func fillReserve() throws(StorageError) {
-    try lock.withLock { () throws(StorageError) in
+    try making.withLock { () throws(StorageError) in
       hasUsedReserve.store(try !files.fillReserve(), ordering: .relaxed)
     }
   }
 
-  /// Takes back the segments behind `last`, which a writer has taken and given up.
+  /// Takes back the segments behind `last`, which a writer has taken and given up, and those made
+  /// ahead of him.
   ///
   /// They keep their durable names and lose their bytes, so that a transaction for which the disk
   /// was too small leaves room again; whoever needs one next makes it anew. Losing them is no
-  /// promise: an error leaves bytes that nobody will look at.
-  package func giveBack(_ taken: some Sequence<Segment>, after last: UInt64) {
-    lock.acquire()
-    defer { lock.release() }
-    for segment in taken { try? segment.file.setByteCount(0) }
-    for segment in ready { try? segment.file.setByteCount(0) }
-    ready = []
-    newestTaken = last
+  /// promise: an error leaves bytes that nobody will look at. Under the writer lock.
+  package func giveBack(after last: UInt64) {
+    try? making.withLock { () throws(StorageError) in
+      newestTaken = last
+      for number in try files.existing() where number > last {
+        try files.fileSystem.open(files.path(number), .write)?.setByteCount(0)
+      }
+    }
   }
 
-  /// Makes segments ahead, behind the last one in use, which is `last` or one taken since.
-  package func refill(after last: UInt64, lineage: UInt64) throws(StorageError) {
-    lock.acquire()
-    defer { lock.release() }
-    let last = max(last, newestTaken ?? last)
-    ready.removeAll { $0.number <= last }
-    guard ready.count < wanted else { return }
-    while ready.count < wanted {
-      let number = (ready.last?.number ?? last) + 1
-      ready.append(try files.create(number, lineage: lineage, isAhead: true))
+  /// Makes segments ahead, behind the last one in use: that of `appended`, or one taken since.
+  ///
+  /// A segment that is not whole is made anew only if no commit can have reached it. One that holds
+  /// what is left for a held generation is not whole either: a pass gives its header back.
+  ///
+  /// - Parameter appended: Asks for the newest appended commit, by whomever.
+  package func refill(
+    lineage: UInt64, appended: () -> FrameNumber
+  ) throws(StorageError) {
+    try making.withLock { () throws(StorageError) in
+      let newest = files.geometry.segment(of: appended())
+      let last = max(newest, newestTaken ?? newest)
+      var hasMade = false
+      for number in (last + 1)...(last + UInt64(wanted))
+      where try !files.isWhole(number, lineage: lineage) {
+        // Others append, and passes make holes, while this one looks. Asked for again afterwards:
+        // a pass changes nothing behind the newest commit, and nobody takes a segment meanwhile.
+        guard number > files.geometry.segment(of: appended()) else { continue }
+        _ = try files.create(number, lineage: lineage, isAhead: true)
+        hasMade = true
+      }
+      if hasMade { try makeNameDurable(last + UInt64(wanted)) }
     }
-    if let newest = ready.last { try makeNameDurable(newest.number) }
   }
 }

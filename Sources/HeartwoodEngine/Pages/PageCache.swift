@@ -88,10 +88,17 @@ package final class PageCache: @unchecked Sendable {
   /// Forgets all pages of the log from `frame` on: those places are about to get other bytes.
   package func forgetFrames(from frame: UInt64) {
     let first = frame << 1 | 1
+    forget(where: { $0 & 1 == 1 && $0 >= first })
+  }
+
+  /// Forgets all pages of the page file: others may have written there.
+  package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
+
+  private func forget(where isGone: (Place) -> Bool) {
     for shard in shards {
       shard.lock.withLock {
         shard.order.removeAll { entry in
-          guard entry.place & 1 == 1, entry.place >= first else { return false }
+          guard isGone(entry.place) else { return false }
           shard.entries.removeValue(forKey: entry.place)
           return true
         }

@@ -13,6 +13,8 @@ package final class PageFile: @unchecked Sendable {
   private var windows: [Window] = []
   /// A length the file has at least.
   private let knownByteCount = Atomic<UInt64>(0)
+  /// The state that what is known of the pages belongs to.
+  private let state = Atomic<UInt64>(0)
 
   /// Steps in which space is taken: a step is worth a system call, and not an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
@@ -54,6 +56,30 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
+  /// Notes which state the file holds; if another process brought it there, nothing that was
+  /// verified or measured counts any more.
+  ///
+  /// Before anybody reads through an index that begins at that state. Who still reads an older one
+  /// is led to the log for all that has changed.
+  package func noteState(_ backfilled: FrameNumber, _ cache: PageCache) {
+    lock.withLock {
+      guard state.load(ordering: .acquiring) != backfilled else { return }
+      cache.forgetPages()
+      knownByteCount.store(0, ordering: .releasing)
+      for window in windows { window.bits.clear(from: 0) }
+      // Last: a thread that finds the state noted reads through an index that begins at it.
+      state.store(backfilled, ordering: .releasing)
+    }
+  }
+
+  /// The state that what is known of the pages belongs to.
+  package var knownState: FrameNumber { state.load(ordering: .acquiring) }
+
+  /// Notes the state this process has brought the file to itself, page by page.
+  package func noteOwnState(_ backfilled: FrameNumber) {
+    state.store(backfilled, ordering: .releasing)
+  }
+
   /// Forgets that a page was verified: its bytes are about to change.
   package func clearVerified(_ page: PageNumber) {
     lock.withLock {
@@ -76,12 +102,17 @@ package final class PageFile: @unchecked Sendable {
 
   /// Takes the space for so many pages before they are needed, and for some more.
   ///
+  /// - Parameter mayHaveBeenCut: Whether another process may have given back what was there.
   /// - Throws: `full` if the file system does not have it; the file is as it was then.
-  /// - Complexity: No system call for most page counts: space is taken in steps.
-  package func reserve(_ pageCount: PageNumber) throws(StorageError) {
+  /// - Complexity: One system call for most page counts, as space is taken in steps; none if it was
+  ///   there and cannot have been cut.
+  package func reserve(
+    _ pageCount: PageNumber, mayHaveBeenCut: Bool
+  ) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
-    guard knownByteCount.load(ordering: .acquiring) < needed else { return }
+    guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
+      // Measured each time: another process may have cut what was there a moment ago.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))

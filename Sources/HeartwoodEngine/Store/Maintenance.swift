@@ -13,6 +13,7 @@ final class Maintenance: @unchecked Sendable {
   /// The same while generations are held: what they hold back is small once a pass has run.
   private let heldThresholdFrames: UInt64
   private let upkeep: StoreOptions.Upkeep
+  private let busyMilliseconds: UInt64
   private let lock = Lock()
   private var isStopped = false
   /// The thread, until it is stopped.
@@ -39,14 +40,15 @@ final class Maintenance: @unchecked Sendable {
     self.gate = gate
     self.lineages = lineages
     upkeep = options.upkeep
+    busyMilliseconds = options.busyMilliseconds
     func frames(_ byteCount: Int) -> UInt64 {
       UInt64(max(byteCount / files.geometry.pageByteCount, 1))
     }
-    thresholdFrames =
-      options.checkpointLogByteCount <= 0 ? Self.never : frames(options.checkpointLogByteCount)
+    // Who only reads leaves passes to those who write.
+    let hasPasses = options.checkpointLogByteCount > 0 && !options.readOnly
+    thresholdFrames = hasPasses ? frames(options.checkpointLogByteCount) : Self.never
     heldThresholdFrames =
-      options.checkpointLogByteCount <= 0
-      ? Self.never : min(thresholdFrames, frames(options.reclaimLogByteCount))
+      hasPasses ? min(thresholdFrames, frames(options.reclaimLogByteCount)) : Self.never
     let start = files.words.backfilled
     nextPassAt = start + thresholdFrames
     nextLookAt = start + heldThresholdFrames
@@ -55,6 +57,9 @@ final class Maintenance: @unchecked Sendable {
 
   /// More frames than any log has, and few enough to be added up.
   private static let never: UInt64 = 1 << 48
+
+  /// How often to look whether another process has moved the log home.
+  private static let othersMilliseconds: UInt64 = 5000
 
   /// Writers go on while a pass runs, until this many times what makes one due has been written.
   private static let stallFactor: UInt64 = 4
@@ -101,7 +106,7 @@ final class Maintenance: @unchecked Sendable {
       wantsPass = wantsPass || isDue
       wantsSegments = wantsSegments || needsSegment
       if isDue || needsSegment { lock.wakeAll() }
-      if generation >= stallAt { waitForPass() }
+      if generation >= stallAt, !waitForPass() { stallAt = generation + heldThresholdFrames }
     }
     lock.release()
     guard upkeep == .inline else { return }
@@ -110,16 +115,24 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// Waits until one pass has ended; with the lock held.
-  private func waitForPass() {
+  ///
+  /// - Returns: Whether one has; false when the time is over. A process that stands still in the
+  ///   middle of its pass must not keep others from committing for ever.
+  private func waitForPass() -> Bool {
     let count = passCount
-    while passCount == count, thread != nil { lock.wait() }
+    let clock = SystemThread.monotonicMilliseconds
+    while passCount == count, thread != nil {
+      let waited = SystemThread.monotonicMilliseconds - clock
+      guard waited < busyMilliseconds else { return false }
+      lock.wait(milliseconds: busyMilliseconds - waited)
+    }
+    return true
   }
 
   /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
   private func makeSegments() throws(StorageError) {
-    let state = table.appended
-    guard let last = state.segments.segments.last else { return }
-    try files.supply.refill(after: last.number, lineage: state.point.lineage)
+    let words = files.words
+    try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
     try files.maintenance.withLock { () throws(StorageError) in
       if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }
     }
@@ -203,6 +216,12 @@ final class Maintenance: @unchecked Sendable {
         let lingersStill = table.ageLingeringPin()
         lock.acquire()
         ages = lingersStill
+      } else if table.needsLog {
+        lock.wait(milliseconds: Self.othersMilliseconds)
+        lock.release()
+        // What cannot be read now is met by the next reader.
+        try? table.noteOthersPasses()
+        lock.acquire()
       } else {
         lock.wait()
       }

@@ -17,11 +17,17 @@ extension OpenSequence {
       try resume(words, header, point, table)
     } else {
       if isSameBoot {
+        guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
+          throw StorageError(
+            .busy,
+            "A write or sync of this store failed, and processes that read it have to close it "
+              + "before it can be opened for writing again.", file: path)
+        }
         words.store(0, CountersLayout.ready)
         try rewrite(from: words.durable, to: point, table, header.geometry)
       }
       if !options.readOnly {
-        (point, table) = try startLineage(after: point, table, log)
+        (point, table) = try startLineage(after: point, table, log, locks)
         report.startedLineage = true
         report.generation = Generation(frame: point.frame)
       }
@@ -34,39 +40,24 @@ extension OpenSequence {
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
       log: log, words: words, locks: locks, start: start.point,
-      cacheByteCount: options.cacheByteCount, structure: { NodeChecks.check($0) })
+      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      structure: { NodeChecks.check($0) })
+    files.pageFile.noteOwnState(header.backfilled.frame)
     if !options.readOnly { try files.supply.fillReserve() }
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
     return (files, state, report)
   }
 
-  /// The words, and what marks them as usable: this boot, this `counters`, this `pages`.
-  ///
-  /// A read-only opener uses words of its own: nobody else is in.
+  /// The words and what marks them as usable; a read-only opener uses words of its own.
   private func words(
     _ pages: any File
   ) throws(StorageError) -> (words: SharedWords, identity: UInt64) {
     guard !options.readOnly else { return (SharedWords.ofThisProcess(), 0) }
-    guard let file = try fileSystem.open(path + "/counters", .create) else {
+    guard let counters = try countersFile(pages, .create) else {
       throw StorageError(.io, "The counters file vanished while it was made.", file: path)
     }
-    if try file.byteCount() < UInt64(CountersLayout.byteCount) {
-      // Written, not just extended: storing into a mapped hole on a full disk kills the process.
-      let zeros = ByteBlock(count: CountersLayout.byteCount)
-      defer { zeros.keep() }
-      try file.write([zeros.bytes.bytes], at: 0)
-    }
-    let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-    guard let boot = fileSystem.bootIdentity else { return (words, 0) }
-    let block = ByteBlock(count: 32)
-    defer { block.keep() }
-    let counters = try file.identity()
-    block.bytes.store64(boot, 0)
-    block.bytes.store64(counters.device, 8)
-    block.bytes.store64(counters.inode, 16)
-    block.bytes.store64(try pages.identity().inode, 24)
-    return (words, XXH64.hash(block.bytes.bytes, seed: 0) | 1)
+    return counters
   }
 
   /// Goes on with the words of this boot: everything visible then is in the files, and a complete
@@ -152,7 +143,7 @@ extension OpenSequence {
   /// R1.7 and R1.8: a lineage of its own for everything that follows, in the segment after the last
   /// existing one, so that no frame number is ever used twice.
   private func startLineage(
-    after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles
+    after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {
     let geometry = log.geometry
     let last = try log.existing().last
@@ -163,7 +154,9 @@ extension OpenSequence {
       number = point.frame == 0 ? 0 : geometry.segment(of: point.frame) + 1
     }
     let lineage = fileSystem.random()
-    let supply = SegmentSupply(files: log) { _ throws(StorageError) in try log.syncDirectory() }
+    let supply = SegmentSupply(
+      files: log, making: ExclusiveByte(LockByte.supply, of: locks.file),
+      makeNameDurable: { _ throws(StorageError) in try log.syncDirectory() })
     let segments = try supply.take(
       number, through: number, lineage: lineage, mayUseReserve: true)
     var writer = LogWriter(

@@ -1,4 +1,4 @@
-/// Opening a store: create or recover, in the steps O1 and C1 of `Docs/Concurrency.md`.
+/// Opening a store: create, recover or join, in the steps O1, O2 and C1 of `Docs/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -10,6 +10,8 @@ struct OpenSequence {
     let state: GenerationState
     let lineages: [EndedLineage]
     let recovery: RecoveryReport
+    /// Whether the words are nobody else's: nobody has written in this boot of the machine.
+    var isPrivate = false
   }
 
   private static let knownNames: Set<String> = [
@@ -22,15 +24,49 @@ struct OpenSequence {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  func run() throws(StorageError) -> Opened {
-    let clock = SystemThread.monotonicMilliseconds
-    let names = try prepareDirectory()
-    let locks = try takePresence()
-    if !names.contains("pages") { try create(names) }
-    guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
-    else {
+  /// Finds or makes the folder, and opens the file of locks.
+  func prepare() throws(StorageError) -> StoreLocks {
+    try requireSupportedVolume()
+    try prepareDirectory()
+    let access: FileAccess = options.readOnly ? .read : .create
+    guard let file = try fileSystem.open(path + "/locks", access) else {
       throw StorageError(.notAStore, "The folder holds no store.", file: path)
     }
+    try fileSystem.probeLocks(of: file, at: LockByte.probe)
+    return StoreLocks(file: file)
+  }
+
+  /// O1 and O2: as the first to open the store, or beside others who have it open.
+  func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
+    let presence = options.readOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    if options.readOnly {
+      try locks.waitForLock(.shared, byte: presence)
+      if let opened = try join(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
+      return try openAlone(locks)
+    }
+    let clock = SystemThread.monotonicMilliseconds
+    while true {
+      if try locks.tryLock(.exclusive, byte: presence) {
+        let opened = try openAlone(locks)
+        // From here on others may join; there is no moment in which nobody holds the byte.
+        try locks.waitForLock(.shared, byte: presence)
+        return opened
+      }
+      // Else whoever is opening the store has not finished, or has just died.
+      if try locks.tryLock(.shared, byte: presence) {
+        if let opened = try join(locks, orWaitFor: nil) { return opened }
+        try locks.unlock(byte: presence)
+      }
+      try pause(since: clock)
+    }
+  }
+
+  /// Recovers from the files, as the only one who writes.
+  private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
+    let clock = SystemThread.monotonicMilliseconds
+    let names = Set(try fileSystem.list(path) ?? [])
+    if !names.contains("pages") { try create(names) }
+    let pages = try openPages()
     let slots = try HeaderSlot.readBoth(pages)
     guard let header = HeaderSlot.newest(slots) else { throw try unreadable(pages) }
     try checkLength(pages, header)
@@ -54,6 +90,7 @@ struct OpenSequence {
     // Whoever made the folder, or began to make the store, may have died before its name was
     // synced.
     if !options.readOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
+    table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
     var opened = try finish(header, recovery, start, kept, table, pages, log, locks)
     opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
@@ -63,13 +100,22 @@ struct OpenSequence {
         EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
     }
     return Opened(
-      files: opened.files, state: opened.state, lineages: lineages, recovery: opened.report)
+      files: opened.files, state: opened.state, lineages: lineages, recovery: opened.report,
+      isPrivate: options.readOnly)
+  }
+
+  func openPages() throws(StorageError) -> any File {
+    guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
+    else {
+      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+    }
+    return pages
   }
 
   // MARK: Finding the store
 
-  /// The names in the folder, which is made if this opener may.
-  private func prepareDirectory() throws(StorageError) -> Set<String> {
+  /// Sees that the folder is one of a store, and makes it if this opener may.
+  private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
       guard names.contains("pages") || foreign.isEmpty else {
@@ -78,14 +124,13 @@ struct OpenSequence {
           "The folder holds other things (\(foreign.sorted()[0])) and no store. Name a folder of "
             + "its own.", file: path)
       }
-      return Set(names)
+      return
     }
     guard !options.readOnly else {
       throw StorageError(.notAStore, "There is no store at this path.", file: path)
     }
     try fileSystem.createDirectory(path)
     try fileSystem.syncDirectory(Self.parent(of: path))
-    return []
   }
 
   /// The folder that a path lies in.
@@ -94,23 +139,6 @@ struct OpenSequence {
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard let slash = trimmed.lastIndex(of: "/") else { return "." }
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
-  }
-
-  /// O1.1: one process at a time has a store open.
-  private func takePresence() throws(StorageError) -> StoreLocks {
-    let access: FileAccess = options.readOnly ? .read : .create
-    guard let file = try fileSystem.open(path + "/locks", access) else {
-      throw StorageError(.notAStore, "The folder holds no store.", file: path)
-    }
-    let locks = StoreLocks(file: file)
-    let kind: LockKind = options.readOnly ? .shared : .exclusive
-    guard try locks.tryLock(kind, byte: LockByte.presenceReadWrite) else {
-      throw StorageError(
-        .busy,
-        "The store is open already, in this process or another. Close it there first.",
-        file: path)
-    }
-    return locks
   }
 
   /// C1: a page file with one header slot, which gets its name when it is whole.
@@ -149,7 +177,7 @@ struct OpenSequence {
   }
 
   /// Tells a damaged store from something that never was one.
-  private func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
+  func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }
     for offset in HeaderSlotLayout.offsets {
@@ -164,7 +192,7 @@ struct OpenSequence {
   }
 
   /// A mapping is fatal to touch past the end of its file, so a cut file is refused here.
-  private func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
+  func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.backfilled.pageCount)
     let found = try pages.byteCount()
     guard found >= needed else {

@@ -49,7 +49,7 @@ extension Store {
     var compaction = Compaction(geometry: files.geometry, stepByteCount: stepByteCount)
     var goesOn = true
     while goesOn {
-      let frame = try commit.run(isDurable: false, timeout: options.busyMilliseconds) {
+      let frame = try core.commit.run(isDurable: false, timeout: options.busyMilliseconds) {
         goesOn = try compaction.step($0.session.pages)
       }
       try maintenance.noteCommit(frame)

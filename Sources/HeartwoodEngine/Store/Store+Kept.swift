@@ -10,7 +10,8 @@ extension Store {
   ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation by the same name again is no
   ///     error.
   /// - Throws: `generationExpired`; `invalidArgument` if the name is taken by another generation;
-  ///   `tooLarge` for a name of no or too many bytes; `readOnly`, `closed`, `failed`, `full`, `io`.
+  ///   `tooLarge` for a name of no or too many bytes; `busy`; `readOnly`, `closed`, `failed`,
+  ///   `full`, `io`.
   /// - Complexity: Durable when it returns: at most one sync of the log, one of the list and one of
   ///   the folder.
   public func keep(_ generation: Generation, as name: String) throws {
@@ -44,7 +45,7 @@ extension Store {
   ///
   /// Snapshots that show it stay as they are. The space it took returns with the next pass.
   ///
-  /// - Throws: `readOnly`, `closed`, `failed`, `full` or `io`.
+  /// - Throws: `busy`, `readOnly`, `closed`, `failed`, `full` or `io`.
   /// - Complexity: One sync of the list and one of the folder.
   public func release(_ name: String) throws {
     try requireWritable()

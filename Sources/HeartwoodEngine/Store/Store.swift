@@ -6,26 +6,42 @@ import Synchronization
 /// write; a writer never waits for readers, nor readers for a writer. `Docs/Durability.md` has the
 /// promises, clause by clause.
 ///
-/// Thread-safe. One process at a time can have a store open.
+/// Thread-safe. Any number of processes can have a store open; openings of one process share what
+/// they hold of it. In a child after `fork`, every call on a store of the parent, and on its
+/// snapshots, throws `forked`.
 public final class Store: Sendable {
-  package let files: StoreFiles
-  let table: GenerationTable
-  let queue: SyncQueue
-  let gate: WriterGate
-  let commit: Commit
-  let maintenance: Maintenance
-  let options: StoreOptions
+  private let place: StoreRegistry.Key
+  private let firstCore: StoreCore
+  private let sequence: OpenSequence
   private let isClosed = Atomic<Bool>(false)
+
+  /// What this store shares with other openings of it in this process.
+  var core: StoreCore {
+    firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: place) ?? firstCore : firstCore
+  }
+  package var files: StoreFiles { core.files }
+  var table: GenerationTable { core.table }
+  var queue: SyncQueue { core.queue }
+  var gate: WriterGate { core.gate }
+  var maintenance: Maintenance { core.maintenance }
+  var options: StoreOptions { sequence.options }
+
   /// What opening found: commits, discarded frames, and whether a new lineage began.
-  public let recovery: RecoveryReport
+  public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, and makes it if there is none.
   ///
   /// Opening recovers from whatever ended the last use: whole commits are kept, an unfinished end
   /// is dropped, damage to anything that was synced is an error.
   ///
-  /// - Throws: `busy` if it is open elsewhere; `notAStore`, `incompatibleFormat` or `corrupt` for
-  ///   what lies at the path; `unsupportedFileSystem`; `io` and `full`.
+  /// Any number of processes can have a store open; who comes when others are in joins them, and
+  /// recovers nothing. Openings of one store in one process, by whatever path, share what they
+  /// hold of it, with the options of the first.
+  ///
+  /// - Throws: `busy` if another process has been opening it for longer than `busyTimeout`;
+  ///   `notAStore`, `incompatibleFormat` or `corrupt` for what lies at the path;
+  ///   `unsupportedFileSystem` on a network, or where locks of open files do not work; `io` and
+  ///   `full`.
   /// - Complexity: Reads the footers of the log's segments, group headers where there are none, and
   ///   verifies the pages of what was never synced. Syncs the segments that hold such pages.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
@@ -36,29 +52,18 @@ public final class Store: Sendable {
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
-    let opened = try OpenSequence(fileSystem: fileSystem, path: path, options: options).run()
-    let files = opened.files
-    let table = GenerationTable(
-      opened.state, files: files, lingers: options.upkeep == .background)
-    let queue = SyncQueue(files: files, table: table)
-    let gate = WriterGate(locks: files.locks)
-    let pool = PagePool(pageByteCount: files.geometry.pageByteCount)
-    self.files = files
-    self.table = table
-    self.queue = queue
-    self.gate = gate
-    self.options = options
-    commit = Commit(
-      files: files, table: table, queue: queue, gate: gate, pool: pool,
-      memoryByteLimit: options.transactionMemoryByteCount)
-    maintenance = Maintenance(
-      files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
-      options: options)
-    recovery = opened.recovery
-    maintenance.start()
+    let sequence = OpenSequence(fileSystem: fileSystem, path: path, options: options)
+    let locks = try sequence.prepare()
+    self.sequence = sequence
+    (firstCore, place) = try StoreRegistry.ofThisProcess.enter(
+      StoreRegistry.Key(
+        domain: fileSystem.domain, file: try locks.file.identity(),
+        isReadOnly: options.readOnly)
+    ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  deinit { shutDown() }
+  // Without a last checkpoint: what a process that dies would leave.
+  deinit { try? leave(withCheckpoint: false) }
 
   /// Makes a store that lives in memory and ends with the last reference to it.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
@@ -98,7 +103,7 @@ public final class Store: Sendable {
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> Generation {
     try requireWritable()
-    let frame = try commit.run(
+    let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
     // The commit is done and acknowledged, whatever becomes of the checkpoint.
@@ -114,7 +119,29 @@ public final class Store: Sendable {
   ///   ago; else one.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
-    return Snapshot(try table.pinNewest(), table: table)
+    guard firstCore.isPrivate else {
+      return Snapshot(try firstCore.table.pinNewest(), table: firstCore.table)
+    }
+    return try pinAlone { table throws(StorageError) in try table.pinNewest() }
+  }
+
+  /// P2: nobody had words for this store when it was opened; as long as that is so, whatever was
+  /// found must still be so with the lock held.
+  private func pinAlone(
+    _ pin: (GenerationTable) throws(StorageError) -> Pin
+  ) throws(StorageError) -> Snapshot {
+    while true {
+      let core = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
+        guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
+        let new = StoreCore(try sequence.run(try sequence.prepare()), options)
+        try core.end(withCheckpoint: false)
+        return new
+      }
+      let snapshot = Snapshot(try pin(core.table), table: core.table)
+      // Beside others the table itself sees to it.
+      guard core.isPrivate else { return snapshot }
+      if try sequence.isCurrent(core) { return snapshot }
+    }
   }
 
   /// Pins a given generation, which is possible as long as it is live or nothing was given up
@@ -126,7 +153,10 @@ public final class Store: Sendable {
   ///   footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
-    return Snapshot(try table.pin(generation.frame), table: table)
+    guard firstCore.isPrivate else {
+      return Snapshot(try firstCore.table.pin(generation.frame), table: firstCore.table)
+    }
+    return try pinAlone { table throws(StorageError) in try table.pin(generation.frame) }
   }
 
   /// Runs `body` with a snapshot of the newest generation.
@@ -162,9 +192,10 @@ public final class Store: Sendable {
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// Sizes, and what the store has done since it was opened.
+  /// Sizes, and what the store has done since it was opened; zeros in a child after `fork`.
   public var statistics: StoreStatistics {
-    StoreStatistics(files: files, table: table)
+    files.origin.isInherited
+      ? StoreStatistics(inherited: files) : StoreStatistics(files: files, table: table)
   }
 
   /// Closes the store: runs a last checkpoint, notes what is durable, and gives up its locks.
@@ -176,17 +207,13 @@ public final class Store: Sendable {
   ///   The store is closed all the same. What was durable stays so; `.normal` commits since then
   ///   are as they were before closing.
   public func close() throws {
+    try files.origin.requireOwn(files.directory)
     precondition(!gate.isHeldByThisThread, "a store was closed inside a write")
-    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    maintenance.stop()
-    defer { releaseLocks() }
-    if !options.readOnly {
-      table.dropLingeringPin()
-      _ = try maintenance.runPass(writesWitness: true)
-    }
+    try leave(withCheckpoint: true)
   }
 
   func requireOpen() throws(StorageError) {
+    try files.origin.requireOwn(files.directory)
     guard !isClosed.load(ordering: .acquiring) else {
       throw StorageError(.closed, "The store has been closed.", file: files.directory)
     }
@@ -199,17 +226,12 @@ public final class Store: Sendable {
     }
   }
 
-  /// Gives up the locks without a last checkpoint: what a process that dies would leave.
-  private func shutDown() {
+  /// Gives up this opening; the last one ends what they shared.
+  private func leave(withCheckpoint: Bool) throws(StorageError) {
+    guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    maintenance.stop()
-    releaseLocks()
-  }
-
-  private func releaseLocks() {
-    table.dropLingeringPin()
-    guard table.liveReferences.isEmpty else { return }
-    // If this fails, the lock goes with the descriptor, a moment later.
-    try? files.locks.unlock(byte: LockByte.presenceReadWrite)
+    let core = core
+    guard StoreRegistry.ofThisProcess.leave(place) else { return }
+    try core.end(withCheckpoint: withCheckpoint)
   }
 }

@@ -90,6 +90,8 @@ struct StoreCopy {
 
   /// Removes all but the file that tells who is at work.
   private func removeFiles() throws(StorageError) {
+    // A child that was forked off in the middle must not take away what its parent goes on with.
+    try files.origin.requireOwn(partialPath)
     for name in try files.fileSystem.list(partialPath) ?? [] where name != "locks" {
       try files.fileSystem.remove(partialPath + "/" + name)
     }

@@ -38,6 +38,21 @@ public struct StoreStatistics: Hashable, Sendable {
   /// Counts that only grow.
   public var activity: StoreActivity
 
+  /// Zeros: what a store of the parent's did is not to be found out in a child after `fork`.
+  init(inherited files: StoreFiles) {
+    pageByteCount = files.geometry.pageByteCount
+    pageCount = 0
+    logByteCount = 0
+    canReclaimParts = true
+    newest = Generation(frame: 0)
+    backfilled = Generation(frame: 0)
+    liveGenerationCount = 0
+    indexByteCount = 0
+    cacheLookupCount = 0
+    cacheReadCount = 0
+    activity = StoreActivity()
+  }
+
   init(files: StoreFiles, table: GenerationTable) {
     let state = table.visible
     pageByteCount = files.geometry.pageByteCount
@@ -49,7 +64,7 @@ public struct StoreStatistics: Hashable, Sendable {
     }
     canReclaimParts = files.reclaimed.canMakeHoles
     oldestHeld = try? HeldGenerations(files: files, table: table).oldest()
-    newest = Generation(frame: state.generation)
+    newest = Generation(frame: files.words.committed)
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count
     indexByteCount = PageIndex.liveByteCount.load(ordering: .relaxed)

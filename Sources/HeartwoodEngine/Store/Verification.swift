@@ -145,7 +145,7 @@ struct Verification {
   private func checkHeaders(of segments: [Segment]) throws(StorageError) -> [String] {
     var findings: [String] = []
     for segment in segments {
-      guard let header = try files.log.header(of: segment) else { continue }
+      guard let header = try files.log.header(of: segment.file) else { continue }
       if header.identity != files.identity || header.geometry != files.geometry
         || header.firstFrame != files.geometry.firstFrame(of: segment.number)
       {
@@ -181,16 +181,10 @@ struct Verification {
 
   /// What the log holds behind the page file's state verifies, up to this generation.
   ///
-  /// Under the maintenance lock, because a pass makes holes and moves the page file on. Who may
-  /// not write cannot take it, and has no passes to fear.
+  /// Under the maintenance lock, because a pass makes holes and moves the page file on.
   private mutating func checkLog() {
     do throws(StorageError) {
-      if files.log.isWritable {
-        let found = try files.maintenance.withLock { () throws(StorageError) in try walkLog() }
-        report.add(found)
-      } else {
-        report.add(try walkLog())
-      }
+      report.add(try files.maintenance.withLock { () throws(StorageError) in try walkLog() })
     } catch {
       note(error)
     }

@@ -44,8 +44,8 @@ package struct Commit {
     try gate.enter(timeout: timeout)
     defer { gate.leave() }
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
-    // Read after the lock: whoever held it before may have appended.
-    let state = table.appended
+    // Read after the lock: whoever held it before, in whichever process, may have appended.
+    let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
       on: state, files: files, pool: pool, base: base, memoryPageLimit: memoryPageLimit)

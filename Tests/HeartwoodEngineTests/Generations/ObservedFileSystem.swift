@@ -42,6 +42,10 @@ final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try inner.rename(source, to: target)
   }
 
+  func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    try inner.volumeType(of: path)
+  }
+
   func syncDirectory(_ path: String) throws(StorageError) {
     try onFolderSync?()
     try inner.syncDirectory(path)

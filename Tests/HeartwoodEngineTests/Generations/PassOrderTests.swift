@@ -30,44 +30,6 @@ struct PassOrderTests {
     try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
   }
 
-  /// Runs `body` on a thread of its own.
-  private final class Aside: @unchecked Sendable {
-    // @unchecked because `error` and `isDone` are guarded by `lock`, and one thread asks.
-    private let lock = Lock()
-    private var thread: SystemThread?
-    private var isDone = false
-    private var error: StorageError?
-
-    init(_ body: @escaping @Sendable () throws -> Void) {
-      thread = SystemThread { [self] in
-        var caught: StorageError?
-        do { try body() } catch let error as StorageError {
-          caught = error
-        } catch {
-          Issue.record("\(error)")
-        }
-        lock.withLock {
-          error = caught
-          isDone = true
-          lock.wakeAll()
-        }
-      }
-      precondition(thread != nil)
-    }
-
-    /// Gives it the time it needs if nobody holds it up, and not much more.
-    func giveTime() {
-      lock.withLock { if !isDone { lock.wait(milliseconds: 200) } }
-    }
-
-    /// What it threw, when it is done.
-    func outcome() -> StorageError.Kind? {
-      thread?.join()
-      thread = nil
-      return lock.withLock { error?.kind }
-    }
-  }
-
   /// The pin is gone when the list is read, and the name was not there when the pins were.
   @Test(.evidence("K1")) func `finds a generation that is kept while it looks`() throws {
     try fixture().run { store in

@@ -42,7 +42,7 @@ struct GroupChainTests {
 
   private func commits(_ change: Change?) throws -> [FrameNumber] {
     let log = try LogFixture()
-    let supply = SegmentSupply(files: log.files) { _ throws(StorageError) in }
+    let supply = try log.supply()
     _ = try supply.take(0, through: 0, lineage: 7)
     var first = HandMadeGroup(frame: 1, base: 1)
     first.isCommit = false

@@ -29,6 +29,14 @@ final class LogFixture {
 
   var seed: UInt64 { Self.identity.seed }
 
+  /// Makes segments; their names are durable as they are.
+  func supply() throws -> SegmentSupply {
+    let locks = try #require(try fileSystem.open("/log/locks", .create))
+    return SegmentSupply(
+      files: files, making: ExclusiveByte(LockByte.supply, of: locks),
+      makeNameDurable: { _ throws(StorageError) in })
+  }
+
   // MARK: Writing
 
   /// Appends a commit of pages with these numbers, at `base` or behind the one before.
@@ -47,7 +55,7 @@ final class LogFixture {
   /// A writer of a transaction at `base` or behind the one before.
   func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
-    let supply = SegmentSupply(files: files) { _ throws(StorageError) in }
+    let supply = try supply()
     var segments = try files.openAll(from: 0, isMapped: false).segments
     let first = geometry.segment(of: base)
     if !segments.contains(where: { $0.number == first }) {

@@ -21,7 +21,7 @@ struct LogLineageTests {
     second.previous = HandMadeGroup.digest(of: firstBytes)
     second.pageCount = 14
     second.voids = voids
-    let supply = SegmentSupply(files: log.files) { _ throws(StorageError) in }
+    let supply = try log.supply()
     _ = try supply.take(1, through: 1, lineage: 7)
     try log.write(
       second.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed), at: 9)

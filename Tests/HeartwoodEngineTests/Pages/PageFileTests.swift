@@ -20,7 +20,7 @@ struct PageFileTests {
     for count in stride(from: PageNumber(1), to: 50_000, by: 3) {
       let needed = pages.geometry.offset(ofPage: count)
       let before = calls.counts
-      try pages.reserve(count)
+      try pages.reserve(count, mayHaveBeenCut: false)
       if calls.counts != before { lengths.append(try pages.file.byteCount()) }
       #expect(try pages.file.byteCount() >= needed)
       #expect(try pages.file.byteCount() <= needed + max(Self.step, needed / 8))
@@ -46,12 +46,23 @@ struct PageFileTests {
     #expect(try !pages.holds(.max))
   }
 
+  @Test(.evidence("B2")) func `is measured anew when another process has brought it on`() throws {
+    let pages = try pageFile(MemoryFileSystem())
+    try pages.reserve(1000, mayHaveBeenCut: false)
+    #expect(try pages.holds(999))
+    try pages.file.setByteCount(Geometry.firstPageOffset + 4096)
+    pages.noteState(5, PageCache(byteCount: 1 << 20, pageByteCount: 4096))
+    #expect(pages.knownState == 5)
+    #expect(try pages.holds(0))
+    #expect(try !pages.holds(999))
+  }
+
   @Test(.evidence("B1")) func `has verified nothing behind its end when it is cut`() throws {
     let folder = try ScratchDirectory()
     let geometry = try #require(Geometry(pageByteCount: 4096, segmentByteCount: 1 << 20))
     let file = try #require(try PosixFileSystem().open(folder.path(of: "pages"), .create))
     let pages = PageFile(file: file, geometry: geometry, isMapped: true)
-    try pages.reserve(1000)
+    try pages.reserve(1000, mayHaveBeenCut: false)
     let region = try #require(try pages.regions(covering: 1000).first)
     for page in [3, 99, 100, 101, 700] { region.setVerified(page) }
     try pages.cut(100)
@@ -61,7 +72,7 @@ struct PageFileTests {
 
   @Test func `is cut to what its pages would take`() throws {
     let pages = try pageFile(MemoryFileSystem())
-    try pages.reserve(1000)
+    try pages.reserve(1000, mayHaveBeenCut: false)
     let longest = try pages.file.byteCount()
     try pages.cut(999)
     #expect(try pages.file.byteCount() == longest)
@@ -69,7 +80,7 @@ struct PageFileTests {
     #expect(try pages.file.byteCount() == Self.step)
     #expect(try pages.holds(31))
     #expect(try !pages.holds(32))
-    try pages.reserve(33)
+    try pages.reserve(33, mayHaveBeenCut: false)
     #expect(try pages.holds(33))
   }
 
@@ -77,10 +88,10 @@ struct PageFileTests {
     let disk = SimulatedDisk()
     let pages = try pageFile(disk)
     disk.faultPlan = .failure(.full, atCall: disk.callCount + 1)
-    try pages.reserve(5)
+    try pages.reserve(5, mayHaveBeenCut: false)
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
     disk.faultPlan = .failure(.full, atCall: disk.callCount + 1, isLasting: true)
-    let error = #expect(throws: StorageError.self) { try pages.reserve(6) }
+    let error = #expect(throws: StorageError.self) { try pages.reserve(6, mayHaveBeenCut: false) }
     #expect(error?.kind == .full)
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
   }

@@ -24,11 +24,15 @@ struct UpkeepTests {
     return false
   }
 
-  private func open(_ folder: ScratchDirectory) throws -> Store {
+  private func options() -> StoreOptions {
     var options = StoreOptions()
     options.segmentByteCount = 128 << 10
     options.checkpointLogByteCount = 512 << 10
-    return try Store(at: folder.path(of: "store"), options: options)
+    return options
+  }
+
+  private func open(_ folder: ScratchDirectory) throws -> Store {
+    try Store(at: folder.path(of: "store"), options: options())
   }
 
   @Test func `moves the log home as it grows`() throws {
@@ -85,5 +89,27 @@ struct UpkeepTests {
       withExtendedLifetime(snapshot) {}
     }
     try StoreFixture.expectSound(open(folder))
+  }
+
+  /// Its words are mapped for reading; a pass would end the process.
+  @Test(.evidence("I7")) func `leaves passes to those who write`() throws {
+    let folder = try ScratchDirectory()
+    let store = try open(folder)
+    var options = options()
+    options.readOnly = true
+    let reader = try Store(
+      at: folder.path(of: "store"), options: options,
+      fileSystem: OtherProcess(PosixFileSystem()))
+    for round in 0..<20 {
+      var held: Snapshot? = try reader.snapshot()
+      try write(store, round * 5..<round * 5 + 5)
+      #expect(held != nil)
+      held = nil
+    }
+    SystemThread.sleep(milliseconds: 50)
+    #expect(reader.statistics.activity.checkpoints == 0)
+    try reader.close()
+    try StoreFixture.expectSound(store)
+    try store.close()
   }
 }

@@ -1,0 +1,55 @@
+/// A lock byte that excludes other processes, and threads of this one.
+///
+/// Two threads are the same owner of a byte, so the thread lock is taken first and released last.
+/// Who may only read can lock it shared at most, which keeps out those who lock it exclusively.
+package final class ExclusiveByte: Sendable {
+  private let kind: LockKind
+  private let range: Range<UInt64>
+  private let file: any File
+  private let timeout: UInt64?
+  private let lock = Lock()
+
+  /// - Parameters:
+  ///   - isReadOnly: Whether the file was opened for reading only.
+  ///   - timeout: Milliseconds to wait for another process, which may stand still; `nil` waits
+  ///     without limit.
+  package init(
+    _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil
+  ) {
+    kind = isReadOnly ? .shared : .exclusive
+    range = byte..<byte + 1
+    self.file = file
+    self.timeout = timeout
+  }
+
+  /// Runs `body` alone, after waiting for those before.
+  ///
+  /// - Throws: What `body` throws; `busy`, without having run it, when the time is over.
+  package func withLock<R>(
+    _ body: () throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    lock.acquire()
+    defer { lock.release() }
+    try waitForByte()
+    let result: Result<R, StorageError>
+    do throws(StorageError) { result = .success(try body()) } catch { result = .failure(error) }
+    _ = try file.lock(.none, range)
+    return try result.get()
+  }
+
+  private func waitForByte() throws(StorageError) {
+    guard let timeout else { return try file.waitForLock(kind, range) }
+    let clock = SystemThread.monotonicMilliseconds
+    var pause: UInt64 = 20
+    while try !file.lock(kind, range) {
+      guard SystemThread.monotonicMilliseconds - clock < timeout else {
+        throw StorageError(
+          .busy,
+          "Another process held a lock of the store for longer than `busyTimeout`. Look whether "
+            + "one of those that use the store stands still.", file: file.path)
+      }
+      SystemThread.sleep(microseconds: pause)
+      pause = min(pause * 2, 1000)
+    }
+  }
+}

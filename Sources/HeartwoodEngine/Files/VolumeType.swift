@@ -1,0 +1,48 @@
+/// The type of a volume, as the operating system gives it.
+package enum VolumeType: Hashable, Sendable {
+  /// Linux: the magic number of its file system.
+  case number(UInt32)
+  /// Darwin: the name of its file system, and whether the system calls it local.
+  case name(String, isLocal: Bool)
+  /// Memory of this process, or of a test.
+  case memory
+
+  /// The name of a file system on which no store can be; `nil` for every other.
+  ///
+  /// Those are shared with other machines, or served by a program: their locks are seen by some
+  /// machines and lost with a connection, mappings do not show what others write, and what a sync
+  /// means is up to somebody else. A type that is not known here is let through.
+  package var unsupportedName: String? {
+    switch self {
+    case .number(let number):
+      return Self.unsupportedNumbers.first { $0.number == number }?.name
+    case .name(let name, let isLocal):
+      // Some file systems served by a program call themselves local.
+      return isLocal && !name.lowercased().contains("fuse") ? nil : name
+    case .memory:
+      return nil
+    }
+  }
+
+  /// - Throws: `unsupportedFileSystem` for a volume on which no store can be.
+  package func requireSupported(_ path: String) throws(StorageError) {
+    guard let name = unsupportedName else { return }
+    throw StorageError(
+      .unsupportedFileSystem,
+      "The folder is on a file system of the type \(name), which is on a network or served by a "
+        + "program: locks, mappings and syncs cannot be relied on there. Keep the store on a local "
+        + "disk.", file: path)
+  }
+
+  /// The magic numbers of `statfs`, which never change once given.
+  package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
+    (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
+    (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),
+    (0x5346_414F, "AFS"), (0x6B41_4653, "kAFS"), (0x7375_7245, "Coda"), (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"), (0x0BD0_0BD0, "Lustre"), (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"), (0xAAD7_AAEA, "PanFS"), (0x2003_0528, "OrangeFS"),
+    (0x0131_11A8, "IBRIX"), (0xBEEF_DEAD, "StorNext"), (0x6163_6673, "ACFS"),
+    (0x786F_4256, "VirtualBox shared folders"), (0xBACB_ACBC, "VMware shared folders"),
+    (0x7C7C_6673, "Parallels shared folders"),
+  ]
+}

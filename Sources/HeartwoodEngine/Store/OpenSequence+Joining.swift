@@ -1,0 +1,139 @@
+extension OpenSequence {
+  /// Opens the store beside those who have it open; `nil` if nobody has made its words usable in
+  /// this boot of the machine.
+  ///
+  /// - Parameter writers: A byte that somebody who is making them usable holds.
+  func join(
+    _ locks: StoreLocks, orWaitFor writers: UInt64?
+  ) throws(StorageError) -> Opened? {
+    let clock = SystemThread.monotonicMilliseconds
+    while true {
+      if let opened = try joinNow(locks, since: clock) { return opened }
+      guard let writers, try locks.isLockedElsewhere(byte: writers) else { return nil }
+      try pause(since: clock)
+    }
+  }
+
+  /// Waits a moment for somebody who is opening the store.
+  ///
+  /// - Throws: `busy` if that has taken long; he may stand still.
+  func pause(since clock: UInt64) throws(StorageError) {
+    guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
+      throw StorageError(
+        .busy,
+        "Another process has been opening the store for longer than `busyTimeout`. Try again when "
+          + "it is done, or end it if it hangs.", file: path)
+    }
+    SystemThread.sleep(milliseconds: 1)
+  }
+
+  private func joinNow(
+    _ locks: StoreLocks, since clock: UInt64
+  ) throws(StorageError) -> Opened? {
+    guard fileSystem.bootIdentity != nil else {
+      throw StorageError(
+        .busy,
+        "The store is open elsewhere. On a system that does not tell its boots apart, only one "
+          + "process at a time can have it open.", file: path)
+    }
+    guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write),
+      let (words, identity) = try countersFile(pages, .read),
+      words.load(CountersLayout.ready) == identity
+    else { return nil }
+    let header = try settledHeader(pages)
+    let isMapped = options.access == .mapped ? try pages.map(0, byteCount: 4096) != nil : false
+    let log = LogFiles(
+      fileSystem: fileSystem, directory: path, geometry: header.geometry,
+      identity: header.identity, isMapped: isMapped, isWritable: !options.readOnly)
+    let start = try LogStart(header: header, log: log)
+    let shared = options.readOnly ? words : try countersFile(pages, .write)?.words ?? words
+    let files = StoreFiles(
+      pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: isMapped),
+      log: log, words: shared, locks: locks, start: start?.point ?? header.backfilled,
+      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      structure: { NodeChecks.check($0) })
+    let generation = try lockNewest(files)
+    defer { try? locks.unlockLive(generation) }
+    let found = try files.located(at: generation, isMapped: isMapped)
+    let state = try GenerationState(
+      point: found.point, index: found.index, segments: found.segments, files: files)
+    var report = RecoveryReport()
+    report.generation = Generation(frame: generation)
+    report.commitCount = found.commitCount
+    report.segmentFooterCount = found.footerCount
+    report.witness = Generation(frame: words.durable)
+    report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    return Opened(files: files, state: state, lineages: found.lineages, recovery: report)
+  }
+
+  /// The newest header slot, of a page file that is long enough for it: another process may write a
+  /// newer one and cut the file between the two looks.
+  private func settledHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
+    var last: UInt64?
+    while true {
+      guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(pages)) else {
+        throw try unreadable(pages)
+      }
+      do throws(StorageError) {
+        try checkLength(pages, header)
+        return header
+      } catch {
+        guard header.sequence != last else { throw error }
+        last = header.sequence
+      }
+    }
+  }
+
+  /// P2: whether a core that reads alone still knows all there is: nobody has made the words
+  /// usable, and no commit follows the newest it knows.
+  func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
+    if let (words, identity) = try countersFile(try openPages(), .read),
+      identity != 0, words.load(CountersLayout.ready) == identity
+    {
+      return false
+    }
+    let files = core.files
+    let known = core.table.visible
+    let first = files.geometry.segment(of: files.geometry.next(after: known.generation))
+    var scanner = try LogScanner(
+      table: try files.log.openAll(from: first, knowing: known.segments, isMapped: false),
+      geometry: files.geometry, seed: files.identity.seed, from: known.point)
+    return try scanner.next() == nil
+  }
+
+  /// P1, for a table that does not exist yet.
+  private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
+    while true {
+      let generation = files.words.committed
+      try files.locks.lockLive(generation)
+      files.words.fence()
+      if files.words.floor <= generation { return generation }
+      try files.locks.unlockLive(generation)
+    }
+  }
+
+  /// The words in the file, and what marks them as usable: this boot, this `counters`, this
+  /// `pages`; `nil` if there is no whole file.
+  func countersFile(
+    _ pages: any File, _ access: FileAccess
+  ) throws(StorageError) -> (words: SharedWords, identity: UInt64)? {
+    guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
+    if try file.byteCount() < UInt64(CountersLayout.byteCount) {
+      guard access == .create else { return nil }
+      // Written, not just extended: storing into a mapped hole on a full disk kills the process.
+      let zeros = ByteBlock(count: CountersLayout.byteCount)
+      defer { zeros.keep() }
+      try file.write([zeros.bytes.bytes], at: 0)
+    }
+    let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+    guard let boot = fileSystem.bootIdentity else { return (words, 0) }
+    let block = ByteBlock(count: 32)
+    defer { block.keep() }
+    let counters = try file.identity()
+    block.bytes.store64(boot, 0)
+    block.bytes.store64(counters.device, 8)
+    block.bytes.store64(counters.inode, 16)
+    block.bytes.store64(try pages.identity().inode, 24)
+    return (words, XXH64.hash(block.bytes.bytes, seed: 0) | 1)
+  }
+}

@@ -1,0 +1,50 @@
+/// What all openings of one store in this process share: its files, its live generations, its
+/// writers' queue and its upkeep.
+final class StoreCore: Sendable {
+  let files: StoreFiles
+  let table: GenerationTable
+  let queue: SyncQueue
+  let gate: WriterGate
+  let commit: Commit
+  let maintenance: Maintenance
+  let recovery: RecoveryReport
+  /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
+  let isPrivate: Bool
+  private let isReadOnly: Bool
+
+  init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
+    files = opened.files
+    table = GenerationTable(
+      opened.state, files: files, lingers: options.upkeep == .background)
+    queue = SyncQueue(files: files, table: table)
+    gate = WriterGate(locks: files.locks, words: files.words)
+    commit = Commit(
+      files: files, table: table, queue: queue, gate: gate,
+      pool: PagePool(pageByteCount: files.geometry.pageByteCount),
+      memoryByteLimit: options.transactionMemoryByteCount)
+    maintenance = Maintenance(
+      files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
+      options: options)
+    recovery = opened.recovery
+    isPrivate = opened.isPrivate
+    isReadOnly = options.readOnly
+    maintenance.start()
+  }
+
+  /// Ends it for good: with a last checkpoint, or as a process that dies would leave it.
+  func end(withCheckpoint: Bool) throws(StorageError) {
+    maintenance.stop()
+    defer { releaseLocks() }
+    guard withCheckpoint, !isReadOnly else { return }
+    table.dropLingeringPin()
+    _ = try maintenance.runPass(writesWitness: true)
+  }
+
+  private func releaseLocks() {
+    table.dropLingeringPin()
+    guard table.liveReferences.isEmpty else { return }
+    // If these fail, the locks go with the descriptor, a moment later.
+    try? files.locks.unlock(byte: LockByte.presenceReadWrite)
+    try? files.locks.unlock(byte: LockByte.presenceReadOnly)
+  }
+}

@@ -1,0 +1,105 @@
+import Synchronization
+
+/// The stores that are open in this process, each once however often and by whatever name it was
+/// opened.
+///
+/// Thread-safe.
+final class StoreRegistry: @unchecked Sendable {
+  // @unchecked because `places` is guarded by `lock`.
+
+  /// What makes two openings the same.
+  struct Key: Hashable {
+    let domain: ObjectIdentifier
+    let file: FileIdentity
+    let isReadOnly: Bool
+  }
+
+  private enum Place {
+    /// Somebody is opening it; others wait.
+    case opening
+    case open(StoreCore, count: Int)
+  }
+
+  /// The one of this process: the child of a fork has one of its own, and the parent's stores are
+  /// not in it.
+  static var ofThisProcess: StoreRegistry {
+    while true {
+      let known = current.load(ordering: .acquiring)
+      let registry = known?.takeUnretainedValue()
+      if let registry, !registry.origin.isInherited { return registry }
+      let made = Unmanaged.passRetained(StoreRegistry())
+      if current.compareExchange(
+        expected: known, desired: made, ordering: .acquiringAndReleasing
+      ).exchanged {
+        return made.takeUnretainedValue()
+      }
+      made.release()
+    }
+  }
+
+  // Never given back: it lives as long as the process.
+  private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
+  private let origin = ProcessOrigin()
+  private let lock = Lock()
+  private var places: [Key: Place] = [:]
+
+  /// The core of a store, opened by `make` if it is not open yet; to be left once.
+  ///
+  /// Who only reads shares the core of who writes.
+  func enter(
+    _ wanted: Key, _ make: () throws(StorageError) -> StoreCore
+  ) throws(StorageError) -> (StoreCore, Key) {
+    lock.acquire()
+    defer { lock.release() }
+    let writing = Key(domain: wanted.domain, file: wanted.file, isReadOnly: false)
+    while case .opening = places[writing] { lock.wait() }
+    let key = places[writing] == nil ? wanted : writing
+    while case .opening = places[key] { lock.wait() }
+    if case .open(let core, let count) = places[key] {
+      places[key] = .open(core, count: count + 1)
+      return (core, key)
+    }
+    places[key] = .opening
+    lock.release()
+    let made: Result<StoreCore, StorageError>
+    do throws(StorageError) { made = .success(try make()) } catch { made = .failure(error) }
+    lock.acquire()
+    lock.wakeAll()
+    switch made {
+    case .success(let core): places[key] = .open(core, count: 1)
+    case .failure: places[key] = nil
+    }
+    return (try made.get(), key)
+  }
+
+  /// The core at a place now.
+  func core(at key: Key) -> StoreCore? {
+    lock.withLock {
+      guard case .open(let core, _) = places[key] else { return nil }
+      return core
+    }
+  }
+
+  /// The core at a place, after `make` has had the chance to exchange it for another.
+  func renew(
+    _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
+  ) throws(StorageError) -> StoreCore {
+    try lock.withLock { () throws(StorageError) in
+      guard case .open(let core, let count) = places[key] else {
+        throw StorageError(.closed, "The store has been closed.")
+      }
+      guard let new = try make(core) else { return core }
+      places[key] = .open(new, count: count)
+      return new
+    }
+  }
+
+  /// Gives up one opening; true for the last, who has to end the core.
+  func leave(_ key: Key) -> Bool {
+    lock.withLock {
+      guard case .open(let core, let count) = places[key] else { return false }
+      places[key] = count == 1 ? nil : .open(core, count: count - 1)
+      return count == 1
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Pins of this process beside a pass of another one, from between their steps.
+@Suite("A pass of another process")
+struct DecidingElsewhereTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  private func fixture() -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 8 * 4096
+    return .on(fileSystem, options)
+  }
+
+  private func words(_ fixture: StoreFixture) throws -> SharedWords {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+  }
+
+  @discardableResult
+  private func put(_ store: Store, _ value: UInt8) throws -> Generation {
+    try store.write { try $0.keyspace("k").put(1, [value]) }
+  }
+
+  private func value(_ store: Store, _ generation: Generation) throws -> UInt8? {
+    try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
+  }
+
+  private func isShared(_ kind: LockKind, _ range: Range<UInt64>, _ generation: Generation) -> Bool
+  {
+    guard case .shared = kind else { return false }
+    return range.lowerBound == LockByte.live + generation.frame
+  }
+
+  @Test(.evidence("I5")) func `makes those wait who ask for a generation while it decides`() throws
+  {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        try first.keep(put(first, 1), as: "first")
+        let generation = try put(first, 2)
+        try put(first, 3)
+        var asking: Aside?
+        fileSystem.onRead = { path, _ throws(StorageError) in
+          // The pins have been looked at, and nobody had this one.
+          guard path.hasSuffix("/kept"), asking == nil else { return }
+          asking = Aside { _ = try first.snapshot(at: generation) }
+          asking?.giveTime()
+          #expect(asking?.isDone == false)
+        }
+        try second.checkpoint()
+        fileSystem.onRead = nil
+        #expect(asking?.outcome() == .generationExpired)
+      }
+    }
+  }
+
+  @Test(.evidence("I2"), .evidence("I5")) func `holds nobody up when it died while it decided`()
+    throws
+  {
+    let fixture = fixture()
+    try fixture.run { store in
+      let generation = try put(store, 1)
+      try put(store, 2)
+      let words = try words(fixture)
+      words.store(words.epoch | 1, CountersLayout.epoch)
+      #expect(try value(store, generation) == 1)
+      #expect(try store.checkpoint().heldBackBy == nil)
+      #expect(words.epoch % 2 == 0)
+    }
+  }
+
+  @Test(.evidence("I5")) func `that ends before the lock has given up what it gave up`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        try first.keep(put(first, 1), as: "first")
+        let generation = try put(first, 2)
+        // Its state stays in the memory of the process that made it.
+        try put(second, 3)
+        var hasRun = false
+        fileSystem.onLock = { kind, range in
+          guard !hasRun, isShared(kind, range, generation) else { return }
+          hasRun = true
+          #expect(throws: Never.self) { try second.checkpoint() }
+        }
+        let error = #expect(throws: StorageError.self) { try first.snapshot(at: generation) }
+        fileSystem.onLock = nil
+        #expect(hasRun)
+        #expect(error?.kind == .generationExpired)
+      }
+    }
+  }
+
+  /// Two threads are one owner of a byte.
+  @Test(.evidence("I6")) func `takes no lock from a thread that finds a state`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let generation = try put(store, 1)
+      for number: UInt8 in 2..<5 { try put(store, number) }
+      let words = try words(fixture)
+      let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+      let (live, maintenance) = (LockByte.live + generation.frame, LockByte.maintenance)
+      var asking: Aside?
+      fileSystem.onRead = { _, _ throws(StorageError) in
+        guard asking == nil else { return }
+        words.store(words.epoch | 1, CountersLayout.epoch)
+        let isDeciding = try other.lock(.exclusive, maintenance..<maintenance + 1)
+        #expect(isDeciding)
+        asking = Aside { _ = try store.snapshot(at: generation) }
+        asking?.giveTime()
+        #expect(asking?.isDone == false)
+        let isLive = try other.lockedByOthers(in: live..<live + 1) != nil
+        #expect(isLive)
+        words.store(words.epoch + 1, CountersLayout.epoch)
+        _ = try other.lock(.none, maintenance..<maintenance + 1)
+      }
+      #expect(try value(store, generation) == 1)
+      fileSystem.onRead = nil
+      #expect(asking?.outcome() == nil)
+      #expect(try other.lockedByOthers(in: live..<live + 1) == nil)
+    }
+  }
+
+  /// Before its lock, the opener finds a floor above what it locks; after it, the pass finds the
+  /// lock.
+  @Test(.evidence("I1"), .evidence("I8"))
+  func `at any moment of an opening gives up nothing that it reads`() throws {
+    var moment = 0
+    var isOver = false
+    while !isOver {
+      moment += 1
+      let fileSystem = ObservedFileSystem(MemoryFileSystem())
+      let fixture = StoreFixture.on(fileSystem, fixture().options)
+      try fixture.run { first in
+        for number: UInt8 in 1..<20 { try put(first, number) }
+        var callCount = 0
+        let step = {
+          callCount += 1
+          guard callCount == moment else { return }
+          #expect(throws: Never.self) {
+            for number: UInt8 in 20..<40 { try put(first, number) }
+            try first.checkpoint()
+          }
+        }
+        fileSystem.onRead = { _, _ throws(StorageError) in step() }
+        fileSystem.onLock = { kind, range in
+          guard case .shared = kind, range.lowerBound >= LockByte.live else { return }
+          step()
+        }
+        let second = Result { try fixture.elsewhere().open() }
+        isOver = callCount < moment
+        fileSystem.onRead = nil
+        fileSystem.onLock = nil
+        #expect(throws: Never.self, "moment \(moment)") {
+          let newest = try second.get().snapshot().keyspace("k")?.get(1)
+          #expect(newest == [isOver ? 19 : 39], "moment \(moment)")
+          try StoreFixture.expectSound(second.get())
+          try second.get().close()
+        }
+      }
+    }
+    #expect(moment > 5)
+  }
+}

@@ -1,0 +1,226 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Commits and syncs of two processes, one between the steps of the other, and what a writer who
+/// dies leaves to the next.
+@Suite("A commit beside another process")
+struct CommitOrderTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  private func fixture() -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 8 * 4096
+    return .on(fileSystem, options)
+  }
+
+  private func words(_ fixture: StoreFixture) throws -> SharedWords {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+  }
+
+  @discardableResult
+  private func put(
+    _ store: Store, _ number: Int, _ durability: StoreOptions.Durability = .normal
+  ) throws -> Generation {
+    try store.write(durability: durability) { try $0.keyspace("k").put(number, [UInt8(number)]) }
+  }
+
+  private func numbers(_ store: Store) throws -> [Int] {
+    var numbers: [Int] = []
+    try store.snapshot().keyspace("k")?.forEach { key, _ in
+      numbers.append(try Key.decode(key, as: Int.self))
+      return true
+    }
+    return numbers
+  }
+
+  /// Runs `body` once, before the next request for the lock of syncs, and counts the syncs of the
+  /// log from then on.
+  private func syncCount(
+    _ store: Store, besides body: @escaping () throws -> Void
+  ) throws -> Int {
+    var hasRun = false
+    var count = 0
+    fileSystem.onLock = { kind, range in
+      guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.sync else { return }
+      hasRun = true
+      #expect(throws: Never.self) { try body() }
+      count = 0
+    }
+    fileSystem.onSync = { path in if path.contains("/wal-") { count += 1 } }
+    defer { (fileSystem.onLock, fileSystem.onSync) = (nil, nil) }
+    try put(store, 1, .full)
+    #expect(hasRun)
+    return count
+  }
+
+  @Test(.evidence("D1")) func `is synced although others have shown it meanwhile`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second throws in
+        #expect(try syncCount(first) { try put(second, 2) } > 0)
+        #expect(first.files.words.durable == first.files.words.committed)
+      }
+    }
+  }
+
+  @Test func `is not synced again when another process has done it`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second throws in
+        #expect(try syncCount(first) { try put(second, 2, .full) } == 0)
+        #expect(try numbers(first) == [1, 2])
+      }
+    }
+  }
+
+  @Test(.evidence("D1")) func `that is appended during a sync is not covered by it`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        var hasRun = false
+        fileSystem.onSync = { path in
+          guard path.contains("/wal-"), !hasRun else { return }
+          hasRun = true
+          #expect(throws: Never.self) { try put(second, 2) }
+        }
+        let generation = try put(first, 1, .full)
+        fileSystem.onSync = nil
+        #expect(hasRun)
+        #expect(first.files.words.durable == generation.frame)
+        #expect(try numbers(first) == [1, 2])
+      }
+    }
+  }
+
+  @Test(.evidence("D1")) func `is synced wherever it lies, by whom it may be`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        let words = first.files.words
+        let start = words.durable
+        for number in 0..<30 { try put(second, number) }
+        let geometry = first.files.geometry
+        let segments = geometry.segment(of: start + 1)...geometry.segment(of: words.appended)
+        #expect(segments.count > 5)
+        var synced: Set<String> = []
+        fileSystem.onSync = { synced.insert($0) }
+        try first.checkpoint()
+        fileSystem.onSync = nil
+        for segment in segments {
+          #expect(synced.contains(first.files.log.path(segment)), "segment \(segment)")
+        }
+      }
+    }
+  }
+
+  @Test(.evidence("F3")) func `is not acknowledged when a sync failed elsewhere`() throws {
+    let fixture = fixture()
+    let store = try fixture.open()
+    let words = try words(fixture)
+    var hasRun = false
+    fileSystem.onLock = { kind, range in
+      guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.sync else { return }
+      hasRun = true
+      words.setFailed()
+    }
+    let error = #expect(throws: StorageError.self) { try put(store, 1, .full) }
+    fileSystem.onLock = nil
+    #expect(hasRun)
+    #expect(error?.kind == .failed)
+    try StoreFixture.expectSound(store)
+    #expect(throws: StorageError.self) { try store.close() }
+  }
+
+  /// The other process has used them up, and a pass has deleted them.
+  @Test(.evidence("K3")) func `makes no segments ahead that are over already`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        var hasRun = false
+        fileSystem.onLock = { kind, range in
+          guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.supply else { return }
+          hasRun = true
+          #expect(throws: Never.self) {
+            for number in 100..<140 { try put(second, number % 256) }
+            try second.checkpoint()
+          }
+        }
+        // Without one that is over half full, none is made ahead.
+        var number = 0
+        while !hasRun {
+          try put(first, number)
+          number += 1
+        }
+        fileSystem.onLock = nil
+        let files = first.files
+        for segment in try files.log.existing() {
+          #expect(files.geometry.lastSlot(of: segment) > files.words.backfilled)
+        }
+      }
+    }
+  }
+
+  // MARK: Writers that die
+
+  /// Writes 2 elsewhere and dies before saying that it is there; returns its generation.
+  private func dyingWrite(_ fixture: StoreFixture) throws -> Generation {
+    let words = try words(fixture)
+    let (appended, committed) = (words.appended, words.committed)
+    let generation = try put(fixture.elsewhere().open(), 2)
+    words.store(appended, CountersLayout.appended)
+    words.store(committed, CountersLayout.committed)
+    return generation
+  }
+
+  @Test(.evidence("D4"), .evidence("D7"))
+  func `follows what a writer had completed who died`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try put(first, 1)
+      let lost = try dyingWrite(fixture)
+      #expect(try numbers(first) == [1])
+      let next = try put(first, 3)
+      #expect(next > lost)
+      #expect(try numbers(first) == [1, 2, 3])
+      let between = try first.snapshot(at: lost).keyspace("k")?.count()
+      #expect(between == 2)
+    }
+  }
+
+  @Test(.evidence("D4")) func `of nothing shows what a writer had completed who died`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try put(first, 1)
+      let lost = try dyingWrite(fixture)
+      let words = try words(fixture)
+      #expect(try first.write(durability: .normal) { _ in } == lost)
+      #expect(words.appended == lost.frame)
+      #expect(try first.write(durability: .full) { _ in } == lost)
+      #expect(words.durable == lost.frame)
+      #expect(try numbers(first) == [1, 2])
+    }
+  }
+
+  /// The header arrived and an image did not.
+  @Test(.evidence("D2")) func `takes the place of what a writer had not completed who died`()
+    throws
+  {
+    let fixture = fixture()
+    try fixture.run { first in
+      try put(first, 1)
+      let lost = try dyingWrite(fixture)
+      let geometry = first.files.geometry
+      let segment = try #require(
+        try fixture.fileSystem.open(
+          first.files.log.path(geometry.segment(of: lost.frame)), .write))
+      let zeros = ByteBlock(count: geometry.pageByteCount)
+      try segment.write([zeros.bytes.bytes], at: geometry.offset(of: lost.frame))
+      zeros.keep()
+      try put(first, 3)
+      #expect(try numbers(first) == [1, 3])
+    }
+  }
+}

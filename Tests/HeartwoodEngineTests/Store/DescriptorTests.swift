@@ -1,0 +1,110 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Where an open store is among a process's descriptors, and what becomes of them in others.
+@Suite("The descriptors of a store")
+struct DescriptorTests {
+  private static func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.segmentByteCount = 64 << 10
+    return options
+  }
+
+  /// Makes every file a store can have: segments, a map, a list of kept generations.
+  private static func use(_ store: Store) throws {
+    let held = try store.write { try $0.keyspace("k").put(0, [1]) }
+    try store.keep(held, as: "first")
+    for number in 0..<100 {
+      try store.write { try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 2000)) }
+    }
+    try store.checkpoint()
+    _ = try store.snapshot(at: held).keyspace("k")?.get(0)
+  }
+
+  @Test(.evidence("E5"))
+  func `are none of the standard streams, also where those are free`() async {
+    await #expect(processExitsWith: .exitCode(42)) {
+      let fixture = try StoreFixture.onDisk(Self.options())
+      for descriptor in 0...2 { close(Int32(descriptor)) }
+      // Somebody might print at any moment.
+      let watch = Watch()
+      let thread = SystemThread { watch.run() }
+      let store = try fixture.open()
+      try Self.use(store)
+      let own = descriptors(openIn: fixture.path)
+      let isSound = try store.verify().findings == []
+      try store.close()
+      let sawNothing = watch.end()
+      thread?.join()
+      // What stands in for them while a file is opened is gone; the test's own library may have
+      // opened something.
+      var status = stat()
+      let areFree = (Int32(0)...2).allSatisfy {
+        fstat($0, &status) == -1 || status.st_mode & S_IFMT != S_IFCHR
+      }
+      exit(own.count > 3 && isSound && sawNothing && areFree ? 42 : 1)
+    }
+  }
+
+  /// Looks again and again whether a file has come to be a standard stream.
+  private final class Watch: Sendable {
+    private let isOver = Atomic(false)
+    private let count = Atomic(0)
+    private let found = Atomic(false)
+
+    func run() {
+      var status = stat()
+      while !isOver.load(ordering: .relaxed) {
+        for stream in Int32(0)...2
+        where fstat(stream, &status) == 0 && status.st_mode & S_IFMT == S_IFREG {
+          found.store(true, ordering: .relaxed)
+        }
+        count.wrappingAdd(1, ordering: .relaxed)
+      }
+    }
+
+    /// Whether it has looked and found none.
+    func end() -> Bool {
+      isOver.store(true, ordering: .relaxed)
+      return count.load(ordering: .relaxed) > 0 && !found.load(ordering: .relaxed)
+    }
+  }
+
+  @Test(.evidence("E5")) func `are seen by no program that is started`() throws {
+    let fixture = try StoreFixture.onDisk(Self.options())
+    let scratch = try ScratchDirectory()
+    try fixture.run { store in
+      try Self.use(store)
+      let held = try store.snapshot()
+      let own = descriptors(openIn: fixture.path)
+      #expect(own.count > 3)
+      for descriptor in own { #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
+      #if os(Linux)
+        let list = scratch.path(of: "list")
+        // The shell lists its own descriptors, those it was started with.
+        let words = ["sh", "-c", "ls -l /proc/$$/fd > '\(list)'"]
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child = pid_t()
+        #expect(posix_spawn(&child, "/bin/sh", nil, nil, &arguments, environ) == 0)
+        var status: Int32 = 0
+        #expect(waitpid(child, &status, 0) == child && status == 0)
+        let text = try String(contentsOfFile: list, encoding: .utf8)
+        #expect(text.contains("/dev/") || text.contains("pipe:"))
+        #expect(!text.contains(fixture.path), "\(text)")
+      #endif
+      withExtendedLifetime((held, scratch)) {}
+    }
+  }
+}

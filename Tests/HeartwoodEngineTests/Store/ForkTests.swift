@@ -1,0 +1,303 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What a child that was forked off can do with the stores of its parent, and to them: nothing.
+///
+/// Each test forks a process of its own.
+@Suite("A store after a fork")
+struct ForkTests {
+  private static func options(_ access: StoreOptions.Access) -> StoreOptions {
+    var options = StoreOptions()
+    options.access = access
+    options.segmentByteCount = 64 << 10
+    return options
+  }
+
+  /// Every call that can throw, by name; those a child is let through with.
+  private static func passed(
+    _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
+    _ path: String
+  ) -> [String] {
+    let generation = snapshot.generation
+    let calls: [(String, () throws -> Void)] = [
+      ("write", { try store.write { try $0.keyspace("k").put(1, [9]) } }),
+      ("read", { try store.read { _ in } }), ("snapshot", { _ = try store.snapshot() }),
+      ("snapshot at", { _ = try store.snapshot(at: generation) }),
+      ("checkpoint", { try store.checkpoint() }), ("verify", { _ = try store.verify() }),
+      ("compact", { try store.compact() }), ("close", { try store.close() }),
+      ("keep", { try store.keep(generation, as: "x") }), ("release", { try store.release("x") }),
+      ("kept", { _ = try store.keptGenerations() }),
+      ("live", { _ = try store.liveGenerations() }),
+      ("copy", { try store.copy(snapshot, to: path + ".copy") }),
+      ("changes", { try store.changes(from: snapshot, to: snapshot) { _ in } }),
+      ("keyspace", { _ = try snapshot.keyspace("k") }),
+      ("names", { _ = try snapshot.keyspaceNames }), ("count", { _ = try keyspace.count() }),
+      ("get", { _ = try keyspace.get(1) }), ("value", { _ = try keyspace.withValue(1) { _ in } }),
+      ("many", { try keyspace.getMany([1, 2] as [Int]) { _, _ in } }),
+      ("range", { try keyspace.forEach { _, _ in true } }),
+      ("pieces", { try keyspace.forEachPiece(1) { _ in } }),
+      ("cursor next", { try cursor.next() }), ("cursor value", { _ = try cursor.value }),
+      ("cursor first", { try cursor.first() }), ("cursor previous", { try cursor.previous() }),
+    ]
+    return calls.filter { ForkedProcess.kind($0.1) != .forked }.map(\.0)
+  }
+
+  @Test(.evidence("E3"), .evidence("E4"), arguments: [true, false])
+  func `refuses every call in the child, and goes on in the parent`(isMapped: Bool) async {
+    await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
+      var options = Self.options(isMapped ? .mapped : .buffered)
+      // A thread that is gone keeps what it held, so without one more goes away in the child.
+      options.upkeep = isMapped ? .background : .inline
+      let fixture = try StoreFixture.onDisk(options)
+      var store: Store? = try fixture.open()
+      try store?.write { transaction in
+        for number in 0..<500 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
+      }
+      var held = try store?.snapshot()
+      let generation = try #require(held).generation
+      try store?.write { try $0.keyspace("k").put(1, [4]) }
+      var keyspace = try held?.keyspace("k")
+      var cursor = keyspace?.cursor()
+      try cursor?.first()
+      let child = ForkedProcess {
+        guard let opened = store, let snapshot = held, let reader = keyspace, let place = cursor,
+          descriptors(openIn: fixture.path) == []
+        else { return 1 }
+        let passed = Self.passed(opened, snapshot, reader, place, fixture.path)
+        guard passed == [] else {
+          print("these calls were let through: \(passed)")
+          fflush(nil)
+          return 2
+        }
+        guard opened.statistics.pageCount == 0 else { return 3 }
+        return 0
+      }
+      #expect(child.wait() == 0)
+      // All that goes away in the child, and its end by `exit`, is nothing to the parent.
+      let other = ForkedProcess {
+        // The numbers the store had are those of other files by now.
+        let files = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
+        cursor = nil
+        keyspace = nil
+        held = nil
+        store = nil
+        exit(files.allSatisfy { fcntl($0, F_GETFD) != -1 } ? 0 : 4)
+      }
+      #expect(other.wait() == 0)
+      #expect(try fixture.names().contains("store.copy") == false)
+      let opened = try #require(store)
+      // The parent's locks are all there.
+      let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
+      for byte in [LockByte.live + generation.frame, LockByte.presenceReadWrite] {
+        #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
+      }
+      for number in 0..<200 {
+        try opened.write { try $0.keyspace("k").put(number, [UInt8](repeating: 5, count: 900)) }
+      }
+      try opened.checkpoint()
+      #expect(try held?.keyspace("k")?.get(1) == [1, 2, 3])
+      #expect(try opened.snapshot(at: generation).keyspace("k")?.get(2) == [1, 2, 3])
+      held = nil
+      keyspace = nil
+      cursor = nil
+      try StoreFixture.expectSound(opened)
+      try opened.close()
+      try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+    }
+  }
+
+  /// The child returns through the calls it was forked off in.
+  @Test(.evidence("E3"), .evidence("E4"))
+  func `ends for the child what it was in the middle of, and only there`() async {
+    await #expect(processExitsWith: .success) {
+      let fixture = try StoreFixture.onDisk(Self.options(.mapped))
+      let store = try fixture.open()
+      try store.write { transaction in
+        for number in 0..<2000 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
+      }
+      let old = try store.snapshot()
+      for durability in [StoreOptions.Durability.full, .normal] {
+        let write = ForkedProcess.within { fork in
+          try store.write(durability: durability) { transaction in
+            try transaction.keyspace("k").put(1, [7])
+            fork()
+          }
+        }
+        #expect(write == (nil, 0))
+      }
+      let change = ForkedProcess.within { fork in
+        try store.write { transaction in
+          fork()
+          try transaction.keyspace("k").put(2, [8])
+        }
+      }
+      #expect(change == (nil, 0))
+      let range = ForkedProcess.within { fork in
+        try old.keyspace("k")?.forEach { _, _ in
+          fork()
+          return true
+        }
+      }
+      #expect(range == (nil, 0))
+      let difference = ForkedProcess.within { fork in
+        let new = try store.snapshot()
+        try store.changes(from: old, to: new) { _ in fork() }
+        try store.changes(from: old, to: new) { _ in }
+      }
+      #expect(difference == (nil, 0))
+      let copy = ForkedProcess.within { fork in
+        try store.copy(old, to: fixture.path + ".copy") { _ in fork() }
+      }
+      #expect(copy == (nil, 0))
+      let compaction = ForkedProcess.within { fork in try store.compact { _ in fork() } }
+      #expect(compaction == (nil, 0))
+      // None of it failed here: that would have closed writing.
+      try store.write { try $0.keyspace("k").put(3, [9]) }
+      let content = try #require(try store.snapshot().keyspace("k"))
+      let values = try (1...3).map { try content.get($0) }
+      #expect(values == [[7], [8], [9]])
+      try StoreFixture.expectSound(store)
+      try store.close()
+      let copied = try Store(at: fixture.path + ".copy")
+      #expect(try copied.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
+      try StoreFixture.expectSound(copied)
+      try copied.close()
+    }
+  }
+
+  /// What other threads hold at the moment of a fork is held for ever in the child.
+  @Test(.evidence("E3")) func `makes no child wait for a thread of its parent`() async {
+    await #expect(processExitsWith: .success) {
+      let fixture = try StoreFixture.onDisk(Self.options(.buffered))
+      var store: Store? = try fixture.open()
+      try store?.write { try $0.keyspace("k").put(0, [1]) }
+      var held = try store?.snapshot()
+      let opened = try #require(store)
+      let threads = (1...3).compactMap { writer in
+        SystemThread {
+          for step in 0..<400 {
+            _ = try? opened.write(durability: .normal) { transaction in
+              try transaction.keyspace("k").put(writer * 1000 + step, [2])
+            }
+            _ = try? opened.snapshot().keyspace("k")?.get(step)
+            if step % 50 == 0 { _ = try? opened.checkpoint() }
+          }
+        }
+      }
+      #expect(threads.count == 3)
+      for round in 0..<60 {
+        let child = ForkedProcess {
+          let write = ForkedProcess.kind { try opened.write { _ in } }
+          let read = ForkedProcess.kind { _ = try opened.snapshot() }
+          let close = ForkedProcess.kind { try opened.close() }
+          held = nil
+          store = nil
+          return write == .forked && read == .forked && close == .forked ? 0 : 1
+        }
+        #expect(child.wait() == 0, "round \(round)")
+      }
+      for thread in threads { thread.join() }
+      #expect(try opened.snapshot().keyspace("k")?.count() == 1201)
+      #expect(try held?.keyspace("k")?.count() == 1)
+      held = nil
+      try StoreFixture.expectSound(opened)
+      try opened.close()
+    }
+  }
+
+  @Test(.evidence("E4")) func `can be opened by the child as by any other process`() async {
+    await #expect(processExitsWith: .success) {
+      let fixture = try StoreFixture.onDisk(Self.options(.mapped))
+      let other = try StoreFixture.onDisk(Self.options(.mapped))
+      let store = try fixture.open()
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      let early = ForkedProcess {
+        // The parent's store is one that another process has open.
+        let joining = ForkedProcess.kind {
+          let joined = try fixture.open()
+          try joined.write { try $0.keyspace("k").put(2, [2]) }
+          try joined.close()
+        }
+        guard joining == nil else { return 1 }
+        // Another store is its own, but not its child's.
+        let failure = ForkedProcess.kind {
+          let own = try other.open()
+          try own.write { try $0.keyspace("k").put(1, [2]) }
+          let child = ForkedProcess {
+            ForkedProcess.kind { _ = try own.snapshot() } == .forked ? 0 : 1
+          }
+          guard child.wait() == 0, try own.verify().findings == [] else {
+            throw StorageError(.failed, "The store of the child is not its own.")
+          }
+          try own.close()
+        }
+        return failure == nil ? 0 : 2
+      }
+      #expect(early.wait() == 0)
+      try StoreFixture.expectSound(store)
+      try store.close()
+      let late = ForkedProcess {
+        ForkedProcess.kind {
+          let own = try fixture.open()
+          try own.write { try $0.keyspace("k").put(2, [2]) }
+          try own.close()
+        } == nil ? 0 : 1
+      }
+      #expect(late.wait() == 0)
+      try fixture.run { store throws in
+        #expect(try store.snapshot().keyspace("k")?.get(2) == [2])
+      }
+      try other.run { store throws in
+        #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
+      }
+    }
+  }
+
+  /// A copy of a descriptor keeps the locks of its file: one that a child has must not.
+  @Test(.evidence("E4"), .evidence("I6"))
+  func `is free when the parent is killed and the child lives on`() async throws {
+    let folder = try ScratchDirectory()
+    let path = folder.path(of: "store")
+    let notes = folder.path(of: "child")
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      [path = path as String, notes = notes as String] in
+      let store = try Store(at: path)
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      let held = try store.snapshot()
+      _ = ForkedProcess {
+        // Whoever started the test waits for the ends of its pipes.
+        let own = descriptors(openIn: path)
+        for descriptor in Int32(0)..<1024 where !own.contains(descriptor) { close(descriptor) }
+        var number = Int64(getpid())
+        let file = open(notes + ".new", O_WRONLY | O_CREAT, 0o644)
+        _ = write(file, &number, 8)
+        rename(notes + ".new", notes)
+        // Ended by the test, which other tests may keep waiting for long; or by this.
+        alarm(1200)
+        while true { sleep(1) }
+      }
+      while access(notes, F_OK) != 0 { usleep(1000) }
+      kill(getpid(), SIGKILL)
+      withExtendedLifetime((store, held)) {}
+    }
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: notes)))
+    let child = pid_t(truncatingIfNeeded: bytes.withBytes { $0.load64(0) })
+    defer { kill(child, SIGKILL) }
+    let store = try Store(at: path)
+    #expect(kill(child, 0) == 0)
+    #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    try store.write { try $0.keyspace("k").put(2, [2]) }
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+}

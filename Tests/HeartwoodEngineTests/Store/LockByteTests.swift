@@ -1,0 +1,213 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What each byte of the file of locks keeps from other processes.
+@Suite("The lock bytes of a store")
+struct LockByteTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  private func fixture(_ busyTimeout: Duration = .seconds(60)) -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    options.busyTimeout = busyTimeout
+    return .on(fileSystem, options)
+  }
+
+  /// The file of locks as another process has it open.
+  private func other(_ fixture: StoreFixture) throws -> any File {
+    try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+  }
+
+  private func words(_ fixture: StoreFixture) throws -> SharedWords {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+  }
+
+  private func isHeld(_ byte: UInt64, _ file: any File) throws -> Bool {
+    try file.lockedByOthers(in: byte..<byte + 1) != nil
+  }
+
+  @Test(.evidence("I8")) func `say who is in`() throws {
+    let fixture = fixture()
+    var reading = fixture.elsewhere()
+    reading.options.readOnly = true
+    let first = try fixture.open()
+    let other = try other(fixture)
+    #expect(try isHeld(LockByte.presenceReadWrite, other))
+    #expect(try !isHeld(LockByte.presenceReadOnly, other))
+    let second = try fixture.elsewhere().open()
+    try first.close()
+    #expect(try isHeld(LockByte.presenceReadWrite, other))
+    let reader = try reading.open()
+    #expect(try isHeld(LockByte.presenceReadOnly, other))
+    try StoreFixture.expectSound(reader)
+    try second.close()
+    #expect(try !isHeld(LockByte.presenceReadWrite, other))
+    #expect(try isHeld(LockByte.presenceReadOnly, other))
+    try reader.close()
+    #expect(try !isHeld(LockByte.presenceReadOnly, other))
+  }
+
+  /// Recovery is for who comes alone: beside others it would end their decisions and call durable
+  /// what nobody has synced.
+  @Test(.evidence("I8")) func `keep the words of those who are in from who comes`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try first.write(durability: .normal) { try $0.keyspace("k").put(1, [1]) }
+      let words = try words(fixture)
+      words.store(words.epoch | 1, CountersLayout.epoch)
+      let (epoch, durable) = (words.epoch, words.durable)
+      #expect(durable < words.committed)
+      let second = try fixture.elsewhere().open()
+      #expect(words.epoch == epoch)
+      #expect(words.durable == durable)
+      #expect(try second.snapshot().keyspace("k")?.get(1) == [1])
+      try StoreFixture.expectSound(second)
+      try second.close()
+    }
+  }
+
+  private static let holdUps: [(byte: UInt64, work: @Sendable (Store) throws -> Void)] = [
+    (LockByte.maintenance, { try $0.checkpoint() }),
+    (LockByte.writer, { try $0.write { try $0.keyspace("k").put(2, [2]) } }),
+    (
+      LockByte.sync,
+      { try $0.write(durability: .full) { try $0.keyspace("k").put(2, [2]) } }
+    ),
+    (LockByte.keep, { try $0.keep($0.snapshot().generation, as: "x") }),
+    (
+      LockByte.supply,
+      { store in
+        let words = store.files.words
+        try store.files.supply.refill(lineage: 1) { words.appended }
+      }
+    ),
+  ]
+
+  @Test(.evidence("I3"), .evidence("I7"), .evidence("K1"), arguments: holdUps.indices)
+  func `hold up who needs what another process has`(number: Int) throws {
+    let (byte, work) = Self.holdUps[number]
+    let fixture = fixture()
+    try fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      let other = try other(fixture)
+      #expect(try other.lock(.exclusive, byte..<byte + 1))
+      let aside = Aside { try work(store) }
+      aside.giveTime()
+      #expect(!aside.isDone, "byte \(byte)")
+      #expect(try other.lock(.none, byte..<byte + 1))
+      #expect(aside.outcome() == nil, "byte \(byte)")
+      #expect(try !isHeld(byte, other), "byte \(byte)")
+    }
+  }
+
+  @Test(.evidence("I3")) func `are not waited for longer than asked`() throws {
+    let fixture = fixture(.milliseconds(30))
+    try fixture.run { store in
+      let other = try other(fixture)
+      #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").put(1, [1]) }
+      }
+      #expect(error?.kind == .busy)
+      #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+    }
+  }
+
+  @Test(.evidence("I3")) func `tell the writer that another one waits`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let (other, words) = (try other(fixture), try words(fixture))
+      let rings = words.load(CountersLayout.rings)
+      #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
+      let aside = Aside { try store.write { try $0.keyspace("k").put(1, [1]) } }
+      aside.giveTime()
+      #expect(words.load(CountersLayout.rings) == rings + 1)
+      #expect(try isHeld(LockByte.doorbell, other))
+      #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
+      #expect(aside.outcome() == nil)
+      #expect(try !isHeld(LockByte.doorbell, other))
+    }
+  }
+
+  @Test(.evidence("I3")) func `let a writer go first who has rung`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let (other, words) = (try other(fixture), try words(fixture))
+      #expect(try other.lock(.shared, LockByte.doorbell..<LockByte.doorbell + 1))
+      words.add(1, CountersLayout.rings)
+      var questionCount = 0
+      fileSystem.onQuestion = {
+        questionCount += 1
+        // He has had his turn.
+        guard questionCount == 3 else { return }
+        _ = try? other.lock(.none, LockByte.doorbell..<LockByte.doorbell + 1)
+      }
+      for number in 0..<3 { try store.write { try $0.keyspace("k").put(number, [1]) } }
+      fileSystem.onQuestion = nil
+      #expect(questionCount == 3)
+    }
+  }
+
+  /// The kernel answers with some lock, and this one with the oldest.
+  @Test(.evidence("I6")) func `of live generations are all found, whichever comes first`() throws {
+    let fixture = fixture()
+    let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]
+    for order in orders {
+      try fixture.run { store in
+        let others = try order.map { generation in
+          let file = try other(fixture)
+          try StoreLocks(file: file).lockLive(generation)
+          return file
+        }
+        #expect(try store.files.locks.liveElsewhere(in: 0..<20) == [2, 5, 7, 9])
+        #expect(try store.files.locks.liveElsewhere(in: 3..<9) == [5, 7])
+        withExtendedLifetime(others) {}
+      }
+    }
+  }
+
+  /// Frames may be lost that the reader has verified: they would be written below him.
+  @Test(.evidence("F3")) func `keep a store closed for writing that has failed, while it is read`()
+    throws
+  {
+    let fixture = fixture()
+    var reading = fixture.elsewhere()
+    reading.options.readOnly = true
+    var store: Store? = try fixture.open()
+    try store?.write { try $0.keyspace("k").put(1, [1]) }
+    try reading.run { reader in
+      #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
+      try words(fixture).setFailed()
+      store = nil
+      let error = #expect(throws: StorageError.self) { try fixture.open() }
+      #expect(error?.kind == .busy)
+      #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
+    }
+    try fixture.run { store throws in
+      #expect(store.recovery.startedLineage)
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    }
+  }
+
+  /// A reader is no proof that the words are of this boot.
+  @Test(.evidence("D7")) func `do not make words credible that are of another boot`() throws {
+    let disk = SimulatedDisk(seed: 9)
+    let place = StoreFixture.on(disk, fixture().options)
+    try place.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+    let fixture = StoreFixture.on(disk.crashed(.everything), place.options)
+    let words = try words(fixture)
+    words.store(1000, CountersLayout.committed)
+    var reading = fixture
+    reading.options.readOnly = true
+    try reading.run { reader throws in
+      #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
+    }
+    try fixture.run { store throws in
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// A store opened for reading while nobody has written to it in this boot of the machine: there are
+/// no words, and what the files held when they were read is all that is known.
+@Suite("A reader without words")
+struct PrivateReaderTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  /// A closed store with one entry, whose words are those of an earlier boot, and the same place
+  /// for somebody who only reads.
+  private func fixtures() throws -> (writer: StoreFixture, reader: StoreFixture) {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    let writer = StoreFixture.on(fileSystem, options)
+    try writer.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
+    try fileSystem.remove(writer.path(of: "counters"))
+    var reader = writer.elsewhere()
+    reader.options.readOnly = true
+    return (writer, reader)
+  }
+
+  private func value(_ snapshot: Snapshot) throws -> UInt8? {
+    try snapshot.keyspace("k")?.get(1)?.first
+  }
+
+  @Test(.evidence("I1"), .evidence("I8"))
+  func `sees what is written after it has opened the store`() throws {
+    let (writing, reading) = try fixtures()
+    try reading.run { reader in
+      #expect(try value(reader.snapshot()) == 1)
+      try writing.run { writer in
+        for number: UInt8 in 2..<10 {
+          let generation = try writer.write { try $0.keyspace("k").put(1, [number]) }
+          let snapshot = try reader.snapshot()
+          #expect(snapshot.generation == generation)
+          #expect(try value(snapshot) == number)
+          if number % 4 == 0 { try writer.checkpoint() }
+        }
+      }
+      #expect(try value(reader.snapshot()) == 9)
+    }
+  }
+
+  @Test(.evidence("I5"), .evidence("I8"))
+  func `does not bring back a generation that others have given up`() throws {
+    let (writing, reading) = try fixtures()
+    try reading.run { reader in
+      let generation = try reader.snapshot().generation
+      #expect(try value(reader.snapshot(at: generation)) == 1)
+      try writing.run { writer in
+        try writer.write { try $0.keyspace("k").put(1, [2]) }
+        try writer.checkpoint()
+        let error = #expect(throws: StorageError.self) { try reader.snapshot(at: generation) }
+        #expect(error?.kind == .generationExpired)
+      }
+    }
+  }
+
+  /// Nothing in the log tells of it: the segments with what was written are gone.
+  @Test(.evidence("I1"), .evidence("I8"))
+  func `sees what was written and moved home after it has opened the store`() throws {
+    let (writing, reading) = try fixtures()
+    try reading.run { reader in
+      #expect(try value(reader.snapshot()) == 1)
+      try writing.run { writer in
+        for number: UInt8 in 2..<40 { try writer.write { try $0.keyspace("k").put(1, [number]) } }
+        try writer.checkpoint()
+        #expect(try writer.verify().logCommitCount == 0)
+      }
+      #expect(try value(reader.snapshot()) == 39)
+    }
+  }
+
+  @Test(.evidence("I1"), .evidence("I8"))
+  func `sees what is written while it pins what it knows`() throws {
+    let (writing, reading) = try fixtures()
+    try reading.run { reader in
+      let known = try reader.snapshot().generation
+      var writer: Store?
+      fileSystem.onLock = { kind, range in
+        guard case .shared = kind, range.lowerBound == LockByte.live + known.frame, writer == nil
+        else { return }
+        #expect(throws: Never.self) {
+          writer = try writing.open()
+          try writer?.write { try $0.keyspace("k").put(1, [2]) }
+          try writer?.checkpoint()
+        }
+      }
+      let snapshot = try reader.snapshot()
+      fileSystem.onLock = nil
+      #expect(snapshot.generation > known)
+      #expect(try value(snapshot) == 2)
+      let store = try #require(writer)
+      try StoreFixture.expectSound(store)
+      try store.close()
+    }
+  }
+
+  /// What it knew alone had a thread of its own.
+  @Test(.evidence("I6")) func `leaves no lock behind when it has learned of others`() throws {
+    var (writing, reading) = try fixtures()
+    reading.options.upkeep = .background
+    try reading.run { reader in
+      #expect(try value(reader.snapshot()) == 1)
+      try writing.run { writer in try writer.write { try $0.keyspace("k").put(1, [2]) } }
+      #expect(try value(reader.snapshot()) == 2)
+    }
+    let file = try #require(try writing.fileSystem.open(writing.path(of: "locks"), .write))
+    #expect(try file.lockedByOthers(in: 0..<1 << 62) == nil)
+  }
+}

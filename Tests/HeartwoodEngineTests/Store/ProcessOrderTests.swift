@@ -1,0 +1,117 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What another process does between two steps of this one.
+@Suite("A store in several processes")
+struct ProcessOrderTests {
+  private let memory = MemoryFileSystem()
+
+  private func fixture(_ fileSystem: any FileSystem) -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    return .on(fileSystem, options)
+  }
+
+  /// Some hundred pages.
+  private func fill(_ store: Store) throws {
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("large")
+      for key in 0..<1000 { try keyspace.put(key, [UInt8](repeating: 1, count: 3000)) }
+    }
+  }
+
+  private func empty(_ store: Store) throws {
+    try store.write { try $0.removeKeyspace("large") }
+  }
+
+  @Test
+  func `takes the room for its pages again when another process has cut the page file`() throws {
+    let here = fixture(memory)
+    try here.run { first throws in
+      try here.elsewhere().run { second in
+        try fill(first)
+        try empty(first)
+        let length = try first.files.pageFile.file.byteCount()
+        try second.checkpoint()
+        #expect(try first.files.pageFile.file.byteCount() < length)
+        try fill(first)
+        let needed = first.files.geometry.offset(
+          ofPage: PageNumber(first.statistics.pageCount))
+        #expect(try first.files.pageFile.file.byteCount() >= needed)
+      }
+    }
+  }
+
+  /// The word is put back to what it was before the pass: to everybody else, the pass has died.
+  @Test(.evidence("D12"))
+  func `can be read while a pass does again what a dead one had done`() throws {
+    let observed = ObservedFileSystem(memory)
+    try fixture(memory).run { first in
+      try fixture(observed).run { second throws in
+        try first.write { try $0.keyspace("k").put(1, [1]) }
+        try fixture(OtherProcess(memory)).open().checkpoint()
+        first.files.words.store(0, CountersLayout.backfilled)
+        try first.write { try $0.keyspace("k").put(1, [2]) }
+        var lookCount = 0
+        observed.onSync = { path in
+          guard path.hasSuffix("/pages") else { return }
+          lookCount += 1
+          // For reading: closing must not wait for the pass, and verifying would.
+          var reader = fixture(OtherProcess(memory))
+          reader.options.readOnly = true
+          #expect(throws: Never.self) {
+            let store = try reader.open()
+            #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
+            try store.close()
+          }
+        }
+        try second.checkpoint()
+        observed.onSync = nil
+        #expect(lookCount >= 2)
+      }
+    }
+  }
+
+  /// Runs `body` once, after the header slots of the page file were read through `observed`.
+  private func afterHeaders(
+    _ observed: ObservedFileSystem, _ body: @escaping () throws -> Void
+  ) {
+    var readCount = 0
+    observed.onRead = { path, offset throws(StorageError) in
+      guard path.hasSuffix("/pages"), HeaderSlotLayout.offsets.contains(offset) else { return }
+      readCount += 1
+      guard readCount == 2 else { return }
+      let outcome = Result { try body() }
+      #expect(throws: Never.self) { try outcome.get() }
+    }
+  }
+
+  @Test(.evidence("I8"))
+  func `can be joined while another process makes the page file shorter`() throws {
+    let observed = ObservedFileSystem(memory)
+    try fixture(memory).run { first in
+      try fill(first)
+      try first.checkpoint()
+      afterHeaders(observed) {
+        try empty(first)
+        try first.checkpoint()
+      }
+      try fixture(observed).run { _ in }
+      observed.onRead = nil
+    }
+  }
+
+  @Test(.evidence("I8"))
+  func `is refused to whoever waits too long for another to open it`() throws {
+    var here = fixture(memory)
+    try here.run { _ in }
+    let file = try #require(try memory.open(here.path(of: "locks"), .write))
+    #expect(try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite))
+    here.options.busyTimeout = .milliseconds(20)
+    let error = #expect(throws: StorageError.self) { try here.open() }
+    #expect(error?.kind == .busy)
+    try StoreLocks(file: file).unlock(byte: LockByte.presenceReadWrite)
+    try here.run { _ in }
+  }
+}

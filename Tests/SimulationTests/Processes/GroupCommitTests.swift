@@ -1,0 +1,46 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Syncs that processes do for each other.
+@Suite("Commits of several processes", .serialized)
+struct GroupCommitTests {
+  private struct Totals {
+    var commits = 0
+    var syncs = 0
+    let seconds: Double
+    var rate: Double { Double(commits) / seconds }
+  }
+
+  /// Lets so many processes commit for a while, all at once.
+  private func totals(_ processCount: Int, seconds: Double) throws -> Totals {
+    let campaign = try ProcessCampaign(seed: UInt64(processCount))
+    for place in 0..<processCount { try campaign.add(.committer, place) { _ in } }
+    while campaign.count(.opened, .committer) < processCount { usleep(1000) }
+    campaign.signal("go")
+    usleep(UInt32(seconds * 1_000_000))
+    try campaign.finish()
+    var totals = Totals(seconds: seconds)
+    for (_, records) in campaign.ledgers(.committer) {
+      let counted = try #require(records.last)
+      try #require(counted.kind == .counted)
+      totals.commits += Int(counted.generation)
+      totals.syncs += Int(counted.number)
+    }
+    try campaign.expectAllIsWell()
+    return totals
+  }
+
+  @Test(.evidence("D1"))
+  func `share syncs of the log`() throws {
+    let seconds = SimulationScale.isLong ? 10.0 : 1.5
+    let one = try totals(1, seconds: seconds)
+    let eight = try totals(8, seconds: seconds)
+    #expect(eight.syncs < eight.commits)
+    print(
+      "group commit: 1 process \(one.commits) commits, \(one.syncs) syncs; 8 processes "
+        + "\(eight.commits) commits, \(eight.syncs) syncs; ratio "
+        + "\(String(format: "%.2f", eight.rate / one.rate))")
+  }
+}

@@ -1,0 +1,66 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Real processes on one store that end at any moment, by themselves or by the system.
+@Suite("Processes on one store", .serialized)
+struct KillTests {
+  private static let seconds = SimulationScale.isLong ? 20.0 : 4.0
+
+  private func fill(
+    _ campaign: ProcessCampaign, isMapped: Bool,
+    _ change: (inout WorkerAssignment) -> Void = { _ in }
+  ) throws {
+    for place in 0..<3 {
+      try campaign.add(.writer, place) {
+        $0.isMapped = isMapped
+        $0.isDurable = place == 0
+        change(&$0)
+      }
+    }
+    for place in 0..<2 {
+      try campaign.add(.reader, place) {
+        $0.isMapped = isMapped
+        change(&$0)
+      }
+    }
+    try campaign.add(.keeper, 0) {
+      $0.isMapped = isMapped
+      change(&$0)
+    }
+  }
+
+  private func conclude(_ campaign: ProcessCampaign, _ title: String) throws {
+    try campaign.finish()
+    try campaign.expectAllIsWell()
+    campaign.expectOneHistory()
+    print(
+      "\(title), seed \(campaign.seed): \(campaign.killCount) kills, \(campaign.stopCount) stops, "
+        + "\(campaign.count(.acknowledged, .writer)) commits, "
+        + "\(campaign.count(.busy, .writer)) refused, \(campaign.count(.read, .reader)) reads, "
+        + "\(campaign.count(.readAgain, .reader)) again, "
+        + "\(campaign.count(.expired, .reader)) expired, "
+        + "\(campaign.count(.checkpointed, .keeper)) checkpoints, "
+        + "\(campaign.count(.kept, .keeper)) kept")
+  }
+
+  @Test(
+    .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"), .evidence("I6"),
+    arguments: [(UInt64(1), true), (2, false)])
+  func `lose nothing and see nothing by halves when they are killed`(
+    seed: UInt64, isMapped: Bool
+  ) throws {
+    let campaign = try ProcessCampaign(seed: seed)
+    try fill(campaign, isMapped: isMapped)
+    try campaign.killAtRandom(seconds: Self.seconds)
+    try conclude(campaign, isMapped ? "mapped" : "buffered")
+  }
+
+  @Test(.evidence("I1"), .evidence("I2"), arguments: [UInt64(3)])
+  func `go on, or are told to wait, while one of them stands still`(seed: UInt64) throws {
+    let campaign = try ProcessCampaign(seed: seed)
+    try fill(campaign, isMapped: true) { $0.busyMilliseconds = 200 }
+    try campaign.stopAtRandom(seconds: Self.seconds)
+    try conclude(campaign, "stopped")
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What a process that stands still, holding one lock, leaves to the others.
+@Suite("A store of which a lock is held", .serialized)
+struct StandstillTests {
+  /// Holds a byte as a process would that was stopped in the middle of what the byte is for.
+  private func whileHeld(
+    _ byte: UInt64, _ body: (Store) throws -> Void
+  ) throws {
+    var options = StoreOptions()
+    options.busyTimeout = .milliseconds(100)
+    options.segmentByteCount = 256 << 10
+    options.checkpointLogByteCount = 256 << 10
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { store throws in
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      let file = try #require(try PosixFileSystem().open(fixture.path(of: "locks"), .write))
+      let locks = StoreLocks(file: file)
+      try locks.waitForLock(.exclusive, byte: byte)
+      try body(store)
+      try locks.unlock(byte: byte)
+      try store.write { try $0.keyspace("k").put(2, [2]) }
+    }
+  }
+
+  @Test(.evidence("I2"), arguments: LockByte.maintenance...LockByte.supply)
+  func `is read`(byte: UInt64) throws {
+    try whileHeld(byte) { store throws in
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.keyspace("k")?.get(1) == [1])
+      #expect(try store.snapshot(at: snapshot.generation).generation == snapshot.generation)
+    }
+  }
+
+  @Test(
+    .evidence("I2"),
+    arguments: [LockByte.maintenance, LockByte.sync, LockByte.keep, LockByte.supply])
+  func `is written, unless it is the writer's`(byte: UInt64) throws {
+    try whileHeld(byte) { store throws in
+      try store.write(durability: .normal) { try $0.keyspace("k").put(1, [2]) }
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
+    }
+  }
+
+  @Test func `refuses writers when it is the writer's`() throws {
+    try whileHeld(LockByte.writer) { store throws in
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").put(1, [2]) }
+      }
+      #expect(error?.kind == .busy)
+    }
+  }
+
+  /// The commits are done; what nobody gives back meanwhile is log.
+  @Test(.evidence("I2"))
+  func `is written beyond the length at which a pass is waited for`() throws {
+    try whileHeld(LockByte.maintenance) { store throws in
+      for number in 0..<60 {
+        try store.write(durability: .normal) {
+          try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 30_000))
+        }
+      }
+      #expect(try store.snapshot().keyspace("k")?.count() == 60)
+    }
+  }
+
+  @Test(.evidence("D5")) func `refuses what needs segments that nobody makes`() throws {
+    try whileHeld(LockByte.supply) { store throws in
+      let error = #expect(throws: StorageError.self) {
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace("k")
+          for number in 0..<100 {
+            try keyspace.put(number, [UInt8](repeating: 1, count: 30_000))
+          }
+        }
+      }
+      #expect(error?.kind == .busy)
+      #expect(try store.snapshot().keyspace("k")?.count() == 1)
+    }
+  }
+
+  @Test(.evidence("K1")) func `refuses to keep a generation while another process does`() throws {
+    try whileHeld(LockByte.keep) { store throws in
+      let error = #expect(throws: StorageError.self) {
+        try store.keep(store.snapshot().generation, as: "name")
+      }
+      #expect(error?.kind == .busy)
+      #expect(try store.keptGenerations().isEmpty)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package import HeartwoodEngine
+
+#if canImport(Glibc)
+  package import Glibc
+#elseif canImport(Musl)
+  package import Musl
+#elseif canImport(Darwin)
+  package import Darwin
+#endif
+
+/// A child of this process by `fork`, which runs on with a copy of all its memory.
+///
+/// The child has one thread, and must not use what other threads may have held: no expectations, no
+/// tasks. What it found out goes into its exit status.
+package struct ForkedProcess {
+  package let identifier: pid_t
+
+  /// `fork`, by its name: the overlays of the C library do not offer it.
+  private static let call: @convention(c) () -> pid_t = {
+    guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
+      preconditionFailure("the C library has no fork")
+    }
+    return unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)
+  }()
+
+  /// Forks; the child runs `body` and ends with the status it returns.
+  package init(_ body: () -> Int32) {
+    identifier = Self.fork()
+    if identifier == 0 { _exit(body()) }
+  }
+
+  /// Runs `body`, which forks when it calls what it is given, and goes on in both processes.
+  ///
+  /// - Returns: The error in this process, and the status of the child: 0 if `body` threw `forked`
+  ///   there.
+  package static func within(
+    _ body: (_ fork: @escaping () -> Void) throws -> Void
+  ) -> (kind: StorageError.Kind?, status: Int32) {
+    var identifier: pid_t?
+    let kind = Self.kind { try body { if identifier == nil { identifier = fork() } } }
+    guard let identifier else { return (kind, -1) }
+    if identifier == 0 { _exit(kind == .forked ? 0 : 1) }
+    return (kind, ForkedProcess(identifier).wait())
+  }
+
+  private init(_ identifier: pid_t) { self.identifier = identifier }
+
+  /// Returns 0 in the child, which is ended by a signal if it is still there after a while.
+  private static func fork() -> pid_t {
+    let call = call
+    let identifier = call()
+    precondition(identifier >= 0, "no process could be forked off")
+    if identifier == 0 {
+      // The threads of a test block signals.
+      var all = sigset_t()
+      sigfillset(&all)
+      pthread_sigmask(SIG_UNBLOCK, &all, nil)
+      signal(SIGALRM, SIG_DFL)
+      alarm(120)
+    }
+    return identifier
+  }
+
+  /// Waits for its end.
+  ///
+  /// - Returns: The status it exited with; the negative number of the signal that ended it.
+  package func wait() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(identifier, &status, 0) == -1 {
+      precondition(errno == EINTR, "the child is not there to wait for")
+    }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+  }
+
+  /// The kind of the error that `body` throws; `nil` if it throws none.
+  package static func kind(_ body: () throws -> Void) -> StorageError.Kind? {
+    do { try body() } catch { return (error as? StorageError)?.kind }
+    return nil
+  }
+}
+
+/// The descriptors of this process that are open on files in a folder.
+///
+/// - Parameter folder: Files in it are told by device and number.
+package func descriptors(openIn folder: String) -> [Int32] {
+  var identities: Set<FileIdentity> = []
+  guard let directory = opendir(folder) else { return [] }
+  defer { closedir(directory) }
+  var status = stat()
+  func identity() -> FileIdentity {
+    FileIdentity(
+      device: UInt64(truncatingIfNeeded: status.st_dev),
+      inode: UInt64(truncatingIfNeeded: status.st_ino))
+  }
+  while let entry = readdir(directory) {
+    let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+      pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+    }
+    if name != ".", name != "..", stat(folder + "/" + name, &status) == 0 {
+      identities.insert(identity())
+    }
+  }
+  return (0..<1024).filter { fstat($0, &status) == 0 && identities.contains(identity()) }
+}

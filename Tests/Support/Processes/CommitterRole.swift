@@ -1,0 +1,27 @@
+import Foundation
+import HeartwoodEngine
+
+/// A process that makes small `.full` commits as fast as it can, from the moment a file named `go`
+/// appears.
+struct CommitterRole {
+  private let own: WorkerAssignment
+
+  init(_ own: WorkerAssignment) { self.own = own }
+
+  func run() throws {
+    var options = StoreOptions()
+    options.busyTimeout = .seconds(60)
+    let store = try Store(at: own.store, options: options)
+    let ledger = Ledger(at: own.ledger)
+    ledger.note(.opened)
+    while !FileManager.default.fileExists(atPath: own.folder + "/go") { usleep(1000) }
+    var number = 0
+    while own.goesOn {
+      try store.write { try $0.keyspace("small-\(own.place)").put(number, [1, 2, 3, 4]) }
+      number += 1
+    }
+    let activity = store.statistics.activity
+    ledger.note(.counted, UInt64(activity.logSyncs), generation: UInt64(activity.commits))
+    try store.close()
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import HeartwoodEngine
+
+/// A process that reads whole snapshots, holds some, reads them again, and hands them to others.
+struct ReaderRole {
+  private struct Held {
+    let snapshot: Snapshot
+    let summary: SharedContent.Summary
+  }
+
+  private let own: WorkerAssignment
+  private var generator: SeededGenerator
+  private let ledger: Ledger
+  private var held: [Held] = []
+  private var newest = Generation(frame: 0)
+  /// What was read of late, and is held no longer.
+  private var past: [(generation: Generation, summary: SharedContent.Summary)] = []
+
+  init(_ own: WorkerAssignment) {
+    self.own = own
+    generator = SeededGenerator(seed: own.seed)
+    ledger = Ledger(at: own.ledger)
+  }
+
+  mutating func run() throws {
+    var handover = Handover(sendingAt: own.handover(own.place))
+    handover?.claim(nil)
+    while own.goesOn {
+      guard let store = try openStore() else { continue }
+      ledger.note(.opened)
+      newest = Generation(frame: 0)
+      while own.goesOn, !generator.isTrue(in256: 3) {
+        try readNewest(store)
+        if !held.isEmpty, generator.isTrue(in256: 128) {
+          try readAgain(held[generator.below(held.count)])
+        }
+        if handover == nil { handover = Handover(sendingAt: own.handover(own.place)) }
+        send(through: handover)
+        try receive(store)
+        try readPast(store)
+        if generator.isTrue(in256: 64) { usleep(UInt32(generator.below(30_000))) }
+      }
+      for one in held { try readAgain(one) }
+      handover?.claim(nil)
+      held.removeAll()
+      try store.close()
+    }
+  }
+
+  /// A reader that comes before the first writer has nothing to read yet.
+  private func openStore() throws -> Store? {
+    do {
+      return try Store(at: own.store, options: own.options)
+    } catch let error as StorageError where own.isReadOnly && error.kind == .notAStore {
+      usleep(1000)
+      return nil
+    }
+  }
+
+  private mutating func readNewest(_ store: Store) throws {
+    let snapshot = try store.snapshot()
+    guard snapshot.generation >= newest else {
+      throw SharedContent.Violation("\(snapshot.generation) after \(newest)")
+    }
+    newest = snapshot.generation
+    let summary = try SharedContent.check(snapshot)
+    ledger.note(
+      .read, generation: snapshot.generation.frame, hash: summary.hash, lasts: summary.lasts)
+    past.append((newest, summary))
+    if held.count < 3, generator.isTrue(in256: 64) {
+      held.append(Held(snapshot: snapshot, summary: summary))
+    }
+  }
+
+  private func readAgain(_ one: Held) throws {
+    guard try SharedContent.check(one.snapshot) == one.summary else {
+      throw SharedContent.Violation("\(one.snapshot.generation) has changed while it was held")
+    }
+    note(again: one)
+  }
+
+  private func note(again one: Held) {
+    ledger.note(
+      .readAgain, generation: one.snapshot.generation.frame, hash: one.summary.hash,
+      lasts: one.summary.lasts)
+  }
+
+  /// Asks for a generation that nobody may hold any more: it is given as it was, or not at all.
+  private mutating func readPast(_ store: Store) throws {
+    guard past.count > 12 else { return }
+    let one = past.remove(at: generator.below(12))
+    do {
+      let snapshot = try store.snapshot(at: one.generation)
+      guard try SharedContent.check(snapshot) == one.summary else {
+        throw SharedContent.Violation("\(one.generation) came back as another one")
+      }
+      note(again: Held(snapshot: snapshot, summary: one.summary))
+    } catch let error as StorageError where error.kind == .generationExpired {
+      ledger.note(.expired, generation: one.generation.frame)
+    }
+  }
+
+  /// Names the oldest snapshot that is held, or lets it go: first the claim, then the snapshot.
+  private mutating func send(through handover: Handover?) {
+    guard let first = held.first else { return }
+    if generator.isTrue(in256: 40) {
+      handover?.claim(nil)
+      held.removeFirst()
+    } else {
+      handover?.claim(
+        Handover.Claim(
+          generation: first.snapshot.generation.frame, hash: first.summary.hash))
+    }
+  }
+
+  /// Takes a generation that another reader names: what it claims is there for as long as it does.
+  private mutating func receive(_ store: Store) throws {
+    let sender = own.place + 1 + generator.below(3)
+    guard let handover = Handover(receivingAt: own.handover(sender % 4)),
+      let claim = handover.currentClaim()
+    else { return }
+    do {
+      let snapshot = try store.snapshot(at: Generation(frame: claim.generation))
+      let summary = try SharedContent.check(snapshot)
+      guard summary.hash == claim.hash else {
+        throw SharedContent.Violation("\(snapshot.generation) is another one elsewhere")
+      }
+      note(again: Held(snapshot: snapshot, summary: summary))
+    } catch let error as StorageError where error.kind == .generationExpired {
+      ledger.note(.expired, generation: claim.generation)
+      guard handover.currentClaim() == claim else { return }
+      // A process that has just been killed may lose its locks one after the other.
+      usleep(300_000)
+      guard handover.currentClaim() != claim else {
+        throw SharedContent.Violation("\(claim.generation) expired while it was held: \(error)")
+      }
+    }
+  }
+}

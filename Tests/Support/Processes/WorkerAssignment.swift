@@ -1,0 +1,88 @@
+import Foundation
+package import HeartwoodEngine
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What a process of its own is to do on a store: the program `heartwood-worker`.
+///
+/// It works until the file `stop` appears in its folder, and complains on standard error, with an
+/// exit code of 1, about anything that the store should not have done.
+package struct WorkerAssignment: Codable, Sendable {
+  package enum Role: String, Codable, Sendable {
+    case writer, reader, keeper, committer
+  }
+
+  package var role: Role
+  /// Which one of its role; its ledger goes by both.
+  package var place: Int
+  /// Holds the store, the ledgers, and what one process hands to another.
+  package var folder: String
+  package var seed: UInt64
+  package var isMapped = true
+  package var isDurable = true
+  package var isReadOnly = false
+  package var busyMilliseconds = 20_000
+
+  package init(_ role: Role, _ place: Int, in folder: String, seed: UInt64) {
+    self.role = role
+    self.place = place
+    self.folder = folder
+    self.seed = seed
+  }
+
+  package var store: String { folder + "/store" }
+  package var ledger: String { folder + "/ledger-\(role)-\(place)" }
+  /// Where readers leave generations for each other.
+  package func handover(_ place: Int) -> String { folder + "/handover-\(place)" }
+  package var durability: StoreOptions.Durability { isDurable ? .full : .normal }
+
+  /// Small files, so that passes and new segments come often.
+  package var options: StoreOptions {
+    var options = StoreOptions()
+    options.access = isMapped ? .mapped : .buffered
+    options.segmentByteCount = 256 << 10
+    options.checkpointLogByteCount = 1 << 20
+    options.reclaimLogByteCount = 256 << 10
+    options.transactionMemoryByteCount = 64 << 10
+    options.cacheByteCount = 1 << 20
+    options.busyTimeout = .milliseconds(busyMilliseconds)
+    options.readOnly = isReadOnly
+    return options
+  }
+
+  /// Whether the process is to go on.
+  package var goesOn: Bool { access(folder + "/stop", F_OK) != 0 }
+
+  package static func runFromCommandLine() {
+    do {
+      let words = CommandLine.arguments
+      guard words.count == 2 else { throw SharedContent.Violation("one argument, as JSON") }
+      let own = try JSONDecoder().decode(Self.self, from: Data(words[1].utf8))
+      switch own.role {
+      case .writer:
+        var role = WriterRole(own)
+        try role.run()
+      case .reader:
+        var role = ReaderRole(own)
+        try role.run()
+      case .keeper:
+        var role = KeeperRole(own)
+        try role.run()
+      case .committer:
+        let role = CommitterRole(own)
+        try role.run()
+      }
+    } catch {
+      let kind = (error as? StorageError).map { "\($0.kind): " } ?? ""
+      let complaint = "\(CommandLine.arguments.last ?? ""): \(kind)\(error)\n"
+      FileHandle.standardError.write(Data(complaint.utf8))
+      exit(1)
+    }
+  }
+}

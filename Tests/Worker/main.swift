@@ -1,0 +1,3 @@
+import HeartwoodTestSupport
+
+WorkerAssignment.runFromCommandLine()
