@@ -5,8 +5,6 @@ extension WorkingPages {
     let image: LogWriter.Image
     /// The savepoint that has changed it, counted from 1; 0 for the transaction outside of all.
     let owner: Int
-    /// The savepoint that keeps it, counted from 0; how many there are for a page as it is now.
-    let holder: Int
   }
 
   /// The safe point of a transaction: writes the pages in memory to the log if there are too many.
@@ -54,19 +52,20 @@ extension WorkingPages {
         departures.append(
           Departure(
             image: LogWriter.Image(page: number, bytes: MutableBytes(block, count: byteCount)),
-            owner: owner.map { $0 + 1 } ?? 0, holder: holder))
+            owner: owner.map { $0 + 1 } ?? 0))
       }
     }
     departures.sort { ($0.owner, $0.image.page) < ($1.owner, $1.image.page) }
     return departures
   }
 
-  /// Enters where a page went, for everybody who would see this version of it.
+  /// Enters where a page went, for all that it is no void frame to: as who reads the log takes it,
+  /// whether or not the page was freed or changed since. What was changed is entered later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
-    for position in page.owner..<min(page.holder + 1, savepoints.count) {
+    for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
     }
-    if page.holder == savepoints.count { index.set(page.image.page, to: frame) }
+    index.set(page.image.page, to: frame)
   }
 
   /// W1.4 and W1.5: the pages in memory, the void ranges and the commit mark into the log.

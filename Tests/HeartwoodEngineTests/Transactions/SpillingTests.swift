@@ -265,4 +265,30 @@ struct SpillingTests {
     let count = try fixture.run { try $0.snapshot().keyspace("rows")?.count() }
     #expect(count == 601)
   }
+
+  /// A page that was changed, spilled in a savepoint for the transaction outside of it, and freed in
+  /// that savepoint: its writer took the frame before for its last, and everybody else the spilled
+  /// one. A pass that had read the log gave up the first, and the next map listed it.
+  @Test(.evidence("X4")) func `leads to the same frames for its writer and for who reads the log`()
+    throws
+  {
+    try SpillingFixture.make(.mapped, memoryPageCount: 8).run { store in
+      try store.write { transaction in
+        let rows = try transaction.keyspace("a")
+        for number in 0..<700 { try rows.put(number, [UInt8](repeating: 1, count: 100)) }
+      }
+      try store.write { transaction in
+        let rows = try transaction.keyspace("a")
+        for number in 100..<200 { try rows.put(number, [UInt8](repeating: 2, count: 100)) }
+        try transaction.savepoint { _ in
+          for number in 100..<200 { try rows.delete(number) }
+          // More pages than there may be in memory, and none of those that are free now.
+          for number in 200..<700 { try rows.put(number, [UInt8](repeating: 3, count: 100)) }
+        }
+      }
+      let state = try store.snapshot().state
+      let read = try store.files.located(at: state.generation, isMapped: false)
+      #expect(state.index.frames() == read.index.frames())
+    }
+  }
 }

@@ -170,6 +170,13 @@ final class ModelRun {
       "verify counts \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
     try ModelMismatch.unless(
       store.files.cache.pinnedCount == 0, "pages of the cache were not given back")
+    // X4. A pass that runs meanwhile takes pages out of either index, but changes none.
+    let state = try store.snapshot().state
+    let read = try store.files.located(at: state.generation, isMapped: false)
+    let backfilled = store.files.words.backfilled
+    try ModelMismatch.unless(
+      state.index.frames(newerThan: backfilled) == read.index.frames(newerThan: backfilled),
+      "the index of \(state.generation) is another in the log")
   }
 
   private func compareAll(_ store: Store) throws {
