@@ -7,6 +7,7 @@ final class StoreCore: Sendable {
   let gate: WriterGate
   let commit: Commit
   let maintenance: Maintenance
+  let signal: CommitSignal
   let recovery: RecoveryReport
   /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
   let isPrivate: Bool
@@ -18,8 +19,10 @@ final class StoreCore: Sendable {
       opened.state, files: files, lingers: options.upkeep == .background)
     queue = SyncQueue(files: files, table: table)
     gate = WriterGate(locks: files.locks, words: files.words)
+    let (fileSystem, path) = (files.fileSystem, files.locks.file.path)
+    signal = CommitSignal(words: files.words, locks: files.locks) { fileSystem.watch(path) }
     commit = Commit(
-      files: files, table: table, queue: queue, gate: gate,
+      files: files, table: table, queue: queue, gate: gate, signal: signal,
       pool: PagePool(pageByteCount: files.geometry.pageByteCount),
       memoryByteLimit: options.transactionMemoryByteCount)
     maintenance = Maintenance(
@@ -41,6 +44,7 @@ final class StoreCore: Sendable {
   }
 
   private func releaseLocks() {
+    signal.suspend()
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     // If these fail, the locks go with the descriptor, a moment later.
