@@ -64,10 +64,13 @@ final class Maintenance: @unchecked Sendable {
   /// Writers go on while a pass runs, until this many times what makes one due has been written.
   private static let stallFactor: UInt64 = 4
 
-  /// Starts the thread, if there is to be one.
+  /// Starts the thread, if there is to be one; again after it was stopped.
   func start() {
     guard upkeep == .background else { return }
-    lock.withLock { thread = SystemThread { [self] in work() } }
+    lock.withLock {
+      isStopped = false
+      thread = SystemThread { [self] in work() }
+    }
     table.observe(
       linger: { [weak self] in self?.startAging() }, expiry: { [weak self] in self?.noteExpiry() })
   }
