@@ -113,7 +113,7 @@ struct FormatDocumentTests {
       (LockByte.presenceReadOnly, "presenceReadOnly"), (LockByte.maintenance, "maintenance"),
       (LockByte.writer, "writer"), (LockByte.sync, "sync"), (LockByte.keep, "keep"),
       (LockByte.doorbell, "doorbell"), (LockByte.probe, "probe"),
-      (LockByte.supply, "supply"), (LockByte.live, "live"),
+      (LockByte.supply, "supply"), (LockByte.listening, "listening"), (LockByte.live, "live"),
     ]
     #expect(
       table.rows == bytes.map { [$0.0 == 1 << 40 ? "2^40" : "\($0.0)", $0.1] })

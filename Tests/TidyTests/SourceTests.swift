@@ -12,6 +12,7 @@ struct SourceTests {
     "Generations/PageIndex.swift",
     "Generations/PageView.swift",
     "Generations/SharedWords.swift",
+    "Generations/Suspensions.swift",
     "Generations/WorkingPages.swift",
     "Generations/WorkingTable.swift",
     "Keyspaces/LocatedValue.swift",

@@ -30,7 +30,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes the names in a directory durable: creations, renames and removals until now.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Watches the file at `path` until the result is gone; `nil` if this file system tells of nothing.
+  /// Watches the file at `path` until the result is gone; `nil` if there is nothing to watch by.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// Tells file systems apart: two opened files are the same only if their file systems are.

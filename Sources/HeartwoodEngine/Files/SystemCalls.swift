@@ -38,17 +38,19 @@ enum SystemCalls {
 
   /// Opens what is at a path; the descriptor closes when a program is started.
   static func open(_ path: String, _ flags: Int32) -> Int32 {
+    let flags = flags | O_CLOEXEC
     #if canImport(Glibc)
-      Glibc.open(path, flags | O_CLOEXEC, 0o644)
+      return Glibc.open(path, flags, 0o644)
     #elseif canImport(Musl)
-      Musl.open(path, flags | O_CLOEXEC, 0o644)
+      return Musl.open(path, flags, 0o644)
     #else
-      Darwin.open(path, flags | O_CLOEXEC, 0o644)
+      return Darwin.open(path, flags, 0o644)
     #endif
   }
 
-  /// A new descriptor that `make` returns, above the numbers of the standard streams; for one thread
-  /// at a time.
+  /// A new descriptor that `make` returns, above the numbers of the standard streams.
+  ///
+  /// For one thread at a time.
   static func placedDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Descriptors 0 to 2 are where other code prints to: a store must never live there, not even
     // until it is moved. So whatever of them is free is taken while the file is opened.

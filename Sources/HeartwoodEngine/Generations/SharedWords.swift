@@ -13,12 +13,13 @@ package enum CountersLayout {
   package static let named = Field("named", at: 448, 8)
   package static let failed = Field("failed", at: 512, 8)
   package static let rings = Field("rings", at: 520, 8)
+  package static let writer = Field("writer", at: 528, 8)
   package static let selector = Field("selector", at: 576, 8)
   package static let firstDecision = Field("decision 0", at: 640, 1728)
   package static let secondDecision = Field("decision 1", at: 2368, 1728)
   package static let fields = [
     ready, appended, committed, durable, floor, backfilled, epoch, named, failed, rings,
-    selector, firstDecision, secondDecision,
+    writer, selector, firstDecision, secondDecision,
   ]
   package static let byteCount = 4096
 }

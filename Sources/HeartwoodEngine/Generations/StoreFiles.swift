@@ -22,8 +22,6 @@ package final class StoreFiles: Sendable {
   package let sealing: Sealing
   /// One pass at a time.
   package let maintenance: ExclusiveByte
-  /// One sync of the log at a time.
-  package let syncing: ExclusiveByte
   /// One change of the list of kept generations at a time.
   package let keeping: ExclusiveByte
   /// What the last reclaim left.
@@ -59,7 +57,6 @@ package final class StoreFiles: Sendable {
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
       LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable)
-    syncing = ExclusiveByte(LockByte.sync, of: locks.file)
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 

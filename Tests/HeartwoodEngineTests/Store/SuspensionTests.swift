@@ -6,7 +6,8 @@ import Testing
 /// A store that gives up all it holds and comes back to it.
 @Suite("A suspended store")
 struct SuspensionTests {
-  private static let settings: [StoreOptions] = [StoreOptions.Access.mapped, .buffered].flatMap { access in
+  private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
+  private static let settings: [StoreOptions] = accesses.flatMap { access in
     [StoreOptions.Upkeep.inline, .background].map { upkeep in
       var options = StoreOptions()
       options.access = access
