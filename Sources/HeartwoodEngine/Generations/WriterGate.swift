@@ -5,6 +5,9 @@ package final class WriterGate: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let locks: StoreLocks
   private let words: SharedWords
+  private let holders: HolderFile
+  /// Asked for once: it is a system call.
+  private let process = ProcessIdentity.own
   /// Rings that were answered; used by the one whose turn it is.
   private var heardRings: UInt64 = 0
   private let origin = ProcessOrigin()
@@ -19,9 +22,10 @@ package final class WriterGate: @unchecked Sendable {
     var hasCome = false
   }
 
-  package init(locks: StoreLocks, words: SharedWords) {
+  package init(locks: StoreLocks, words: SharedWords, holders: HolderFile) {
     self.locks = locks
     self.words = words
+    self.holders = holders
   }
 
   /// Whether the calling thread is the writer.
@@ -55,12 +59,15 @@ package final class WriterGate: @unchecked Sendable {
       throw error
     }
     lock.withLock { owner = SystemThread.current }
+    let claim = WriterClaim(process: process, since: SystemThread.monotonicMilliseconds)
+    words.store(claim.word, CountersLayout.writer)
   }
 
   /// Lets the next writer in.
   package func leave() {
     guard !origin.isInherited else { return }
     lock.withLock { owner = nil }
+    words.store(0, CountersLayout.writer)
     // An unlock that fails leaves the byte to the next writer of this process, who has it already.
     try? locks.unlock(byte: LockByte.writer)
     handOver()
@@ -78,7 +85,7 @@ package final class WriterGate: @unchecked Sendable {
     words.add(1, CountersLayout.rings)
     var pause: UInt64 = 20
     while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
-      if let deadline, SystemThread.monotonicMilliseconds >= deadline { throw Self.busy }
+      if let deadline, SystemThread.monotonicMilliseconds >= deadline { throw busy() }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)
     }
@@ -131,13 +138,26 @@ package final class WriterGate: @unchecked Sendable {
       if let place { waiting.remove(at: place) }
       return place != nil
     }
-    if wasWaiting { throw Self.busy }
+    if wasWaiting { throw busy() }
     // The turn came at the last moment and is on its way; it is taken, so that it is not lost.
     try wait(for: turn, until: nil)
   }
 
-  private static let busy = StorageError(
-    .busy,
-    "Another writer held the store for longer than `busyTimeout`. Make its transactions shorter, "
-      + "or wait longer.")
+  private func busy() -> StorageError {
+    StorageError(
+      .busy,
+      "Another writer held the store for longer than `busyTimeout`\(writerText). Make its "
+        + "transactions shorter, or wait longer.")
+  }
+
+  /// Who the writer is and since when, as the end of a sentence; empty where it is not known.
+  private var writerText: String {
+    guard let claim = WriterClaim(word: words.load(CountersLayout.writer)) else { return "" }
+    let age = claim.age(at: SystemThread.monotonicMilliseconds)
+    guard claim.process != process else { return ": this process, for \(age)" }
+    // A process that died may have been the writer, and whoever has the lock now not said so yet.
+    guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
+    let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
+    return ": process \(claim.process)\(name), for \(age)"
+  }
 }
