@@ -98,7 +98,10 @@ struct ForkTests {
       let opened = try #require(store)
       // The parent's locks are all there.
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
-      for byte in [LockByte.live + generation.frame, LockByte.presenceReadWrite] {
+      let mark = try #require(HolderMark.open(getpid(), isReadOnly: false).byte)
+      for byte in [
+        LockByte.live + generation.frame, LockByte.presenceReadWrite, LockByte.holder, mark,
+      ] {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
       }
       for number in 0..<200 {
