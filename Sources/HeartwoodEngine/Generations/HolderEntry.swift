@@ -17,8 +17,9 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Says that the store is open here. Who only reads changes no file, and is known by the name of
-  /// its program.
+  /// Says that the store is open here.
+  ///
+  /// Who only reads changes no file, and is known by the name of its program.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly { rowByte = file.enter(row) }

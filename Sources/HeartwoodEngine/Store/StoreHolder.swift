@@ -5,8 +5,10 @@
 public struct StoreHolder: Hashable, Sendable {
   /// The number of the process, as it sees itself.
   public var processID: Int32
-  /// What it called itself by ``StoreOptions/name``, else the name of its program; `nil` if neither
-  /// is known. Characters that a terminal would not show as they are have been replaced.
+  /// What it called itself by ``StoreOptions/name``, else the name of its program.
+  ///
+  /// `nil` if neither is known. Characters that a terminal would not show as they are have been
+  /// replaced.
   public var name: String?
   /// Whether it has opened the store for reading only.
   public var isReadOnly: Bool
