@@ -10,6 +10,7 @@ package struct CallCounts: Equatable, Sendable {
   package var maps = 0
   /// Calls that set, release or ask about a lock.
   package var locks = 0
+  package var touches = 0
   /// All that have no count of their own: lengths, lists, renames, removals, identities.
   package var others = 0
 
@@ -20,7 +21,7 @@ package struct CallCounts: Equatable, Sendable {
   private static let all: [(name: String, count: any Count)] = [
     ("opens", \.opens), ("reads", \.reads), ("bytesRead", \.bytesRead), ("writes", \.writes),
     ("bytesWritten", \.bytesWritten), ("syncs", \.syncs), ("directorySyncs", \.directorySyncs),
-    ("maps", \.maps), ("locks", \.locks), ("others", \.others),
+    ("maps", \.maps), ("locks", \.locks), ("touches", \.touches), ("others", \.others),
   ]
 
   package static func + (left: CallCounts, right: CallCounts) -> CallCounts {

@@ -48,6 +48,11 @@ package final class CountingFileSystem: FileSystem {
     try inner.syncDirectory(path)
   }
 
+  package func watch(_ path: String) -> (any FileWatch)? {
+    counter.add { $0.others += 1 }
+    return inner.watch(path)
+  }
+
   package var bootIdentity: UInt64? { inner.bootIdentity }
 
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
@@ -145,5 +150,10 @@ private final class CountingFile: File {
   func identity() throws(StorageError) -> FileIdentity {
     counter.add { $0.others += 1 }
     return try inner.identity()
+  }
+
+  func touch() throws(StorageError) {
+    counter.add { $0.touches += 1 }
+    try inner.touch()
   }
 }

@@ -31,6 +31,8 @@ package final class OtherProcess: FileSystem {
     try inner.volumeType(of: path)
   }
 
+  package func watch(_ path: String) -> (any FileWatch)? { inner.watch(path) }
+
   package var bootIdentity: UInt64? { inner.bootIdentity }
 
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }

@@ -43,7 +43,7 @@ package struct StoreFixture: Sendable {
   }
 
   /// The same place through another file system.
-  func with(_ fileSystem: any FileSystem) -> StoreFixture {
+  package func with(_ fileSystem: any FileSystem) -> StoreFixture {
     StoreFixture(fileSystem, path: path, options: options, folder: folder)
   }
 

@@ -30,6 +30,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes the names in a directory durable: creations, renames and removals until now.
   func syncDirectory(_ path: String) throws(StorageError)
 
+  /// Watches the file at `path` until the result is gone; `nil` if this file system tells of nothing.
+  func watch(_ path: String) -> (any FileWatch)?
+
   /// Tells file systems apart: two opened files are the same only if their file systems are.
   var domain: ObjectIdentifier { get }
 
@@ -45,6 +48,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
 extension FileSystem {
   package var domain: ObjectIdentifier { ObjectIdentifier(self) }
+
+  package func watch(_ path: String) -> (any FileWatch)? { nil }
 }
 
 /// How a file is opened.
@@ -110,9 +115,15 @@ package protocol File: AnyObject, Sendable {
 
   /// Which file this is, whatever its name.
   func identity() throws(StorageError) -> FileIdentity
+
+  /// Wakes those who watch the file, by giving it another time of change.
+  func touch() throws(StorageError)
 }
 
 extension File {
+  // For files that nobody can watch.
+  package func touch() throws(StorageError) {}
+
   /// Asks again and again, for files whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }

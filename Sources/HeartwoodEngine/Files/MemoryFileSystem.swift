@@ -103,6 +103,10 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     }
   }
 
+  package func watch(_ path: String) -> (any FileWatch)? {
+    lock.withLock { files[MemoryPath(path)] }?.watch()
+  }
+
   package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     lock.withLock { directories.contains(MemoryPath(path)) ? .memory : nil }
   }
@@ -179,8 +183,13 @@ private final class MemoryContent: @unchecked Sendable {
   private var byteCount = 0
   private var locks = RangeLocks()
   private var sharedMemory: ByteBlock?
+  private var watches = MemoryWatches()
 
   init(_ identity: FileIdentity) { self.identity = identity }
+
+  func watch() -> MemoryWatch { lock.withLock { watches.add() } }
+
+  func touch() { lock.withLock { watches.wakeAll() } }
 
   /// Calls `body` with the chunk, the place in it and the length of each piece of a range.
   private func forEachPiece(
@@ -358,6 +367,11 @@ private final class MemoryFile: File {
   }
 
   func identity() throws(StorageError) -> FileIdentity { content.identity }
+
+  func touch() throws(StorageError) {
+    try requireWritable()
+    content.touch()
+  }
 
   private func requireWritable() throws(StorageError) {
     guard !isWritable else { return }

@@ -32,18 +32,25 @@ enum OpenDescriptors {
 
   /// Opens what is at a path, and enters it, to be closed by ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
+    enter { SystemCalls.open(path, flags) }
+  }
+
+  /// Enters the descriptor that `make` returns, which closes when a program is started.
+  static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
     guard registration == 0 else { return .failure(SystemError(code: registration)) }
-    let result = SystemCalls.openDescriptor(path, flags)
-    if case .success(let descriptor) = result {
-      let number = Int(descriptor)
-      if number >= isOurs.count {
-        isOurs += repeatElement(false, count: max(64, number + 1 - isOurs.count))
-      }
-      isOurs[number] = true
-    }
+    let result = SystemCalls.placedDescriptor(make)
+    if case .success(let descriptor) = result { note(descriptor) }
     return result
+  }
+
+  private static func note(_ descriptor: Int32) {
+    let number = Int(descriptor)
+    if number >= isOurs.count {
+      isOurs += repeatElement(false, count: max(64, number + 1 - isOurs.count))
+    }
+    isOurs[number] = true
   }
 
   /// Opens what is at a path for a moment: without locks, and closed by whoever uses it.
@@ -52,7 +59,7 @@ enum OpenDescriptors {
   static func openBriefly(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
-    return SystemCalls.openDescriptor(path, flags)
+    return SystemCalls.placedDescriptor { SystemCalls.open(path, flags) }
   }
 
   /// Closes a descriptor that was entered.

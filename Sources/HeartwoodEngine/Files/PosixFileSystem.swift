@@ -117,6 +117,8 @@ package final class PosixFileSystem: FileSystem {
     }
   }
 
+  package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
+
   package func syncDirectory(_ path: String) throws(StorageError) {
     switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
     case .failure(let error):

@@ -36,14 +36,26 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// For one thread at a time.
-  static func openDescriptor(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
+  /// Opens what is at a path; the descriptor closes when a program is started.
+  static func open(_ path: String, _ flags: Int32) -> Int32 {
+    #if canImport(Glibc)
+      Glibc.open(path, flags | O_CLOEXEC, 0o644)
+    #elseif canImport(Musl)
+      Musl.open(path, flags | O_CLOEXEC, 0o644)
+    #else
+      Darwin.open(path, flags | O_CLOEXEC, 0o644)
+    #endif
+  }
+
+  /// A new descriptor that `make` returns, above the numbers of the standard streams; for one thread
+  /// at a time.
+  static func placedDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Descriptors 0 to 2 are where other code prints to: a store must never live there, not even
     // until it is moved. So whatever of them is free is taken while the file is opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
-    let placeholders = free.map { _ in open("/dev/null", O_RDWR | O_CLOEXEC) }
+    let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
-    let first = retrying { open(path, flags | O_CLOEXEC, 0o644) }
+    let first = retrying(make)
     // One of them may have been closed since.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }

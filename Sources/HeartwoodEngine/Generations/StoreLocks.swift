@@ -9,6 +9,7 @@ package enum LockByte {
   package static let doorbell: UInt64 = 6
   package static let probe: UInt64 = 7
   package static let supply: UInt64 = 8
+  package static let listening: UInt64 = 9
   /// Byte `holder` + r is locked by the process whose row r of the file `holders` is.
   package static let holder: UInt64 = 1 << 32
   /// Byte `live` + g is read-locked by every process in which generation g is live.

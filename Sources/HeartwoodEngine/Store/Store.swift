@@ -213,9 +213,12 @@ public final class Store: Sendable {
     try leave(withCheckpoint: true)
   }
 
+  /// Whether it was closed.
+  var isOver: Bool { isClosed.load(ordering: .acquiring) }
+
   func requireOpen() throws(StorageError) {
     try files.origin.requireOwn(files.directory)
-    guard !isClosed.load(ordering: .acquiring) else {
+    guard !isOver else {
       throw StorageError(.closed, "The store has been closed.", file: files.directory)
     }
   }
@@ -232,6 +235,7 @@ public final class Store: Sendable {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let core = core
+    core.signal.end(ObjectIdentifier(self))
     guard StoreRegistry.ofThisProcess.leave(place) else { return }
     try core.end(withCheckpoint: withCheckpoint)
   }

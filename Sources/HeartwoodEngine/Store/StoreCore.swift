@@ -9,6 +9,7 @@ final class StoreCore: Sendable {
   let maintenance: Maintenance
   /// What it tells people about itself.
   let holder: HolderEntry
+  let signal: CommitSignal
   let recovery: RecoveryReport
   /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
   let isPrivate: Bool
@@ -27,8 +28,10 @@ final class StoreCore: Sendable {
         process: ProcessIdentity.own, opened: files.fileSystem.wallClockMilliseconds,
         name: options.name ?? ProcessIdentity.ownProgram),
       isReadOnly: options.readOnly, locks: files.locks)
+    let (fileSystem, path) = (files.fileSystem, files.locks.file.path)
+    signal = CommitSignal(words: files.words, locks: files.locks) { fileSystem.watch(path) }
     commit = Commit(
-      files: files, table: table, queue: queue, gate: gate,
+      files: files, table: table, queue: queue, gate: gate, signal: signal,
       pool: PagePool(pageByteCount: files.geometry.pageByteCount),
       memoryByteLimit: options.transactionMemoryByteCount)
     maintenance = Maintenance(
@@ -50,6 +53,7 @@ final class StoreCore: Sendable {
   }
 
   private func releaseLocks() {
+    signal.suspend()
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()

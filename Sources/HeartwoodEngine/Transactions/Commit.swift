@@ -4,18 +4,20 @@ package struct Commit {
   package let table: GenerationTable
   package let queue: SyncQueue
   package let gate: WriterGate
+  package let signal: CommitSignal
   package let pool: PagePool
   /// Pages a transaction may have in memory.
   package let memoryPageLimit: Int
 
   package init(
-    files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate, pool: PagePool,
-    memoryByteLimit: Int
+    files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
+    signal: CommitSignal, pool: PagePool, memoryByteLimit: Int
   ) {
     self.files = files
     self.table = table
     self.queue = queue
     self.gate = gate
+    self.signal = signal
     self.pool = pool
     memoryPageLimit = max(memoryByteLimit, 0) / files.geometry.pageByteCount
   }
@@ -34,6 +36,7 @@ package struct Commit {
     } else {
       table.publishVisible(state)
     }
+    signal.ring()
     return state.generation
   }
 

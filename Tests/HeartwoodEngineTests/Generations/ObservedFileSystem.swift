@@ -2,6 +2,8 @@ import HeartwoodEngine
 
 /// Another file system that tells a test about some of its calls.
 ///
+/// Files cannot be watched through it, and touching one wakes nobody.
+///
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem

@@ -1,0 +1,39 @@
+/// A watch over a file in memory; thread-safe.
+final class MemoryWatch: FileWatch, @unchecked Sendable {
+  // @unchecked because `isOver` is guarded by `lock`.
+  private let lock = Lock()
+  /// Whether the next wait is over before it begins.
+  private var isOver = false
+
+  func wait(milliseconds: UInt64) {
+    lock.withLock {
+      if !isOver { lock.wait(milliseconds: milliseconds) }
+      isOver = false
+    }
+  }
+
+  func end() {
+    lock.withLock {
+      isOver = true
+      lock.wakeAll()
+    }
+  }
+}
+
+/// The watches over one file; they go with those who wait.
+struct MemoryWatches {
+  private struct Entry {
+    weak var watch: MemoryWatch?
+  }
+
+  private var entries: [Entry] = []
+
+  mutating func add() -> MemoryWatch {
+    let watch = MemoryWatch()
+    entries.removeAll { $0.watch == nil }
+    entries.append(Entry(watch: watch))
+    return watch
+  }
+
+  func wakeAll() { for entry in entries { entry.watch?.end() } }
+}
