@@ -45,9 +45,6 @@ package struct HolderMark: Hashable, Sendable {
     return HolderMark(process, Place.firstGeneration + generation % count)
   }
 
-  package var isOpenForWriting: Bool { place == Place.openForWriting }
-  package var isOpen: Bool { place < Place.firstGeneration }
-
   /// The byte to lock; `nil` for a process whose number has no place.
   package var byte: UInt64? {
     guard 0..<Self.processCount ~= process else { return nil }

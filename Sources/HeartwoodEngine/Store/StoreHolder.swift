@@ -21,49 +21,47 @@ public struct StoreHolder: Hashable, Sendable {
 
 /// Who uses a store: what the locks and the file `holders` tell at one moment.
 struct HolderSurvey {
-  private let own: HolderEntry
-  private let marks: [HolderMark]
-  private let rows: [HolderRow]
-  private let now: UInt64
+  private let marks: Set<HolderMark>
+  /// This process.
+  private let own: StoreHolder
+  /// The others that have set a mark, by their number.
+  private let others: [StoreHolder]
 
-  init(files: StoreFiles, own: HolderEntry) {
-    self.own = own
-    marks = files.locks.marksElsewhere()
-    rows = HolderFile(log: files.log, locks: files.locks).rows()
-    now = files.fileSystem.wallClockMilliseconds
+  init(files: StoreFiles, own entry: HolderEntry) {
+    let marks = Set(files.locks.marksElsewhere())
+    let rows = HolderFile(log: files.log, locks: files.locks).rows()
+    let now = files.fileSystem.wallClockMilliseconds
+    func age(_ row: HolderRow) -> Duration {
+      .milliseconds(now > row.opened ? now - row.opened : 0)
+    }
+    let processes = Set(marks.map(\.process)).subtracting([entry.row.process])
+    self.marks = marks
+    own = StoreHolder(
+      processID: entry.row.process, name: VisibleText.of(entry.row.name),
+      isReadOnly: entry.isReadOnly, age: age(entry.row), isThisProcess: true)
+    others = processes.sorted().map { process in
+      StoreHolder(
+        processID: process, name: HolderFile.name(of: process, among: rows),
+        isReadOnly: !marks.contains(.open(process, isReadOnly: false)),
+        age: rows.first { $0.process == process }.map(age), isThisProcess: false)
+    }
   }
 
   /// Every process that has the store open: this one first, the others by their number.
   func all() -> [StoreHolder] {
-    let others = Set(marks.filter(\.isOpen).map(\.process)).subtracting([own.row.process])
-    return [this] + others.sorted().map(holder)
+    [own]
+      + others.filter { holder in
+        [false, true].contains { marks.contains(.open(holder.processID, isReadOnly: $0)) }
+      }
   }
 
   /// The processes that hold a generation, in the same order.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
-    let others = Set(
-      marks.filter { $0 == .holding(generation, $0.process) }.map(\.process))
-    let isHeldHere = isHeldHere || others.contains(own.row.process)
-    return (isHeldHere ? [this] : [])
-      + others.subtracting([own.row.process]).sorted().map(holder)
-  }
-
-  private var this: StoreHolder {
-    StoreHolder(
-      processID: own.row.process, name: VisibleText.of(own.row.name), isReadOnly: own.isReadOnly,
-      age: age(since: own.row.opened), isThisProcess: true)
-  }
-
-  private func holder(_ process: Int32) -> StoreHolder {
-    StoreHolder(
-      processID: process, name: HolderFile.name(of: process, among: rows),
-      isReadOnly: !marks.contains(.open(process, isReadOnly: false)),
-      age: rows.first { $0.process == process }.map { age(since: $0.opened) },
-      isThisProcess: false)
-  }
-
-  private func age(since time: UInt64) -> Duration {
-    .milliseconds(now > time ? now - time : 0)
+    func isMarked(_ holder: StoreHolder) -> Bool {
+      marks.contains(.holding(generation, holder.processID))
+    }
+    // Another opening of this process may hold it too.
+    return (isHeldHere || isMarked(own) ? [own] : []) + others.filter(isMarked)
   }
 }
 

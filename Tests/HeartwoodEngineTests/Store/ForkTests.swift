@@ -38,6 +38,7 @@ struct ForkTests {
       ("keep", { try store.keep(generation, as: "x") }), ("release", { try store.release("x") }),
       ("kept", { _ = try store.keptGenerations() }),
       ("live", { _ = try store.liveGenerations() }),
+      ("holders", { _ = try store.holders() }),
       ("copy", { try store.copy(snapshot, to: path + ".copy") }),
       ("changes", { try store.changes(from: snapshot, to: snapshot) { _ in } }),
       ("keyspace", { _ = try snapshot.keyspace("k") }),
