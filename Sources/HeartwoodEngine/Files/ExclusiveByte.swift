@@ -25,19 +25,21 @@ package final class ExclusiveByte: Sendable {
   /// Runs `body` alone, after waiting for those before.
   ///
   /// - Throws: What `body` throws; `busy`, without having run it, when the time is over.
+  ///
+  /// - Parameter timeout: In place of that given once for all, if that was `nil`.
   package func withLock<R>(
-    _ body: () throws(StorageError) -> R
+    timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
     lock.acquire()
     defer { lock.release() }
-    try waitForByte()
+    try waitForByte(self.timeout ?? timeout)
     let result: Result<R, StorageError>
     do throws(StorageError) { result = .success(try body()) } catch { result = .failure(error) }
     _ = try file.lock(.none, range)
     return try result.get()
   }
 
-  private func waitForByte() throws(StorageError) {
+  private func waitForByte(_ timeout: UInt64?) throws(StorageError) {
     guard let timeout else { return try file.waitForLock(kind, range) }
     let clock = SystemThread.monotonicMilliseconds
     var pause: UInt64 = 20

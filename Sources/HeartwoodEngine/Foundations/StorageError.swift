@@ -26,6 +26,8 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let full = Kind(name: "full")
     /// The store has been closed.
     public static let closed = Kind(name: "closed")
+    /// The store was suspended, and not resumed yet.
+    public static let suspended = Kind(name: "suspended")
     /// The store was opened by the parent of this process, before `fork`.
     public static let forked = Kind(name: "forked")
     /// The file system lacks something the store cannot do without.

@@ -40,7 +40,8 @@ package final class GenerationState: @unchecked Sendable {
         windowShift: files.pageFile.windowShift, windows: UnsafePointer(windows),
         pageShift: files.geometry.pageShift, pageCount: point.pageCount,
         isMapped: files.log.isMapped && !alwaysVerifies, working: nil,
-        loader: Unmanaged.passUnretained(loader), changeCount: 0))
+        loader: Unmanaged.passUnretained(loader), changeCount: 0,
+        suspension: files.suspensions.mark))
   }
 
   deinit {
@@ -79,7 +80,8 @@ package final class GenerationState: @unchecked Sendable {
       slotMask: old.slotMask, segments: UnsafePointer(loader.segments.regions),
       windowCount: old.windowCount, windowShift: old.windowShift, windows: old.windows,
       pageShift: old.pageShift, pageCount: pageCount, isMapped: old.isMapped, working: working,
-      loader: Unmanaged.passUnretained(loader), changeCount: changeCount)
+      loader: Unmanaged.passUnretained(loader), changeCount: changeCount,
+      suspension: old.suspension)
   }
 
   /// The same state without index entries up to `backfilled`, whose pages are in the page file, and

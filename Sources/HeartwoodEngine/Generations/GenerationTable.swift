@@ -5,7 +5,7 @@
 /// other thread ever joins a tentative one. Steps are numbered as in `Docs/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
-  private let files: StoreFiles
+  let files: StoreFiles
   /// Whether the newest generation stays pinned for a while after its last use.
   private let lingers: Bool
   let lock = Lock()
@@ -17,6 +17,7 @@ package final class GenerationTable: @unchecked Sendable {
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
+  var suspended = false
   private var onLinger: (@Sendable () -> Void)?
   private var onExpiry: (@Sendable () -> Void)?
   private var onPin: (@Sendable () -> Void)?
@@ -55,7 +56,7 @@ package final class GenerationTable: @unchecked Sendable {
   package func pinNewest() throws(StorageError) -> Pin {
     while true {
       let generation = files.words.committed
-      lock.acquire()
+      try acquireActive()
       if let entry = newest, entry.generation == generation {
         entry.references &+= 1
         entry.wasUsed = true
@@ -110,7 +111,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: One system call; reads the group headers of the log if no state of it is here.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
     while true {
-      lock.acquire()
+      try acquireActive()
       if let entry = entries[generation] {
         entry.references += 1
         entry.wasUsed = true
@@ -219,7 +220,7 @@ package final class GenerationTable: @unchecked Sendable {
   package func unpin(_ entry: LiveEntry) {
     lock.acquire()
     entry.references &-= 1
-    if entry.references > 0 {
+    if entry.references > 0 || entry.isOver {
       lock.release()
       return
     }
@@ -239,7 +240,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// Ends an entry without references.
   ///
   /// An unlock that fails keeps log space, nothing else.
-  private func drop(_ entry: LiveEntry) {
+  func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
@@ -263,104 +264,6 @@ package final class GenerationTable: @unchecked Sendable {
     lock.withLock {
       if let entry = newest, entry.references == 0 { drop(entry) }
     }
-  }
-
-  // MARK: Publishing
-
-  /// W1.2 and W2: the newest appended state, whoever made it; under the writer lock.
-  ///
-  /// - Complexity: One look at a page header if nobody else has written, else as ``pinNewest()``.
-  package func catchUp() throws(StorageError) -> GenerationState {
-    let generation = files.words.appended
-    var state = lock.withLock { appendedState }
-    if state.generation != generation { state = try self.state(at: generation) }
-    while let next = try files.adoptable(after: state) {
-      state = next
-      files.words.store(state.generation, CountersLayout.appended)
-    }
-    lock.withLock { appendedState = state }
-    return state
-  }
-
-  /// W1.6: the state every later writer builds on; under the writer lock.
-  package func publishAppended(_ state: GenerationState) {
-    files.words.store(state.generation, CountersLayout.appended)
-    lock.withLock { appendedState = state }
-  }
-
-  /// Makes a state the one that new readers see, unless a newer one is visible already.
-  package func publishVisible(_ state: GenerationState) {
-    files.words.raise(CountersLayout.committed, to: state.generation)
-    lock.withLock { noteVisible(state) }
-  }
-
-  private func noteVisible(_ state: GenerationState) {
-    guard state.generation > visibleState.generation else { return }
-    visibleState = state
-    guard let old = newest else { return }
-    newest = nil
-    if old.references == 0 { drop(old) }
-  }
-
-  /// W3.4 and W3.5: everything up to `generation` is synced, whoever made it.
-  ///
-  /// Visible before durable, never the other way round: a death in between must not leave a floor
-  /// above every visible generation.
-  package func publishSynced(_ generation: FrameNumber) {
-    files.words.raise(CountersLayout.committed, to: generation)
-    files.words.raise(CountersLayout.durable, to: generation)
-    lock.withLock {
-      if appendedState.generation <= generation { noteVisible(appendedState) }
-      for state in [visibleState, appendedState]
-      where state.generation <= generation && state.generation > durableState.generation {
-        durableState = state
-      }
-    }
-  }
-
-  /// Exchanges the newest states for copies that no longer need the log up to `backfilled`, nor
-  /// the segments that are gone: the space of one returns when nobody has it open.
-  ///
-  /// What is appended meanwhile stays as it is. Snapshots keep what they have.
-  package func prune(
-    backfilled: FrameNumber, gone: Set<UInt64>
-  ) throws(StorageError) {
-    let (appended, visible, durable) = lock.withLock {
-      (appendedState, visibleState, durableState)
-    }
-    let newAppended = try appended.pruned(backfilled: backfilled, gone: gone, files: files)
-    let newDurable =
-      durable.generation == appended.generation
-      ? newAppended
-      : try durable.pruned(backfilled: backfilled, gone: gone, files: files)
-    var newVisible = visible.generation == durable.generation ? newDurable : newAppended
-    if newVisible.generation != visible.generation {
-      newVisible = try visible.pruned(backfilled: backfilled, gone: gone, files: files)
-    }
-    lock.withLock {
-      if appendedState === appended { appendedState = newAppended }
-      if durableState === durable { durableState = newDurable }
-      if visibleState === visible { visibleState = newVisible }
-      if let entry = newest, entry.generation == newVisible.generation {
-        entry.state = newVisible
-      }
-    }
-  }
-
-  /// Lets go of what another process has moved to the page file, so that the space of deleted
-  /// segments returns although nobody reads here.
-  package func noteOthersPasses() throws(StorageError) {
-    guard files.words.backfilled > files.pageFile.knownState else { return }
-    let pin = try pinNewest()
-    defer { unpin(pin.entry) }
-    let backfilled = files.words.backfilled
-    files.pageFile.noteState(backfilled, files.cache)
-    try prune(backfilled: backfilled, gone: [])
-  }
-
-  /// Whether what is known here needs the log.
-  package var needsLog: Bool {
-    lock.withLock { appendedState.generation } > files.words.backfilled
   }
 
   // MARK: Deciding

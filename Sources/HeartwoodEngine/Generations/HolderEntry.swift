@@ -17,12 +17,12 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Says that the store is open here.
+  /// Says that the store is open here, unless it has been said.
   ///
   /// Who only reads changes no file, and is known by the name of its program.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
-    if !isReadOnly { rowByte = file.enter(row) }
+    if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
   /// Marks what is held and was at the last look too, and takes back the marks of what is not: who

@@ -7,6 +7,8 @@ package final class LiveEntry: @unchecked Sendable {
   var state: GenerationState
   var references = 1
   var wasUsed = true
+  /// Whether its generation was given up, and with it all snapshots that show it.
+  var isOver = false
 
   init(_ state: GenerationState) {
     generation = state.generation

@@ -36,6 +36,7 @@ package struct PageSource {
   /// Grows with each change the writer makes.
   var changeCount: Int
   let origin = ProcessOrigin()
+  let suspension: Suspensions.Mark
 }
 
 /// The pages of a store as of one state, the writer's own changes included if it is the writer's.
@@ -57,15 +58,31 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
+  /// Whether pages may still be read: in the process that made the view, and until its store is
+  /// suspended.
+  package var isCurrent: Bool {
+    @inline(__always) get {
+      !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
+    }
+  }
+
+  /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if its
+  ///   store was suspended since.
+  package func requireCurrent() throws(StorageError) {
+    guard !isCurrent else { return }
+    try source.pointee.origin.requireOwn("pages")
+    throw Suspensions.ended
+  }
+
   /// The page with this number, verified.
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are not what was written;
-  ///   `io` if they cannot be read.
+  ///   `io` if they cannot be read; else as ``requireCurrent()``.
   /// - Complexity: No system call and no lock in `.mapped` reading once the page was verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source
-    guard !source.pointee.origin.isInherited else { return try slowPage(number) }
+    guard isCurrent else { return try slowPage(number) }
     if let working = source.pointee.working, let own = working.pointee.block(of: number) {
       return PageReference(
         bytes: Bytes(own, count: 1 &<< source.pointee.pageShift), entry: nil)
@@ -99,7 +116,7 @@ package struct PageView {
 
   @inline(never)
   private func slowPage(_ number: PageNumber) throws(StorageError) -> PageReference {
-    try source.pointee.origin.requireOwn("pages")
+    try requireCurrent()
     guard number < source.pointee.pageCount else {
       throw .corrupt("A page beyond the end of the page file is referred to.", page: number)
     }

@@ -58,6 +58,7 @@ package struct Pass {
   ///   each run of dead frames.
   package func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
+      try table.requireActive()
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
       try queue.makeDurable(files.words.appended)
       let map = try LogStart.map(files.log)

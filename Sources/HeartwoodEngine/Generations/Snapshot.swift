@@ -20,10 +20,9 @@ public final class Snapshot: Sendable {
   // In a child by `fork`, the lock of the generation is the parent's to give back.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
-  /// - Throws: `forked` in a child of the process that took the snapshot.
-  package func requireOwn() throws(StorageError) {
-    try origin.requireOwn(state.files.directory)
-  }
+  /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if the
+  ///   store was suspended since.
+  package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
 
   /// Whether it was taken from the store with this table.
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }

@@ -14,6 +14,7 @@ package final class StoreFiles: Sendable {
   package let locks: StoreLocks
   package let cache: PageCache
   package let structure: StructureCheck
+  package let suspensions = Suspensions()
   package let counters: ActivityCounters
   /// Where the segments a writer enters come from.
   package let supply: SegmentSupply

@@ -12,7 +12,6 @@ public final class Cursor {
   private let owner: Owner
   private let cursor: TreeCursor
   private var isPlaced = false
-  private let origin = ProcessOrigin()
 
   init(_ reads: KeyspaceReads, owner: Owner) {
     self.reads = reads
@@ -22,10 +21,11 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Traps if the transaction is over; throws `forked` in a child of the process it is from.
+  /// Traps if the transaction is over; throws `forked` in a child of the process it is from, and
+  /// `generationExpired` if the store was suspended since.
   private func checkMove() throws(StorageError) {
     check()
-    try origin.requireOwn("pages")
+    try reads.view.requireCurrent()
   }
 
   private func check() {
@@ -75,7 +75,7 @@ public final class Cursor {
   }
 
   /// Whether the cursor stands on an entry.
-  public var isValid: Bool { isPlaced && cursor.isValid }
+  public var isValid: Bool { isPlaced && reads.view.isCurrent && cursor.isValid }
 
   /// The encoded key it stands on, or `nil`.
   public var key: [UInt8]? {

@@ -17,7 +17,7 @@ public struct KeyspaceReader: @unchecked Sendable {
   ///
   /// - Complexity: O(1), no page read.
   public func count() throws -> Int {
-    try snapshot.requireOwn()
+    try snapshot.requireCurrent()
     return Int(clamping: rowCount)
   }
 

@@ -100,6 +100,7 @@ extension Store {
   ///   group headers are read.
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
+    try table.requireActive()
     return try HeldGenerations(files: files, table: table, own: core.holder).all()
   }
 }

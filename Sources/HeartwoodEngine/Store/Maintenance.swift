@@ -71,12 +71,16 @@ final class Maintenance: @unchecked Sendable {
   /// Writers go on while a pass runs, until this many times what makes one due has been written.
   private static let stallFactor: UInt64 = 4
 
-  /// Starts the thread, if there is to be one, and tells people that the store is open here.
+  /// Starts the thread, if there is to be one, and tells people that the store is open here; again
+  /// after it was stopped.
   func start() {
     // Who must behave the same every time says nothing that differs each time.
     guard upkeep == .background else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
-    lock.withLock { thread = SystemThread { [self] in work() } }
+    lock.withLock {
+      isStopped = false
+      thread = SystemThread { [self] in work() }
+    }
     table.observe(
       pin: { [weak self] in self?.notePin() }, linger: { [weak self] in self?.startAging() },
       expiry: { [weak self] in self?.noteExpiry() })

@@ -101,6 +101,42 @@ extension OpenSequence {
     return try scanner.next() == nil
   }
 
+  /// S3: takes the lock of presence again that was given up, and finds the newest generation.
+  ///
+  /// What is in memory of the files still holds if they are the same: frames never change, and of
+  /// the page file nothing counts that was verified before another process's pass.
+  func rejoin(_ core: StoreCore) throws(StorageError) -> GenerationState {
+    let files = core.files
+    let presence = options.readOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    let clock = SystemThread.monotonicMilliseconds
+    while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
+    do throws(StorageError) {
+      try requireSameFiles(as: core)
+      let generation = core.isPrivate ? core.table.visible.generation : try lockNewest(files)
+      defer { try? files.locks.unlockLive(generation) }
+      return try files.state(at: generation)
+    } catch {
+      try? files.locks.unlock(byte: presence)
+      throw error
+    }
+  }
+
+  private func requireSameFiles(as core: StoreCore) throws(StorageError) {
+    let files = core.files
+    let pages = try openPages()
+    let locks = try fileSystem.open(path + "/locks", .read)
+    let counters = try countersFile(pages, .read)
+    guard try pages.identity() == files.pageFile.file.identity(),
+      try locks?.identity() == files.locks.file.identity(),
+      core.isPrivate || counters?.identity == files.words.load(CountersLayout.ready)
+    else {
+      throw StorageError(
+        .foreignStore,
+        "The files of the store were exchanged while it was suspended. Close it and open it again.",
+        file: path)
+    }
+  }
+
   /// P1, for a table that does not exist yet.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     while true {

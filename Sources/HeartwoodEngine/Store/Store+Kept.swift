@@ -31,6 +31,8 @@ extension Store {
     let row = KeptGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeKept { kept throws(StorageError) in
+      // Nobody suspends the store as long as the list is being exchanged.
+      try snapshot.requireCurrent()
       if let old = kept.rows[name], old.generation != row.generation {
         throw StorageError(
           .invalidArgument,
@@ -67,6 +69,7 @@ extension Store {
   ) throws(StorageError) {
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
     try files.keeping.withLock { () throws(StorageError) in
+      try table.requireActive()
       let old = try KeptGenerations.read(files.log)
       var kept = old
       try change(&kept)

@@ -12,7 +12,7 @@ import Synchronization
 public final class Store: Sendable {
   private let place: StoreRegistry.Key
   private let firstCore: StoreCore
-  private let sequence: OpenSequence
+  let sequence: OpenSequence
   private let isClosed = Atomic<Bool>(false)
 
   /// What this store shares with other openings of it in this process.

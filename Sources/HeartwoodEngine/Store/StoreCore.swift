@@ -13,7 +13,7 @@ final class StoreCore: Sendable {
   let recovery: RecoveryReport
   /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
   let isPrivate: Bool
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
     files = opened.files
@@ -47,7 +47,7 @@ final class StoreCore: Sendable {
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }
-    guard withCheckpoint, !isReadOnly else { return }
+    guard withCheckpoint, !isReadOnly, !table.isSuspended else { return }
     table.dropLingeringPin()
     _ = try maintenance.runPass(writesWitness: true)
   }

@@ -70,11 +70,12 @@ extension Store {
   ///
   /// It is advice for people and never an error: who the system does not tell is missing.
   ///
-  /// - Throws: `closed`, or `forked` in a child of the process that opened the store.
+  /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
   /// - Complexity: No page is read; some questions about locks for each process and each generation
   ///   it holds, and one read of the file `holders`.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
+    try table.requireActive()
     return HolderSurvey(files: files, own: core.holder).all()
   }
 }

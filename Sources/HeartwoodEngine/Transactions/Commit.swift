@@ -46,6 +46,7 @@ package struct Commit {
   ) throws -> GenerationState {
     try gate.enter(timeout: timeout)
     defer { gate.leave() }
+    try table.requireActive()
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
     // Read after the lock: whoever held it before, in whichever process, may have appended.
     let state = try table.catchUp()

@@ -1,0 +1,77 @@
+extension Store {
+  /// Gives up every pin and every lock of this process, until ``resume()``.
+  ///
+  /// For apps that are about to sleep: some systems end a process that holds a lock of a shared
+  /// file then. All that was committed is durable when this returns. It concerns all openings of
+  /// this store in this process.
+  ///
+  /// Snapshots taken before show nothing any more, also after ``resume()``: reading throws
+  /// `generationExpired`, since others may write over what they showed. No thread may be in the
+  /// middle of a read: what a `.mapped` store has handed out by reference may change under it.
+  /// Every other call but ``close()`` throws `suspended`; ``commits()`` goes on waiting. Suspending
+  /// twice is no error.
+  ///
+  /// - Throws: `busy` if a transaction or an exchange of the list of kept generations takes longer
+  ///   than `busyTimeout`, and nothing has changed then; `closed` or `io`.
+  /// - Complexity: One sync of the log, if something is not durable.
+  public func suspend() throws {
+    try requireOpen()
+    precondition(!gate.isHeldByThisThread, "a store was suspended inside a write")
+    try core.suspend(timeout: options.busyMilliseconds)
+  }
+
+  /// Goes on after ``suspend()``, with all that other processes have done meanwhile.
+  ///
+  /// Resuming a store that is not suspended is no error.
+  ///
+  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
+  ///   `foreignStore` if the files were exchanged meanwhile; `closed`, `corrupt` or `io`. The store
+  ///   stays suspended then.
+  /// - Complexity: As pinning a generation of which nothing is known.
+  public func resume() throws {
+    try requireOpen()
+    try core.resume(sequence)
+  }
+}
+
+extension StoreCore {
+  /// S1, with what runs brought to its end first.
+  func suspend(timeout: UInt64) throws(StorageError) {
+    // It would wait for what is held here, and be waited for.
+    maintenance.stop()
+    do throws(StorageError) {
+      try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
+        guard !isReadOnly else { return try giveUp() }
+        try files.keeping.withLock { () throws(StorageError) in
+          try gate.enter(timeout: timeout)
+          defer { gate.leave() }
+          // What failed can be lost; who suspends is told when he asks for it to be durable.
+          if !files.words.hasFailed { try queue.makeDurable(files.words.appended) }
+          try giveUp()
+        }
+      }
+    } catch {
+      if error.kind == .suspended { return }
+      if !table.isSuspended { maintenance.start() }
+      throw error
+    }
+  }
+
+  private func giveUp() throws(StorageError) {
+    holder.withdraw()
+    try table.suspend()
+    signal.suspend()
+    try files.locks.unlock(
+      byte: isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite)
+  }
+
+  /// S3.
+  func resume(_ sequence: OpenSequence) throws(StorageError) {
+    try files.maintenance.withLock { () throws(StorageError) in
+      guard table.isSuspended else { return }
+      table.resume(at: try sequence.rejoin(self))
+      signal.resume()
+      maintenance.start()
+    }
+  }
+}
