@@ -14,17 +14,23 @@ enum GenerationsCommand {
     let ageMilliseconds: Int64
     let keptByteCount: Int
     let names: [String]
-    let holders: [String]
+    let holders: [HolderText]
+    /// Held by somebody who has not said so, or not yet: for people only.
+    let isHeldByUnknown: Bool
+
+    private enum CodingKeys: CodingKey {
+      case generation, ageMilliseconds, keptByteCount, names, holders
+    }
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let document = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       let held = try store.liveGenerations().map { live in
-        let age = live.age.components
-        return Held(
-          generation: live.generation.frame,
-          ageMilliseconds: age.seconds * 1000 + age.attoseconds / 1_000_000_000_000_000,
-          keptByteCount: live.keptByteCount, names: live.names, holders: holders(of: live))
+        Held(
+          generation: live.generation.frame, ageMilliseconds: JSONText.milliseconds(live.age),
+          keptByteCount: live.keptByteCount, names: live.names,
+          holders: live.holders.map(HolderText.init),
+          isHeldByUnknown: live.holders.isEmpty && live.names.isEmpty)
       }
       let statistics = store.statistics
       return Document(
@@ -51,7 +57,9 @@ enum GenerationsCommand {
       let age = Duration.milliseconds(generation.ageMilliseconds)
       table.append([
         "\(generation.generation)", HumanText.age(age), HumanText.size(generation.keptByteCount),
-        cell(generation.names.map(QuotedText.quoted)), cell(generation.holders),
+        cell(generation.names.map(QuotedText.quoted)),
+        generation.isHeldByUnknown
+          ? "another process" : cell(generation.holders.map(\.text)),
       ])
     }
     return table
@@ -60,7 +68,4 @@ enum GenerationsCommand {
   private static func cell(_ words: [String]) -> String {
     words.isEmpty ? "-" : words.joined(separator: ", ")
   }
-
-  /// The processes that hold a generation: the locks say that somebody does, not yet who.
-  private static func holders(of live: LiveGeneration) -> [String] { [] }
 }

@@ -22,6 +22,12 @@ enum JSONText {
       .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 
+  /// A length of time in milliseconds.
+  static func milliseconds(_ duration: Duration) -> Int64 {
+    let parts = duration.components
+    return parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000
+  }
+
   /// A number as 16 hexadecimal digits: more than JSON readers keep exactly as a number.
   static func digits(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)

@@ -51,6 +51,7 @@ private struct Overview: Encodable {
   let newestTime: String?
   let backfilled: UInt64
   let isOpenElsewhere: Bool
+  let openBy: [HolderText]
   let recovery: Recovery
   let kept: [Kept]
   let keyspaces: [Keyspace]
@@ -63,6 +64,7 @@ private struct Overview: Encodable {
     let statistics = store.statistics
     self.path = path
     self.isOpenElsewhere = isOpenElsewhere
+    openBy = try store.holders().filter { !$0.isThisProcess }.map(HolderText.init)
     identity = facts.identity
     lineage = facts.lineage
     formatVersion = StoreFacts.formatVersion
@@ -94,7 +96,7 @@ private struct Overview: Encodable {
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest
-    case newestTime, backfilled, isOpenElsewhere, recovery, kept, keyspaces
+    case newestTime, backfilled, isOpenElsewhere, openBy, recovery, kept, keyspaces
   }
 
   // MARK: For people
@@ -118,9 +120,18 @@ private struct Overview: Encodable {
     ])
     rows.append(["log", "\(HumanText.size(logAllocatedByteCount)) on disk"])
     rows.append(["recovery", recoveryText])
-    rows.append(["open by", isOpenElsewhere ? "somebody else as well" : "nobody else"])
+    for (position, text) in openTexts.enumerated() {
+      rows.append([position == 0 ? "open by" : "", text])
+    }
     rows.append(["kept", kept.isEmpty ? "no generation" : keptText])
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
+  }
+
+  /// The processes that have it open, a line for each.
+  private var openTexts: [String] {
+    guard openBy.isEmpty else { return openBy.map(\.longText) }
+    // The locks of the store say so with certainty, though not who.
+    return [isOpenElsewhere ? "somebody else as well" : "nobody else"]
   }
 
   private var newestText: String {

@@ -1,3 +1,5 @@
+import HeartwoodEngine
+
 /// Text from a store in a form that cannot disturb a terminal.
 enum QuotedText {
   /// The text in quotation marks, its quotation marks and backslashes escaped as well.
@@ -19,7 +21,7 @@ enum QuotedText {
         result += "\\"
         result.unicodeScalars.append(scalar)
       default:
-        if isVisible(scalar) {
+        if VisibleText.isVisible(scalar) {
           result.unicodeScalars.append(scalar)
         } else {
           result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
@@ -63,15 +65,5 @@ enum QuotedText {
       }
     }
     return result
-  }
-
-  /// Characters that move the cursor, change the direction of text or have no shape are not.
-  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
-      .unassigned:
-      false
-    default: true
-    }
   }
 }

@@ -46,6 +46,7 @@ struct FormatDocumentTests {
     Layout(
       "MapLayout.survivorFields", MapLayout.survivorFields, 0, MapLayout.survivorByteCount),
     Layout("KeptLayout", KeptLayout.fields, 0, KeptLayout.rowName),
+    Layout("HolderLayout", HolderLayout.fields, 0, HolderLayout.rowByteCount),
     Layout(
       "SegmentFooterLayout", SegmentFooterLayout.fields, 0, SegmentFooterLayout.rows),
     Layout("CountersLayout", CountersLayout.fields, 0, CountersLayout.byteCount),
@@ -113,10 +114,13 @@ struct FormatDocumentTests {
       (LockByte.presenceReadOnly, "presenceReadOnly"), (LockByte.maintenance, "maintenance"),
       (LockByte.writer, "writer"), (LockByte.sync, "sync"), (LockByte.keep, "keep"),
       (LockByte.doorbell, "doorbell"), (LockByte.probe, "probe"),
-      (LockByte.supply, "supply"), (LockByte.listening, "listening"), (LockByte.live, "live"),
+      (LockByte.supply, "supply"), (LockByte.listening, "listening"),
+      (LockByte.holder, "holder"), (LockByte.live, "live"), (LockByte.mark, "mark"),
     ]
-    #expect(
-      table.rows == bytes.map { [$0.0 == 1 << 40 ? "2^40" : "\($0.0)", $0.1] })
+    let numbers = bytes.map { byte, _ in
+      byte < 1 << 16 ? "\(byte)" : "2^\(byte.trailingZeroBitCount)"
+    }
+    #expect(table.rows == zip(numbers, bytes).map { [$0, $1.1] })
   }
 
   @Test func `shows the magic numbers as bytes`() throws {
@@ -126,6 +130,7 @@ struct FormatDocumentTests {
     for (number, byteCount) in [
       (HeaderSlotLayout.magicNumber, 8), (SegmentLayout.magicNumber, 8), (group, 4), (footer, 4),
       (SurvivorMap.file.magic, 8), (KeptGenerations.file.magic, 8),
+      (HolderLayout.magicNumber, 8),
     ] {
       let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64($0 * 8)) }
       let hex = bytes.map { String($0, radix: 16, uppercase: true) }.joined(separator: " ")

@@ -20,6 +20,8 @@ struct LimitsDocumentTests {
     "maxSegmentByteCount": UInt64(Limits.maxSegmentByteCount),
     "maxSegmentSpan": Limits.maxSegmentSpan,
     "maxDecisionBoundCount": UInt64(Limits.maxDecisionBoundCount),
+    "maxHolderRowCount": UInt64(Limits.maxHolderRowCount),
+    "maxMarkedGenerationCount": UInt64(Limits.maxMarkedGenerationCount),
   ]
 
   private static func rows() throws -> [[String]] {

@@ -44,14 +44,63 @@ struct LookTests {
     try store.expectSound()
   }
 
-  @Test func `says that somebody else looks as well`() throws {
+  @Test(.evidence("I15")) func `says who looks as well`() throws {
     let store = try ToolStore()
     var options = StoreOptions()
     options.readOnly = true
     let other = try Store(at: store.path, options: options)
     let run = try store.run("info")
+    let line = try #require(run.lines.first { $0.hasPrefix("open by    ") })
+    #expect(line.hasPrefix("open by    \(getpid()) ") && line.hasSuffix(", reading"))
+    let document = try store.run("info", "--json").json()
+    #expect(document["isOpenElsewhere"] as? Bool == true)
+    let opener = try #require((document["openBy"] as? [[String: Any]])?.first)
+    #expect(opener["processID"] as? Int == Int(getpid()))
+    #expect(opener["isReadOnly"] as? Bool == true)
+    try StoreFixture.expectSound(other)
+    try other.close()
+  }
+
+  /// A store of a program that behaves the same every time says nothing of itself.
+  @Test func `says that somebody looks as well who does not say who`() throws {
+    let store = try ToolStore()
+    var options = StoreOptions()
+    options.upkeep = .inline
+    let other = try Store(at: store.path, options: options)
+    let run = try store.run("info")
     #expect(run.output.contains("\nopen by    somebody else as well\n"))
-    #expect(try store.run("info", "--json").json()["isOpenElsewhere"] as? Bool == true)
+    let held = try other.snapshot()
+    #expect(try store.run("generations").output.contains("another process"))
+    withExtendedLifetime(held) {}
+    try StoreFixture.expectSound(other)
+    try other.close()
+  }
+
+  @Test(.evidence("I15")) func `names those who hold a generation`() throws {
+    let store = try ToolStore(keepsBefore: false)
+    var options = StoreOptions()
+    options.name = "im\u{1B}[31mporter \u{202E}ä"
+    let other = try Store(at: store.path, options: options)
+    let held = try other.snapshot()
+    let name = "\(getpid()) im\u{FFFD}[31mporter \u{FFFD}ä"
+    var run = try store.run("generations")
+    // It is told after a while.
+    for _ in 0..<600 where !run.output.contains(name) {
+      usleep(50_000)
+      run = try store.run("generations")
+    }
+    run.expectFine()
+    #expect(run.lines[2].hasPrefix("\(held.generation.frame)".leftPadded))
+    #expect(run.lines[2].hasSuffix("  -        " + name), "\(run.output)")
+    let document = try store.run("generations", "--json").json()
+    let row = try #require((document["held"] as? [[String: Any]])?.first)
+    let holder = try #require((row["holders"] as? [[String: Any]])?.first)
+    #expect(holder["processID"] as? Int == Int(getpid()))
+    #expect(holder["isReadOnly"] as? Bool == false)
+    #expect(holder["ageMilliseconds"] is Int)
+    let line = try #require(store.run("info").lines.first { $0.hasPrefix("open by    ") })
+    #expect(line.hasPrefix("open by    \(name), for ") && line.hasSuffix(" s"))
+    withExtendedLifetime(held) {}
     try StoreFixture.expectSound(other)
     try other.close()
   }
@@ -215,4 +264,9 @@ struct LookTests {
     #expect(try complaint.fileHandleForReading.readToEnd() ?? Data() == Data())
     try store.expectSound()
   }
+}
+
+extension String {
+  /// As a number stands below the title "generation".
+  fileprivate var leftPadded: String { String(repeating: " ", count: max(0, 10 - count)) + self }
 }

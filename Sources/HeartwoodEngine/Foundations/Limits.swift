@@ -37,4 +37,9 @@ package enum Limits {
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// Bounds the decision record can list; with more, a pass reclaims less.
   package static let maxDecisionBoundCount = 200
+  /// Rows in the file `holders`: who comes when all are taken is known by its program's name.
+  package static let maxHolderRowCount = 256
+  /// Generations a process marks as held: each mark is one more lock that the kernel has to walk
+  /// over, and people look at the oldest.
+  package static let maxMarkedGenerationCount = 256
 }

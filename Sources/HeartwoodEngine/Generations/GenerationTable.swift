@@ -20,6 +20,7 @@ package final class GenerationTable: @unchecked Sendable {
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
   private var onExpiry: (@Sendable () -> Void)?
+  private var onPin: (@Sendable () -> Void)?
 
   package init(_ state: GenerationState, files: StoreFiles, lingers: Bool) {
     self.files = files
@@ -29,11 +30,14 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets who is told when a pin starts to linger, and when an old generation expires.
+  /// Sets who is told when a generation is locked, when a pin starts to linger, and when an old
+  /// generation expires.
   package func observe(
-    linger: @escaping @Sendable () -> Void, expiry: @escaping @Sendable () -> Void
+    pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
+    expiry: @escaping @Sendable () -> Void
   ) {
     lock.withLock {
+      onPin = pin
       onLinger = linger
       onExpiry = expiry
     }
@@ -163,7 +167,9 @@ package final class GenerationTable: @unchecked Sendable {
     _ generation: FrameNumber, isNewest: Bool
   ) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
+    let notify = onPin
     lock.release()
+    notify?()
     let built: Result<GenerationState, StorageError>
     do throws(StorageError) { built = .success(try state(at: generation)) } catch {
       built = .failure(error)
@@ -268,36 +274,5 @@ package final class GenerationTable: @unchecked Sendable {
       self.isDeciding = isDeciding
       if !isDeciding { lock.wakeAll() }
     }
-  }
-
-  /// The states live in this process, by generation.
-  package var liveStates: [FrameNumber: GenerationState] {
-    lock.withLock { entries.mapValues(\.state) }
-  }
-
-  /// The page count of the largest state that is read or built on in this process.
-  package var greatestPageCount: PageNumber {
-    lock.withLock {
-      entries.values.reduce(
-        max(
-          appendedState.point.pageCount, visibleState.point.pageCount,
-          durableState.point.pageCount)
-      ) { max($0, $1.state.point.pageCount) }
-    }
-  }
-
-  /// Generations whose byte this process holds, with or without a state yet.
-  package var lockedGenerations: Set<FrameNumber> {
-    lock.withLock { Set(entries.keys).union(building.keys) }
-  }
-
-  /// Whether this process holds a generation that is not the newest.
-  package var holdsOldGenerations: Bool {
-    lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
-  }
-
-  /// Generations with the number of references to each.
-  package var liveReferences: [FrameNumber: Int] {
-    lock.withLock { entries.mapValues(\.references) }
   }
 }

@@ -14,12 +14,13 @@ package enum CountersLayout {
   package static let failed = Field("failed", at: 512, 8)
   package static let rings = Field("rings", at: 520, 8)
   package static let writer = Field("writer", at: 528, 8)
+  package static let lastWriter = Field("lastWriter", at: 536, 8)
   package static let selector = Field("selector", at: 576, 8)
   package static let firstDecision = Field("decision 0", at: 640, 1728)
   package static let secondDecision = Field("decision 1", at: 2368, 1728)
   package static let fields = [
-    ready, appended, committed, durable, floor, backfilled, epoch, named, failed, rings,
-    writer, selector, firstDecision, secondDecision,
+    ready, appended, committed, durable, floor, backfilled, epoch, named, failed, rings, writer,
+    lastWriter, selector, firstDecision, secondDecision,
   ]
   package static let byteCount = 4096
 }
@@ -54,7 +55,8 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared words of a store: each monotonic, atomic, and meaningful alone.
+/// The shared words of a store: each monotonic, atomic, and meaningful alone; but for `writer`,
+/// which is for messages only.
 ///
 /// They lie in the mapped `counters` file and belong to one boot of one machine; a process that
 /// dies at any instruction leaves them usable. Which lock the writer of a word holds is said in

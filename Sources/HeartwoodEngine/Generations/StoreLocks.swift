@@ -10,8 +10,12 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let supply: UInt64 = 8
   package static let listening: UInt64 = 9
+  /// Byte `holder` + r is locked by the process whose row r of the file `holders` is.
+  package static let holder: UInt64 = 1 << 32
   /// Byte `live` + g is read-locked by every process in which generation g is live.
   package static let live: UInt64 = 1 << 40
+  /// From here on processes mark what they have open and hold: see ``HolderMark``.
+  package static let mark: UInt64 = 1 << 61
 }
 
 /// The locks a process holds on one store: its presence and its live generations.
@@ -54,24 +58,32 @@ package final class StoreLocks: Sendable {
   }
 
   /// The generations in `range` that other owners have locked, ascending.
-  ///
-  /// One question answers with some conflicting lock, not the lowest, so the rest of the range
-  /// stays open until a question about it finds nothing: at most 2k + 1 questions for k locks.
   package func liveElsewhere(
     in range: Range<FrameNumber>
   ) throws(StorageError) -> [FrameNumber] {
+    let bytes = (LockByte.live + range.lowerBound)..<(LockByte.live + range.upperBound)
+    return try lockedElsewhere(in: bytes).flatMap { run in
+      (run.lowerBound - LockByte.live)..<(run.upperBound - LockByte.live)
+    }
+  }
+
+  /// The bytes in a range that other owners have locked, ascending.
+  ///
+  /// One question answers with some conflicting lock, not the lowest, so the rest of the range
+  /// stays open until a question about it finds nothing: at most 2k + 1 questions for k locks.
+  package func lockedElsewhere(
+    in range: Range<UInt64>
+  ) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
-    var found: [FrameNumber] = []
+    var found: [Range<UInt64>] = []
     while let part = open.popLast() {
       guard !part.isEmpty else { continue }
-      let bytes = (LockByte.live + part.lowerBound)..<(LockByte.live + part.upperBound)
-      guard let hit = try file.lockedByOthers(in: bytes) else { continue }
-      let first = hit.lowerBound - LockByte.live
-      let end = hit.upperBound - LockByte.live
-      found += first..<end
+      guard let hit = try file.lockedByOthers(in: part) else { continue }
+      let (first, end) = (hit.lowerBound, hit.upperBound)
+      found.append(hit)
       open.append(part.lowerBound..<first)
       open.append(end..<part.upperBound)
     }
-    return found.sorted()
+    return found.sorted { $0.lowerBound < $1.lowerBound }
   }
 }

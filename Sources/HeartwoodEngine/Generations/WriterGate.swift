@@ -5,6 +5,9 @@ package final class WriterGate: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let locks: StoreLocks
   private let words: SharedWords
+  private let holders: HolderFile
+  /// Asked for once: it is a system call.
+  private let process = ProcessIdentity.own
   /// Rings that were answered; used by the one whose turn it is.
   private var heardRings: UInt64 = 0
   /// What tells this process from others, in the word that says who was the last writer.
@@ -21,9 +24,10 @@ package final class WriterGate: @unchecked Sendable {
     var hasCome = false
   }
 
-  package init(locks: StoreLocks, words: SharedWords) {
+  package init(locks: StoreLocks, words: SharedWords, holders: HolderFile) {
     self.locks = locks
     self.words = words
+    self.holders = holders
   }
 
   /// Whether the calling thread is the writer.
@@ -52,18 +56,21 @@ package final class WriterGate: @unchecked Sendable {
     do throws(StorageError) {
       try giveWay()
       try lockByte(until: deadline)
-      words.store(token, CountersLayout.writer)
     } catch {
       handOver()
       throw error
     }
     lock.withLock { owner = SystemThread.current }
+    let claim = WriterClaim(process: process, since: SystemThread.monotonicMilliseconds)
+    words.store(claim.word, CountersLayout.writer)
+    words.store(token, CountersLayout.lastWriter)
   }
 
   /// Lets the next writer in.
   package func leave() {
     guard !origin.isInherited else { return }
     lock.withLock { owner = nil }
+    words.store(0, CountersLayout.writer)
     // An unlock that fails leaves the byte to the next writer of this process, who has it already.
     try? locks.unlock(byte: LockByte.writer)
     handOver()
@@ -82,7 +89,7 @@ package final class WriterGate: @unchecked Sendable {
     var ringsAt: UInt64 = 0
     while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
       let now = SystemThread.monotonicMilliseconds
-      if let deadline, now >= deadline { throw Self.busy }
+      if let deadline, now >= deadline { throw busy() }
       if now >= ringsAt {
         words.add(1, CountersLayout.rings)
         ringsAt = now + Self.ringMilliseconds
@@ -108,11 +115,11 @@ package final class WriterGate: @unchecked Sendable {
   /// Each ring is answered once: who rang may stand still by now.
   private func giveWay() throws(StorageError) {
     let rings = words.load(CountersLayout.rings)
-    guard rings != heardRings, words.load(CountersLayout.writer) == token else { return }
+    guard rings != heardRings, words.load(CountersLayout.lastWriter) == token else { return }
     heardRings = rings
     let start = SystemThread.monotonicMilliseconds
     while try locks.isLockedElsewhere(byte: LockByte.doorbell),
-      words.load(CountersLayout.writer) == token,
+      words.load(CountersLayout.lastWriter) == token,
       SystemThread.monotonicMilliseconds - start <= Self.answerMilliseconds
     {
       SystemThread.sleep(microseconds: 50)
@@ -153,13 +160,26 @@ package final class WriterGate: @unchecked Sendable {
       if let place { waiting.remove(at: place) }
       return place != nil
     }
-    if wasWaiting { throw Self.busy }
+    if wasWaiting { throw busy() }
     // The turn came at the last moment and is on its way; it is taken, so that it is not lost.
     try wait(for: turn, until: nil)
   }
 
-  private static let busy = StorageError(
-    .busy,
-    "Another writer held the store for longer than `busyTimeout`. Make its transactions shorter, "
-      + "or wait longer.")
+  private func busy() -> StorageError {
+    StorageError(
+      .busy,
+      "Another writer held the store for longer than `busyTimeout`\(writerText). Make its "
+        + "transactions shorter, or wait longer.")
+  }
+
+  /// Who the writer is and since when, as the end of a sentence; empty where it is not known.
+  private var writerText: String {
+    guard let claim = WriterClaim(word: words.load(CountersLayout.writer)) else { return "" }
+    let age = claim.age(at: SystemThread.monotonicMilliseconds)
+    guard claim.process != process else { return ": this process, for \(age)" }
+    // A process that died may have been the writer, and whoever has the lock now not said so yet.
+    guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
+    let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
+    return ": process \(claim.process)\(name), for \(age)"
+  }
 }

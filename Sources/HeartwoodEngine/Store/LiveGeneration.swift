@@ -8,6 +8,9 @@ public struct LiveGeneration: Hashable, Sendable {
   public var snapshotCount: Int
   /// The names it is kept by.
   public var names: [String]
+  /// The processes that hold it, where known: this one, and others that have held it for about a
+  /// second.
+  public var holders: [StoreHolder]
   /// Bytes of log that nobody else needs: what its end would give back at the next pass, apart from
   /// what the page file can then take over.
   public var keptByteCount: Int
@@ -17,15 +20,16 @@ public struct LiveGeneration: Hashable, Sendable {
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable
+  let own: HolderEntry
 
   /// All of them, the oldest first.
   func all() throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
+    let survey = HolderSurvey(files: files, own: own)
     return try held.indices.map { position throws(StorageError) in
       try describe(
-        held[position],
-        before: held.indices.contains(position + 1)
-          ? held[position + 1] : nil)
+        held[position], before: held.indices.contains(position + 1) ? held[position + 1] : nil,
+        survey)
     }
   }
 
@@ -33,7 +37,8 @@ struct HeldGenerations {
   func oldest() throws(StorageError) -> LiveGeneration? {
     let held = try generations()
     guard let first = held.first else { return nil }
-    return try describe(first, before: held.count > 1 ? held[1] : nil)
+    return try describe(
+      first, before: held.count > 1 ? held[1] : nil, HolderSurvey(files: files, own: own))
   }
 
   private struct Held {
@@ -56,7 +61,9 @@ struct HeldGenerations {
     }
   }
 
-  private func describe(_ held: Held, before next: Held?) throws(StorageError) -> LiveGeneration {
+  private func describe(
+    _ held: Held, before next: Held?, _ survey: HolderSurvey
+  ) throws(StorageError) -> LiveGeneration {
     let own = try state(held.generation)
     let following = try next.map { next throws(StorageError) in try state(next.generation) }
     let index = following?.index ?? table.visible.index
@@ -70,6 +77,8 @@ struct HeldGenerations {
       generation: Generation(frame: held.generation),
       age: .milliseconds(now > own.time ? now - own.time : 0),
       snapshotCount: table.liveReferences[held.generation] ?? 0, names: held.names,
+      holders: survey.holders(
+        of: held.generation, isHeldHere: table.lockedGenerations.contains(held.generation)),
       keptByteCount: count << files.geometry.pageShift)
   }
 
@@ -92,6 +101,6 @@ extension Store {
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()
-    return try HeldGenerations(files: files, table: table).all()
+    return try HeldGenerations(files: files, table: table, own: core.holder).all()
   }
 }

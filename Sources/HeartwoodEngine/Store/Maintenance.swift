@@ -9,6 +9,7 @@ final class Maintenance: @unchecked Sendable {
   private let queue: SyncQueue
   private let gate: WriterGate
   private let lineages: [EndedLineage]
+  private let holder: HolderEntry
   private let thresholdFrames: UInt64
   /// The same while generations are held: what they hold back is small once a pass has run.
   private let heldThresholdFrames: UInt64
@@ -22,6 +23,8 @@ final class Maintenance: @unchecked Sendable {
   private var passCount = 0
   private var wantsSegments = false
   private var ages = false
+  /// When to look for what has been held for a while; `nil` while nothing is.
+  private var nextMarkAt: UInt64?
   private var nextPassAt: FrameNumber
   /// Where to look whether generations are held, which makes a pass due sooner.
   private var nextLookAt: FrameNumber
@@ -32,13 +35,14 @@ final class Maintenance: @unchecked Sendable {
 
   init(
     files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
-    lineages: [EndedLineage], options: StoreOptions
+    lineages: [EndedLineage], holder: HolderEntry, options: StoreOptions
   ) {
     self.files = files
     self.table = table
     self.queue = queue
     self.gate = gate
     self.lineages = lineages
+    self.holder = holder
     upkeep = options.upkeep
     busyMilliseconds = options.busyMilliseconds
     func frames(_ byteCount: Int) -> UInt64 {
@@ -61,18 +65,25 @@ final class Maintenance: @unchecked Sendable {
   /// How often to look whether another process has moved the log home.
   private static let othersMilliseconds: UInt64 = 5000
 
+  /// How often to look what is held; what is held at two looks is told to people.
+  private static let markMilliseconds: UInt64 = 500
+
   /// Writers go on while a pass runs, until this many times what makes one due has been written.
   private static let stallFactor: UInt64 = 4
 
-  /// Starts the thread, if there is to be one; again after it was stopped.
+  /// Starts the thread, if there is to be one, and tells people that the store is open here; again
+  /// after it was stopped.
   func start() {
+    // Who must behave the same every time says nothing that differs each time.
     guard upkeep == .background else { return }
+    holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
       isStopped = false
       thread = SystemThread { [self] in work() }
     }
     table.observe(
-      linger: { [weak self] in self?.startAging() }, expiry: { [weak self] in self?.noteExpiry() })
+      pin: { [weak self] in self?.notePin() }, linger: { [weak self] in self?.startAging() },
+      expiry: { [weak self] in self?.noteExpiry() })
   }
 
   /// Ends the thread and waits until it has, and holds none of the store's parts any more.
@@ -179,6 +190,14 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
+  private func notePin() {
+    lock.withLock {
+      guard nextMarkAt == nil else { return }
+      nextMarkAt = SystemThread.monotonicMilliseconds + Self.markMilliseconds
+      lock.wakeAll()
+    }
+  }
+
   private func startAging() {
     lock.withLock {
       guard !ages else { return }
@@ -213,6 +232,12 @@ final class Maintenance: @unchecked Sendable {
         // An error here is not lost: it closes writing, or the next pass meets it again.
         _ = try? runPass(minReclaimFrameCount: heldThresholdFrames)
         lock.acquire()
+      } else if millisecondsToMarks == 0 {
+        lock.release()
+        let holdsAny = holder.refresh(table.lockedGenerations)
+        lock.acquire()
+        nextMarkAt =
+          holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
         lock.release()
@@ -220,15 +245,23 @@ final class Maintenance: @unchecked Sendable {
         lock.acquire()
         ages = lingersStill
       } else if table.needsLog {
-        lock.wait(milliseconds: Self.othersMilliseconds)
+        lock.wait(milliseconds: min(Self.othersMilliseconds, millisecondsToMarks ?? .max))
         lock.release()
         // What cannot be read now is met by the next reader.
         try? table.noteOthersPasses()
         lock.acquire()
       } else {
-        lock.wait()
+        lock.wait(milliseconds: millisecondsToMarks)
       }
     }
     lock.release()
+  }
+
+  /// The time until what is held is looked at; `nil` if nothing is.
+  private var millisecondsToMarks: UInt64? {
+    nextMarkAt.map { time in
+      let now = SystemThread.monotonicMilliseconds
+      return time > now ? time - now : 0
+    }
   }
 }

@@ -58,6 +58,7 @@ extension StoreCore {
   }
 
   private func giveUp() throws(StorageError) {
+    holder.withdraw()
     try table.suspend()
     signal.suspend()
     try files.locks.unlock(

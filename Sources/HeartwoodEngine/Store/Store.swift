@@ -195,7 +195,8 @@ public final class Store: Sendable {
   /// Sizes, and what the store has done since it was opened; zeros in a child after `fork`.
   public var statistics: StoreStatistics {
     files.origin.isInherited
-      ? StoreStatistics(inherited: files) : StoreStatistics(files: files, table: table)
+      ? StoreStatistics(inherited: files)
+      : StoreStatistics(files: files, table: table, own: core.holder)
   }
 
   /// Closes the store: runs a last checkpoint, notes what is durable, and gives up its locks.

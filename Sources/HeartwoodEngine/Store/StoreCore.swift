@@ -7,6 +7,8 @@ final class StoreCore: Sendable {
   let gate: WriterGate
   let commit: Commit
   let maintenance: Maintenance
+  /// What it tells people about itself.
+  let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
   /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
@@ -18,7 +20,14 @@ final class StoreCore: Sendable {
     table = GenerationTable(
       opened.state, files: files, lingers: options.upkeep == .background)
     queue = SyncQueue(files: files, table: table)
-    gate = WriterGate(locks: files.locks, words: files.words)
+    gate = WriterGate(
+      locks: files.locks, words: files.words,
+      holders: HolderFile(log: files.log, locks: files.locks))
+    holder = HolderEntry(
+      HolderRow(
+        process: ProcessIdentity.own, opened: files.fileSystem.wallClockMilliseconds,
+        name: options.name ?? ProcessIdentity.ownProgram),
+      isReadOnly: options.readOnly, locks: files.locks)
     let (fileSystem, path) = (files.fileSystem, files.locks.file.path)
     signal = CommitSignal(words: files.words, locks: files.locks) { fileSystem.watch(path) }
     commit = Commit(
@@ -27,7 +36,7 @@ final class StoreCore: Sendable {
       memoryByteLimit: options.transactionMemoryByteCount)
     maintenance = Maintenance(
       files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
-      options: options)
+      holder: holder, options: options)
     recovery = opened.recovery
     isPrivate = opened.isPrivate
     isReadOnly = options.readOnly
@@ -47,6 +56,7 @@ final class StoreCore: Sendable {
     signal.suspend()
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
+    holder.withdraw()
     // If these fail, the locks go with the descriptor, a moment later.
     try? files.locks.unlock(byte: LockByte.presenceReadWrite)
     try? files.locks.unlock(byte: LockByte.presenceReadOnly)

@@ -30,6 +30,9 @@ public struct StoreOptions: Sendable {
   /// Opens for reading only: nothing is written, and writing throws.
   public var readOnly = false
   /// A name for this opener, shown to people who ask who uses the store.
+  ///
+  /// They see up to 216 bytes of it. If it is `nil`, and for who opens for reading only, they see
+  /// the name of the program.
   public var name: String?
   /// How long `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)

@@ -53,7 +53,7 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = StoreActivity()
   }
 
-  init(files: StoreFiles, table: GenerationTable) {
+  init(files: StoreFiles, table: GenerationTable, own: HolderEntry) {
     let state = table.visible
     pageByteCount = files.geometry.pageByteCount
     pageCount = Int(state.point.pageCount)
@@ -63,7 +63,7 @@ public struct StoreStatistics: Hashable, Sendable {
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
     canReclaimParts = files.reclaimed.canMakeHoles
-    oldestHeld = try? HeldGenerations(files: files, table: table).oldest()
+    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest()
     newest = Generation(frame: files.words.committed)
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count

@@ -38,6 +38,7 @@ struct ForkTests {
       ("keep", { try store.keep(generation, as: "x") }), ("release", { try store.release("x") }),
       ("kept", { _ = try store.keptGenerations() }),
       ("live", { _ = try store.liveGenerations() }),
+      ("holders", { _ = try store.holders() }),
       ("copy", { try store.copy(snapshot, to: path + ".copy") }),
       ("changes", { try store.changes(from: snapshot, to: snapshot) { _ in } }),
       ("keyspace", { _ = try snapshot.keyspace("k") }),
@@ -98,7 +99,11 @@ struct ForkTests {
       let opened = try #require(store)
       // The parent's locks are all there.
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
-      for byte in [LockByte.live + generation.frame, LockByte.presenceReadWrite] {
+      let mark = try #require(HolderMark.open(getpid(), isReadOnly: false).byte)
+      var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
+      // Without a thread of its own a store says nothing of itself.
+      if isMapped { bytes += [LockByte.holder, mark] }
+      for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
       }
       for number in 0..<200 {

@@ -41,6 +41,12 @@ final class ProcessCampaign {
 
   // MARK: Processes
 
+  /// The numbers of the processes that run now, in the order they were added.
+  var processNumbers: [Int32] { workers.compactMap { $0.process?.number } }
+
+  /// Ends the process that was added at this place, for good.
+  func end(_ place: Int) { killNow(workers.remove(at: place)) }
+
   /// The program lies beside the bundle of the tests, wherever that was built.
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }

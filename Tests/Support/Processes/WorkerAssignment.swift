@@ -15,7 +15,7 @@ package import HeartwoodEngine
 /// exit code of 1, about anything that the store should not have done.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
-    case writer, reader, keeper, committer
+    case writer, reader, keeper, committer, holder
   }
 
   package var role: Role
@@ -27,6 +27,10 @@ package struct WorkerAssignment: Codable, Sendable {
   package var isMapped = true
   package var isDurable = true
   package var isReadOnly = false
+  /// What it calls itself.
+  package var name: String?
+  /// Whether a holder stays within a transaction.
+  package var staysWriter = false
   package var busyMilliseconds = 20_000
 
   package init(_ role: Role, _ place: Int, in folder: String, seed: UInt64) {
@@ -53,6 +57,7 @@ package struct WorkerAssignment: Codable, Sendable {
     options.cacheByteCount = 1 << 20
     options.busyTimeout = .milliseconds(busyMilliseconds)
     options.readOnly = isReadOnly
+    options.name = name
     return options
   }
 
@@ -76,6 +81,9 @@ package struct WorkerAssignment: Codable, Sendable {
         try role.run()
       case .committer:
         let role = CommitterRole(own)
+        try role.run()
+      case .holder:
+        let role = HolderRole(own)
         try role.run()
       }
     } catch {

@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What a process is to people: its number, and the name of its program.
+package enum ProcessIdentity {
+  /// The number of this process.
+  package static var own: Int32 { getpid() }
+
+  /// The name of the program this process runs.
+  package static var ownProgram: String { fileName(of: CommandLine.arguments.first ?? "") ?? "?" }
+
+  /// The name of the program that another process runs; `nil` where the system does not tell, or
+  /// not to everybody.
+  package static func program(of process: Int32) -> String? {
+    #if os(Linux) || os(Android)
+      let path = "/proc/\(process)/cmdline"
+      guard case .success(let descriptor) = OpenDescriptors.openBriefly(path, O_RDONLY) else {
+        return nil
+      }
+      defer { close(descriptor) }
+      let block = ByteBlock(count: 4096)
+      defer { block.keep() }
+      guard
+        case .success(let count) = SystemCalls.retrying({
+          read(descriptor, block.bytes.base, block.bytes.count)
+        })
+      else { return nil }
+      // The arguments, each with a zero behind it.
+      let first = block.bytes.bytes.slice(0, count).copied().prefix { $0 != 0 }
+      return fileName(of: String(decoding: first, as: UTF8.self))
+    #else
+      return nil
+    #endif
+  }
+
+  private static func fileName(of path: String) -> String? {
+    path.split(separator: "/").last.map(String.init)
+  }
+}

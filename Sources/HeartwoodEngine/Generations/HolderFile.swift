@@ -1,0 +1,70 @@
+/// The file `holders`: what the processes that write a store call themselves.
+///
+/// It is for people, and nothing depends on it. A row counts while its lock byte is held, so what
+/// dead processes have left means nothing. Whatever is wrong with the file, there are fewer names,
+/// and no error; it is never synced.
+package struct HolderFile: Sendable {
+  private let log: LogFiles
+  private let locks: StoreLocks
+
+  package init(log: LogFiles, locks: StoreLocks) {
+    self.log = log
+    self.locks = locks
+  }
+
+  private var path: String { log.directory + "/holders" }
+
+  private static let bytes =
+    LockByte.holder..<LockByte.holder + UInt64(Limits.maxHolderRowCount)
+
+  /// Takes the first row that nobody has, and writes it.
+  ///
+  /// - Returns: The lock byte of the row; `nil` if it could not be had or written.
+  /// - Complexity: One lock call for each row that is taken, and one write.
+  package func enter(_ row: HolderRow) -> UInt64? {
+    guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
+    else { return nil }
+    do throws(StorageError) {
+      guard let file = try log.fileSystem.open(path, .create) else { throw .vanished }
+      let block = row.encoded(seed: log.identity.seed)
+      defer { block.keep() }
+      try file.write([block.bytes.bytes], at: Self.offset(of: byte))
+      return byte
+    } catch {
+      try? locks.unlock(byte: byte)
+      return nil
+    }
+  }
+
+  /// The rows of all other owners that are there still.
+  ///
+  /// - Complexity: One question about locks for each row twice, and one read.
+  package func rows() -> [HolderRow] {
+    guard let runs = try? locks.lockedElsewhere(in: Self.bytes), !runs.isEmpty,
+      let file = try? log.fileSystem.open(path, .read)
+    else { return [] }
+    let block = ByteBlock(count: Limits.maxHolderRowCount * HolderLayout.rowByteCount)
+    defer { block.keep() }
+    guard let count = try? file.read(into: block.bytes, at: 0) else { return [] }
+    return runs.flatMap { $0.map { $0 } }.compactMap { byte in
+      let offset = Int(Self.offset(of: byte))
+      guard offset + HolderLayout.rowByteCount <= count else { return nil }
+      return HolderRow.decode(
+        block.bytes.bytes.slice(offset, HolderLayout.rowByteCount), seed: log.identity.seed)
+    }
+  }
+
+  /// What a process is called: as it says itself, or as its program is; `nil` if neither is known.
+  package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
+    rows.first { $0.process == process }?.name
+      ?? ProcessIdentity.program(of: process).map(VisibleText.of)
+  }
+
+  private static func offset(of byte: UInt64) -> UInt64 {
+    (byte - LockByte.holder) * UInt64(HolderLayout.rowByteCount)
+  }
+}
+
+extension StorageError {
+  fileprivate static let vanished = StorageError(.io, "The file vanished while it was made.")
+}

@@ -1,0 +1,81 @@
+/// A process that has a store open.
+///
+/// For people: what is told of a process ends with it, but nothing of it is certain where processes
+/// do not see each other's numbers, as in containers.
+public struct StoreHolder: Hashable, Sendable {
+  /// The number of the process, as it sees itself.
+  public var processID: Int32
+  /// What it called itself by ``StoreOptions/name``, else the name of its program.
+  ///
+  /// `nil` if neither is known. Characters that a terminal would not show as they are have been
+  /// replaced.
+  public var name: String?
+  /// Whether it has opened the store for reading only.
+  public var isReadOnly: Bool
+  /// How long ago it opened the store, by the wall clock; `nil` where not known, as of those that
+  /// only read, who leave no trace in any file.
+  public var age: Duration?
+  /// Whether it is the process that asks.
+  public var isThisProcess: Bool
+}
+
+/// Who uses a store: what the locks and the file `holders` tell at one moment.
+struct HolderSurvey {
+  private let marks: Set<HolderMark>
+  /// This process.
+  private let own: StoreHolder
+  /// The others that have set a mark, by their number.
+  private let others: [StoreHolder]
+
+  init(files: StoreFiles, own entry: HolderEntry) {
+    let marks = Set(files.locks.marksElsewhere())
+    let rows = HolderFile(log: files.log, locks: files.locks).rows()
+    let now = files.fileSystem.wallClockMilliseconds
+    func age(_ row: HolderRow) -> Duration {
+      .milliseconds(now > row.opened ? now - row.opened : 0)
+    }
+    let processes = Set(marks.map(\.process)).subtracting([entry.row.process])
+    self.marks = marks
+    own = StoreHolder(
+      processID: entry.row.process, name: VisibleText.of(entry.row.name),
+      isReadOnly: entry.isReadOnly, age: age(entry.row), isThisProcess: true)
+    others = processes.sorted().map { process in
+      StoreHolder(
+        processID: process, name: HolderFile.name(of: process, among: rows),
+        isReadOnly: !marks.contains(.open(process, isReadOnly: false)),
+        age: rows.first { $0.process == process }.map(age), isThisProcess: false)
+    }
+  }
+
+  /// Every process that has the store open: this one first, the others by their number.
+  func all() -> [StoreHolder] {
+    [own]
+      + others.filter { holder in
+        [false, true].contains { marks.contains(.open(holder.processID, isReadOnly: $0)) }
+      }
+  }
+
+  /// The processes that hold a generation, in the same order.
+  func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
+    func isMarked(_ holder: StoreHolder) -> Bool {
+      marks.contains(.holding(generation, holder.processID))
+    }
+    // Another opening of this process may hold it too.
+    return (isHeldHere || isMarked(own) ? [own] : []) + others.filter(isMarked)
+  }
+}
+
+extension Store {
+  /// The processes that have the store open, this one first, where known.
+  ///
+  /// It is advice for people and never an error: who the system does not tell is missing.
+  ///
+  /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
+  /// - Complexity: No page is read; some questions about locks for each process and each generation
+  ///   it holds, and one read of the file `holders`.
+  public func holders() throws -> [StoreHolder] {
+    try requireOpen()
+    try table.requireActive()
+    return HolderSurvey(files: files, own: core.holder).all()
+  }
+}

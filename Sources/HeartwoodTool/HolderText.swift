@@ -1,0 +1,29 @@
+import HeartwoodEngine
+
+/// A process that uses a store, as the JSON documents have it and as people read it.
+struct HolderText: Encodable {
+  let processID: Int32
+  let name: String?
+  let isReadOnly: Bool
+  let ageMilliseconds: Int64?
+
+  init(_ holder: StoreHolder) {
+    processID = holder.processID
+    name = holder.name
+    isReadOnly = holder.isReadOnly
+    ageMilliseconds = holder.age.map(JSONText.milliseconds)
+  }
+
+  /// "4711 importer".
+  var text: String { "\(processID)" + (name.map { " " + QuotedText.escaped($0) } ?? "") }
+
+  /// "4711 importer, for 3 min", "4712 report, reading".
+  var longText: String {
+    var words = [text]
+    if let ageMilliseconds {
+      words.append("for \(HumanText.age(.milliseconds(ageMilliseconds)))")
+    }
+    if isReadOnly { words.append("reading") }
+    return words.joined(separator: ", ")
+  }
+}

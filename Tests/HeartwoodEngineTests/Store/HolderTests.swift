@@ -1,0 +1,307 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Who holds a store, as far as one process can play several: marks and rows of others are set
+/// through a lock file of their own, for processes that do not exist.
+@Suite("The holders of a store")
+struct HolderTests {
+  private static let stranger: Int32 = 4_000_001
+
+  /// A store that takes care of itself, as most do.
+  private func fixture(
+    _ fileSystem: any FileSystem = MemoryFileSystem(), _ name: String? = nil
+  ) -> StoreFixture {
+    var fixture = StoreFixture.on(fileSystem)
+    fixture.options.upkeep = .background
+    fixture.options.name = name
+    return fixture
+  }
+
+  /// The locks as another process has them.
+  private func others(_ fixture: StoreFixture) throws -> StoreLocks {
+    StoreLocks(
+      file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
+  }
+
+  private func rowBytes(_ fixture: StoreFixture, _ index: Int) throws -> [UInt8] {
+    let bytes = try fixture.bytes(of: "holders")
+    return Array(bytes.dropFirst(index * HolderLayout.rowByteCount).prefix(256))
+  }
+
+  private func name(_ fixture: StoreFixture, _ index: Int, of store: Store) throws -> String? {
+    try rowBytes(fixture, index).withBytes {
+      HolderRow.decode($0, seed: store.files.identity.seed)?.name
+    }
+  }
+
+  /// Waits for what upkeep does in its own time.
+  private func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
+    for _ in 0..<3000 {
+      if try condition() { return true }
+      SystemThread.sleep(milliseconds: 10)
+    }
+    return false
+  }
+
+  // MARK: Rows
+
+  @Test(.evidence("I15")) func `have a row each, which the next one takes over`() throws {
+    let fixture = fixture(MemoryFileSystem(), "first")
+    let first = try fixture.open()
+    var elsewhere = fixture.elsewhere()
+    elsewhere.options.name = "second"
+    let second = try elsewhere.open()
+    #expect(try name(fixture, 0, of: first) == "first")
+    #expect(try name(fixture, 1, of: first) == "second")
+    let others = try others(fixture)
+    #expect(try others.isLockedElsewhere(byte: LockByte.holder))
+    try first.close()
+    #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
+    #expect(try others.isLockedElsewhere(byte: LockByte.holder + 1))
+    var third = fixture.elsewhere()
+    third.options.name = "third"
+    try third.run { _ throws in
+      #expect(try name(fixture, 0, of: second) == "third")
+      #expect(try name(fixture, 1, of: second) == "second")
+    }
+    try StoreFixture.expectSound(second)
+    try second.close()
+  }
+
+  @Test(.evidence("I15")) func `are told with their names, and by their numbers without`() throws {
+    let fixture = fixture(MemoryFileSystem(), "own")
+    try fixture.run { store in
+      let others = try others(fixture)
+      #expect(try store.holders().map(\.name) == ["own"])
+      #expect(others.set(.open(Self.stranger, isReadOnly: false)))
+      #expect(others.set(.open(Self.stranger + 1, isReadOnly: true)))
+      let file = HolderFile(log: store.files.log, locks: others)
+      let row = HolderRow(process: Self.stranger, opened: 1, name: "importer")
+      #expect(file.enter(row) == LockByte.holder + 1)
+      var found = try store.holders()
+      #expect(found.map(\.isThisProcess) == [true, false, false])
+      #expect(found.map(\.name) == ["own", "importer", nil])
+      #expect(found.map(\.processID) == [ProcessIdentity.own, Self.stranger, Self.stranger + 1])
+      #expect(found.map(\.isReadOnly) == [false, false, true])
+      #expect(try #require(found[1].age) > .seconds(1_000_000_000))
+      #expect(found[2].age == nil)
+      // The row of a process that has ended is nobody's name, though another has its number.
+      try others.unlock(byte: LockByte.holder + 1)
+      found = try store.holders()
+      #expect(found.map(\.name) == ["own", nil, nil])
+      others.remove(.open(Self.stranger, isReadOnly: false))
+      #expect(try store.holders().count == 2)
+    }
+  }
+
+  @Test(.evidence("E7")) func `may be more than there are rows`() throws {
+    let fixture = fixture()
+    var stores: [Store] = []
+    for _ in 0..<300 { stores.append(try fixture.elsewhere().open()) }
+    #expect(try fixture.bytes(of: "holders").count == 256 * HolderLayout.rowByteCount)
+    #expect(try stores[299].holders().count == 1)
+    try stores[299].write { try $0.keyspace("k").put(1, [1]) }
+    try StoreFixture.expectSound(stores[0])
+    for store in stores { try store.close() }
+    try fixture.run { _ in }
+  }
+
+  // MARK: A file that is of no use
+
+  @Test(.evidence("E7"), arguments: 0..<40)
+  func `are found by their numbers when the file is damaged`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let fixture = fixture()
+    try fixture.run { _ in }
+    let length = generator.below(4) == 0 ? generator.below(300) : generator.below(70_000)
+    try fixture.write((0..<length).map { _ in UInt8(generator.below(256)) }, to: "holders")
+    try fixture.run { store in
+      let others = try others(fixture)
+      #expect(others.set(.open(Self.stranger, isReadOnly: false)))
+      #expect(try others.tryLock(.exclusive, byte: LockByte.holder + 1))
+      #expect(try store.holders().map(\.name).last == .some(nil), "seed \(seed)")
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      try fixture.fileSystem.remove(fixture.path(of: "holders"))
+      #expect(try store.holders().count == 2, "seed \(seed)")
+    }
+  }
+
+  /// Each of its calls may fail, at the opening and when somebody asks.
+  @Test(.evidence("E7")) func `are no matter for a store that cannot write the file`() throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+    try fixture.fileSystem.remove(fixture.path(of: "holders"))
+    try fixture.fileSystem.createDirectory(fixture.path(of: "holders"))
+    let others = try others(fixture)
+    try fixture.run { store throws in
+      #expect(try store.snapshot().keyspace("k")?.count() == 1)
+      #expect(try store.holders().map(\.isThisProcess) == [true])
+      // A row that could not be written is not held.
+      #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
+      #expect(others.set(.open(Self.stranger, isReadOnly: false)))
+      #expect(try store.holders().count == 2)
+    }
+  }
+
+  @Test(.evidence("E6"), .evidence("E7")) func `have no row when they only read`() throws {
+    let fixture = fixture()
+    try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+    let before = try fixture.bytes(of: "holders")
+    let others = try others(fixture)
+    var reading = fixture
+    reading.options.readOnly = true
+    try reading.run { store throws in
+      #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
+      #expect(others.isSetElsewhere(.open(ProcessIdentity.own, isReadOnly: true)))
+      #expect(try store.holders().map(\.isReadOnly) == [true])
+    }
+    #expect(!others.isSetElsewhere(.open(ProcessIdentity.own, isReadOnly: true)))
+    #expect(try fixture.bytes(of: "holders") == before)
+  }
+
+  @Test(.evidence("E7")) func `are not made up of a lock over the whole file`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let others = try others(fixture)
+      #expect(try others.file.lock(.shared, LockByte.mark..<LockByte.mark << 1))
+      #expect(try store.holders().count == 1)
+      let held = try store.snapshot()
+      #expect(try store.liveGenerations().first?.holders.map(\.isThisProcess) == [true])
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  // MARK: What is held
+
+  @Test(.evidence("I15")) func `are told of each generation`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let others = try others(fixture)
+      let first = try store.write { try $0.keyspace("k").put(1, [1]) }
+      try others.lockLive(first.frame)
+      let held = try store.snapshot()
+      try store.write { try $0.keyspace("k").put(2, [2]) }
+      for place in 0..<3 {
+        #expect(others.set(.holding(first.frame, Self.stranger + Int32(place))))
+      }
+      // The neighbours are others.
+      #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
+      #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
+      let live = try #require(try store.liveGenerations().first { $0.generation == first })
+      #expect(
+        live.holders.map(\.processID)
+          == [ProcessIdentity.own] + (0..<3).map { Self.stranger + $0 })
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  @Test(.evidence("I15")) func `say what they hold after a while, and let go of it`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let others = try others(fixture)
+      let generation = try store.write { try $0.keyspace("k").put(1, [1]) }
+      let mark = HolderMark.holding(generation.frame, ProcessIdentity.own)
+      var held: Snapshot? = try store.snapshot()
+      #expect(!others.isSetElsewhere(mark))
+      #expect(try becomesTrue { others.isSetElsewhere(mark) })
+      try store.write { try $0.keyspace("k").put(2, [2]) }
+      #expect(others.isSetElsewhere(mark))
+      withExtendedLifetime(held) {}
+      held = nil
+      #expect(try becomesTrue { !others.isSetElsewhere(mark) })
+    }
+  }
+
+  @Test(.evidence("I15")) func `mark what they hold at two looks, up to a number`() throws {
+    let fixture = fixture()
+    try fixture.run { _ in }
+    let (own, others) = (try others(fixture), try others(fixture))
+    let entry = HolderEntry(
+      HolderRow(process: Self.stranger, opened: 1, name: ""), isReadOnly: true, locks: own)
+    func marks() -> Set<HolderMark> { Set(others.marksElsewhere()) }
+    func expected(_ generations: some Sequence<UInt64>) -> Set<HolderMark> {
+      Set(generations.map { .holding($0, Self.stranger) })
+    }
+    #expect(entry.refresh([3, 4, 1 << 50]))
+    #expect(marks().isEmpty)
+    #expect(entry.refresh([4, 1 << 50, 7]))
+    #expect(marks() == expected([4, 1 << 50]))
+    #expect(entry.refresh([7, 8]))
+    #expect(marks() == expected([7]))
+    #expect(entry.refresh(Set(10..<1000)))
+    #expect(marks().isEmpty)
+    #expect(entry.refresh(Set(10..<1000)))
+    #expect(marks() == expected(10..<10 + UInt64(Limits.maxMarkedGenerationCount)))
+    #expect(!entry.refresh([]))
+    #expect(marks().isEmpty)
+  }
+
+  // MARK: The writer
+
+  @Test(.evidence("I16")) func `are named when they are the writer, and only then`() throws {
+    var fixture = fixture()
+    fixture.options.busyTimeout = .milliseconds(30)
+    try fixture.run { store in
+      let others = try others(fixture)
+      let words = store.files.words
+      func refusal() -> String {
+        let error = #expect(throws: StorageError.self) {
+          try store.write { try $0.keyspace("k").put(1, [1]) }
+        }
+        #expect(error?.kind == .busy)
+        return error?.message ?? ""
+      }
+      try store.write { _ in
+        let claim = try #require(WriterClaim(word: words.load(CountersLayout.writer)))
+        #expect(claim.process == ProcessIdentity.own)
+      }
+      #expect(words.load(CountersLayout.writer) == 0)
+      #expect(try others.tryLock(.exclusive, byte: LockByte.writer))
+      #expect(refusal().contains("for longer than `busyTimeout`. "))
+      let now = SystemThread.monotonicMilliseconds
+      let claim = WriterClaim(process: Self.stranger, since: now > 12_500 ? now - 12_500 : 0)
+      words.store(claim.word, CountersLayout.writer)
+      // Nobody knows of a process with this number.
+      #expect(refusal().contains("for longer than `busyTimeout`. "))
+      #expect(others.set(.open(Self.stranger, isReadOnly: false)))
+      let place = ": process \(Self.stranger)"
+      #expect(refusal().contains(place + ", for "))
+      let file = HolderFile(log: store.files.log, locks: others)
+      _ = file.enter(HolderRow(process: Self.stranger, opened: 1, name: "im\u{1B}porter"))
+      #expect(refusal().contains(place + " (im\u{FFFD}porter), for "))
+      if now > 12_500 { #expect(refusal().contains(", for 12 s. Make")) }
+      words.store(0, CountersLayout.writer)
+      #expect(refusal().contains("for longer than `busyTimeout`. "))
+      try others.unlock(byte: LockByte.writer)
+    }
+  }
+
+  @Test(.evidence("I16")) func `are this process when it keeps itself waiting`() throws {
+    var fixture = fixture()
+    fixture.options.busyTimeout = .milliseconds(30)
+    try fixture.run { store in
+      try store.write { _ in
+        let aside = Aside {
+          let error = #expect(throws: StorageError.self) { try store.write { _ in } }
+          #expect(error?.message.contains(": this process, for ") == true)
+        }
+        #expect(aside.outcome() == nil)
+      }
+    }
+  }
+
+  @Test func `are a number and a time in one word`() {
+    for process: Int32 in [1, 4711, 1 << 22 - 1] {
+      for since: UInt64 in [0, 1, 1 << 42 - 1] {
+        let claim = WriterClaim(process: process, since: since)
+        #expect(WriterClaim(word: claim.word) == claim)
+      }
+    }
+    #expect(WriterClaim(word: 0) == nil)
+    let claim = WriterClaim(process: 1, since: 1000)
+    #expect(claim.age(at: 900) == "0 ms")
+    #expect(claim.age(at: 1999) == "999 ms")
+    #expect(claim.age(at: 4500) == "3 s")
+  }
+}

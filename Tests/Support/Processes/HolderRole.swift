@@ -1,0 +1,26 @@
+import HeartwoodEngine
+
+/// A process that holds the newest generation, or the writer lock, and does nothing else.
+struct HolderRole {
+  private let own: WorkerAssignment
+
+  init(_ own: WorkerAssignment) { self.own = own }
+
+  func run() throws {
+    let store = try Store(at: own.store, options: own.options)
+    let ledger = Ledger(at: own.ledger)
+    let snapshot = try store.snapshot()
+    if own.staysWriter {
+      try store.write { _ in wait(ledger, snapshot) }
+    } else {
+      wait(ledger, snapshot)
+    }
+    withExtendedLifetime(snapshot) {}
+    try store.close()
+  }
+
+  private func wait(_ ledger: Ledger, _ snapshot: Snapshot) {
+    ledger.note(.opened, generation: snapshot.generation.frame)
+    while own.goesOn { SystemThread.sleep(milliseconds: 2) }
+  }
+}
