@@ -1,0 +1,80 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What each participant of a schedule does, and the store it finds.
+struct ScheduleScenario: Sendable, CustomTestStringConvertible {
+  /// What a participant does, each in a process of its own.
+  enum Role: Sendable {
+    /// Commits some transactions.
+    case writer(Int, StoreOptions.Durability)
+    /// Pins the newest generation, twice, and reads both while the other is held.
+    case reader
+    /// Runs passes, which give back what nobody reads if anything is held.
+    case checkpointer(Int)
+    /// Pins the generation of a given transaction, which others may hold.
+    case pinner(Int)
+    /// Keeps the newest generation by name, and releases it.
+    case keeper
+    /// Opens the store, reads, commits and closes it.
+    case opener
+    /// Kills another participant.
+    case killer(of: Int)
+  }
+
+  let name: String
+  let roles: [Role]
+  /// Transactions in the store before the participants begin.
+  var preparedCount = 2
+  /// Those of them that are held throughout.
+  var held: Set<Int> = []
+  /// After which of them a pass has run.
+  var passAfter: Int?
+  /// Whether a process that does nothing has the store open throughout.
+  var isOpenElsewhere = true
+
+  var testDescription: String { name }
+
+  static let all: [ScheduleScenario] = [
+    ScheduleScenario(name: "writer, reader", roles: [.writer(2, .normal), .reader]),
+    ScheduleScenario(
+      name: "writer, pass, reader", roles: [.writer(1, .full), .checkpointer(1), .reader]),
+    ScheduleScenario(
+      name: "two passes, reader", roles: [.checkpointer(1), .writer(1, .full), .checkpointer(1),
+        .reader]),
+    ScheduleScenario(
+      name: "writer, pass beside an old pin, reader",
+      roles: [.writer(1, .full), .checkpointer(2), .reader], preparedCount: 4, held: [2]),
+    ScheduleScenario(
+      name: "token of a held generation, pass",
+      roles: [.pinner(2), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
+    ScheduleScenario(
+      name: "token of a generation nobody holds, pass",
+      roles: [.pinner(3), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
+    ScheduleScenario(
+      name: "two writers", roles: [.writer(2, .full), .writer(2, .full)]),
+    ScheduleScenario(
+      name: "two writers, one without syncs, reader",
+      roles: [.writer(1, .full), .writer(1, .normal), .reader]),
+    ScheduleScenario(
+      name: "writer killed, writer",
+      roles: [.writer(1, .full), .killer(of: 0), .writer(1, .full)]),
+    ScheduleScenario(
+      name: "pass killed, pass, reader",
+      roles: [.checkpointer(1), .killer(of: 0), .checkpointer(1), .reader], preparedCount: 4,
+      held: [2]),
+    ScheduleScenario(
+      name: "opener, writer", roles: [.opener, .writer(1, .full)]),
+    ScheduleScenario(name: "opener, pass", roles: [.opener, .checkpointer(1)], preparedCount: 3),
+    ScheduleScenario(
+      name: "two openers", roles: [.opener, .opener], isOpenElsewhere: false),
+    ScheduleScenario(
+      name: "opener killed, opener", roles: [.opener, .killer(of: 0), .opener],
+      isOpenElsewhere: false),
+    ScheduleScenario(
+      name: "keeper, passes", roles: [.keeper, .checkpointer(2)], preparedCount: 3, held: [1]),
+    ScheduleScenario(
+      name: "keeper, writer, pass",
+      roles: [.keeper, .writer(1, .normal), .checkpointer(1)], preparedCount: 3, held: [1]),
+  ]
+}
