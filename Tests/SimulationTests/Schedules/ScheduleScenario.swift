@@ -12,6 +12,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case reader
     /// Runs passes, which give back what nobody reads if anything is held.
     case checkpointer(Int)
+    /// Commits, and then runs a pass, some times.
+    case housekeeper(Int)
     /// Pins the generation of a given transaction, which others may hold.
     case pinner(Int)
     /// Keeps the newest generation by name, and releases it.
@@ -30,6 +32,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
   var held: Set<Int> = []
   /// After which of them a pass has run.
   var passAfter: Int?
+  /// Those that were held until then and no longer.
+  var released: Set<Int> = []
   /// Whether a process that does nothing has the store open throughout.
   var isOpenElsewhere = true
 
@@ -37,11 +41,18 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
 
   static let all: [ScheduleScenario] = [
     ScheduleScenario(name: "writer, reader", roles: [.writer(2, .normal), .reader]),
+    ScheduleScenario(name: "writer who passes, reader", roles: [.housekeeper(1), .reader]),
+    ScheduleScenario(
+      name: "writer who passes beside an old pin, reader", roles: [.housekeeper(1), .reader],
+      preparedCount: 3, held: [2]),
     ScheduleScenario(
       name: "writer, pass, reader", roles: [.writer(1, .full), .checkpointer(1), .reader]),
     ScheduleScenario(
-      name: "two passes, reader", roles: [.checkpointer(1), .writer(1, .full), .checkpointer(1),
-        .reader]),
+      name: "two passes, reader",
+      roles: [
+        .checkpointer(1), .writer(1, .full), .checkpointer(1),
+        .reader,
+      ]),
     ScheduleScenario(
       name: "writer, pass beside an old pin, reader",
       roles: [.writer(1, .full), .checkpointer(2), .reader], preparedCount: 4, held: [2]),
@@ -49,8 +60,17 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       name: "token of a held generation, pass",
       roles: [.pinner(2), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
     ScheduleScenario(
+      name: "token of a held generation the map leads to, pass",
+      roles: [.pinner(4), .checkpointer(1)], preparedCount: 5, held: [4], passAfter: 5,
+      released: [2]),
+    ScheduleScenario(
       name: "token of a generation nobody holds, pass",
       roles: [.pinner(3), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
+    ScheduleScenario(
+      name: "token of a generation nobody holds, keeper, pass",
+      roles: [.pinner(3), .keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
+    ScheduleScenario(
+      name: "two writers, pass", roles: [.writer(1, .full), .writer(2, .normal), .checkpointer(2)]),
     ScheduleScenario(
       name: "two writers", roles: [.writer(2, .full), .writer(2, .full)]),
     ScheduleScenario(
@@ -59,6 +79,15 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     ScheduleScenario(
       name: "writer killed, writer",
       roles: [.writer(1, .full), .killer(of: 0), .writer(1, .full)]),
+    ScheduleScenario(
+      name: "writer killed, pass, reader",
+      roles: [.writer(2, .full), .killer(of: 0), .checkpointer(1), .reader]),
+    ScheduleScenario(
+      name: "pass killed, writer",
+      roles: [.checkpointer(1), .killer(of: 0), .writer(2, .full)], preparedCount: 3),
+    ScheduleScenario(
+      name: "pass killed, token of a held generation",
+      roles: [.checkpointer(1), .killer(of: 0), .pinner(2)], preparedCount: 3, held: [2]),
     ScheduleScenario(
       name: "pass killed, pass, reader",
       roles: [.checkpointer(1), .killer(of: 0), .checkpointer(1), .reader], preparedCount: 4,

@@ -30,9 +30,7 @@ final class ScheduledStores: @unchecked Sendable {
   }
 
   /// Runs a scenario in one order; what went wrong is in the schedule it returns.
-  static func run(
-    _ scenario: ScheduleScenario, _ switches: [Schedule.Switch]
-  ) throws -> Schedule {
+  static func run(_ scenario: ScheduleScenario, _ switches: [Schedule.Switch]) -> Schedule {
     let schedule = Schedule(switches)
     let stores = ScheduledStores(scenario, schedule)
     do { try stores.run() } catch { schedule.fail("\(error)") }
@@ -44,7 +42,19 @@ final class ScheduledStores: @unchecked Sendable {
     init(_ description: String) { self.description = description }
   }
 
-  private func elsewhere() -> StoreFixture { .on(OtherProcess(memory), options) }
+  /// A process that has the store open and takes no part in the schedule.
+  private struct Bystander {
+    let process: ScheduledProcess
+    let store: Store
+
+    init(_ memory: MemoryFileSystem, _ options: StoreOptions) throws {
+      let process = ScheduledProcess(memory)
+      self.process = process
+      store = try process.alone { try StoreFixture.on(process, options).open() }
+    }
+
+    func alone<R>(_ body: (Store) throws -> R) throws -> R { try process.alone { try body(store) } }
+  }
 
   // MARK: Before and after
 
@@ -58,19 +68,26 @@ final class ScheduledStores: @unchecked Sendable {
       }
       schedule.add(process) { [unowned self] _ in try act(role, number) }
     }
-    if !scenario.isOpenElsewhere { try ground.close() }
+    if !scenario.isOpenElsewhere { try ground.alone { try $0.close() } }
     schedule.run()
     guard schedule.failures.isEmpty else { return }
     try finish(ground)
   }
 
-  private func prepare() throws -> Store {
-    let ground = try elsewhere().open()
-    for number in 1...scenario.preparedCount {
-      let generation = try write(ground, durability: .full)
-      numbers[generation] = number
-      if scenario.held.contains(number) { snapshots.append(try ground.snapshot()) }
-      if scenario.passAfter == number { try ground.checkpoint() }
+  private func prepare() throws -> Bystander {
+    let ground = try Bystander(memory, options)
+    try ground.alone { store in
+      var others: [Snapshot] = []
+      for number in 1...scenario.preparedCount {
+        let generation = try write(store, durability: .full)
+        numbers[generation] = number
+        if scenario.held.contains(number) { snapshots.append(try store.snapshot()) }
+        if scenario.released.contains(number) { others.append(try store.snapshot()) }
+        if scenario.passAfter == number {
+          try store.checkpoint()
+          others = []
+        }
+      }
     }
     acknowledged = []
     return ground
@@ -78,11 +95,12 @@ final class ScheduledStores: @unchecked Sendable {
 
   /// What is held must be what it was, also to one who finds it in the files; and when nobody is in
   /// any more, the log ends in the page file and no lock is left.
-  private func finish(_ ground: Store) throws {
-    let other = try elsewhere().open()
+  private func finish(_ ground: Bystander) throws {
+    let other = try Bystander(memory, options)
+    for process in processes + [ground.process] { process.refresh() }
     for snapshot in snapshots {
       _ = try content(snapshot)
-      _ = try content(other.snapshot(at: snapshot.generation))
+      _ = try other.alone { try content($0.snapshot(at: snapshot.generation)) }
     }
     snapshots = []
     for (number, store) in stores.sorted(by: { $0.key < $1.key })
@@ -90,17 +108,19 @@ final class ScheduledStores: @unchecked Sendable {
       try processes[number].alone { try store.close() }
     }
     stores = [:]
-    if scenario.isOpenElsewhere { try ground.close() }
-    try expectSound(other)
-    let pass = try other.checkpoint()
-    let newest = try other.snapshot().generation
-    guard pass.heldBackBy == nil, pass.backfilled == newest else {
-      throw Mismatch("the last pass stops at \(pass.backfilled), the newest is \(newest)")
+    if scenario.isOpenElsewhere { try ground.alone { try $0.close() } }
+    try other.alone { store in
+      let pass = try store.checkpoint()
+      let newest = try store.snapshot().generation
+      guard pass.heldBackBy == nil, pass.backfilled == newest else {
+        throw Mismatch("the last pass stops at \(pass.backfilled), the newest is \(newest)")
+      }
+      try store.close()
     }
-    try other.close()
-    let last = try elsewhere().open()
-    try expectSound(last)
-    try last.close()
+    try Bystander(memory, options).alone { store in
+      try expectSound(store)
+      try store.close()
+    }
     let names = try memory.list("/store") ?? []
     guard names.count(where: { $0.hasPrefix("wal-") }) <= 4 else {
       throw Mismatch("the last pass leaves \(names.sorted())")
@@ -189,6 +209,11 @@ final class ScheduledStores: @unchecked Sendable {
     case .reader: try read(number)
     case .checkpointer(let count):
       for _ in 0..<count { try store(number).checkpoint() }
+    case .housekeeper(let count):
+      for _ in 0..<count {
+        try write(store(number), durability: .full)
+        try store(number).checkpoint()
+      }
     case .pinner(let transaction): try pin(transaction, number)
     case .keeper: try keep(number)
     case .opener:
@@ -244,8 +269,10 @@ final class ScheduledStores: @unchecked Sendable {
 
   private func keep(_ number: Int) throws {
     let store = try store(number)
-    let generation = try snapshot(store, number).generation
+    let newest = try snapshot(store, number)
+    let generation = newest.generation
     try store.keep(generation, as: "k")
+    _ = consume newest
     let kept = try store.snapshot(at: generation)
     try content(kept)
     try store.release("k")

@@ -10,17 +10,23 @@ package struct Exploration {
   package var runLimit: Int
   /// Decides which orders are run when there are more.
   package var seed: UInt64
+  /// Which preemptions are tried.
+  package var preemptions: Schedule.Preemptions
 
-  package init(preemptionBound: Int, runLimit: Int, seed: UInt64) {
+  package init(
+    preemptionBound: Int, runLimit: Int, seed: UInt64, preemptions: Schedule.Preemptions = .distinct
+  ) {
     self.preemptionBound = preemptionBound
     self.runLimit = runLimit
     self.seed = seed
+    self.preemptions = preemptions
   }
 
   /// What was run.
   package struct Summary: Sendable {
     /// For each number of preemptions, the runs made and the orders there are, as far as known.
     package var runCounts: [(made: Int, known: Int)] = []
+    package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
     /// The first order that went wrong, and how.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?
@@ -51,13 +57,17 @@ package struct Exploration {
         summary.stepCount += schedule.stepCount
         if !schedule.failures.isEmpty {
           summary.failure = (
-            switches, schedule.failures, schedule.text(around: switches.map(\.step)))
+            switches, schedule.failures, schedule.text(around: switches.map(\.step))
+          )
           summary.runCounts.append((made, known))
           return summary
         }
-        for (change, isPreemption) in schedule.alternatives(from: (switches.last?.step ?? -1) + 1) {
+        let alternatives = schedule.alternatives(
+          from: (switches.last?.step ?? -1) + 1,
+          preemptionCount == preemptionBound ? .none : preemptions)
+        for (change, isPreemption) in alternatives {
           if isPreemption {
-            if preemptionCount < preemptionBound { next.append(switches + [change]) }
+            next.append(switches + [change])
           } else {
             level.append(switches + [change])
             known += 1

@@ -1,4 +1,4 @@
-package import HeartwoodEngine
+import HeartwoodEngine
 
 /// Runs several participants one step at a time, in an order that is given.
 ///
@@ -80,8 +80,8 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Steps after which a run is taken for one that never ends.
-  private static let stepLimit = 20_000
+  /// Steps after which a run, or a process alone, is taken for one that never ends.
+  static let stepLimit = 20_000
   /// How often in a row all may ask in vain: some ask a limited number of times.
   private static let vainLimit = 400
 
@@ -258,17 +258,27 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Alternatives
 
-  /// The switches after step `first` that can make a difference, and whether each is a preemption.
-  ///
-  /// A participant is not interrupted before a step that nobody else's later steps have to do with:
-  /// interrupting it after that step would show everybody the same.
-  package func alternatives(from first: Int) -> [(change: Switch, isPreemption: Bool)] {
+  /// Which of the preemptions that a run allows are asked for.
+  package enum Preemptions: Sendable {
+    case none
+    /// Those that can make a difference: a participant is not interrupted before a step that nobody
+    /// else's later steps have to do with, because interrupting it after that step would show
+    /// everybody the same.
+    case distinct
+    case all
+  }
+
+  /// The switches from step `first` on that lead to other orders, and whether each is a preemption;
+  /// turns that are forced are always among them.
+  package func alternatives(
+    from first: Int, _ preemptions: Preemptions
+  ) -> [(change: Switch, isPreemption: Bool)] {
     var result: [(change: Switch, isPreemption: Bool)] = []
     var later = participants.map { _ in Touched() }
     for (index, step) in steps.enumerated().reversed() {
       if index >= first {
         let matters =
-          step.isForced
+          step.isForced || preemptions == .all
           || later.enumerated().contains {
             $0.offset != step.participant && $0.element.conflicts(with: step.operation)
           }
@@ -277,7 +287,7 @@ package final class Schedule: @unchecked Sendable {
           result.append((Switch(index, to: other), !step.isForced))
         }
       }
-      later[step.participant].insert(step.operation)
+      if preemptions == .distinct { later[step.participant].insert(step.operation) }
     }
     return result
   }

@@ -11,6 +11,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   private var schedule: Schedule?
   private var number = 0
   private var isDead = false
+  /// Steps taken while no schedule ran.
+  private var ownStepCount = 0
   private var openFiles: [(any File)] = []
   private var sharedWords: [FileIdentity: SharedCopy] = [:]
 
@@ -32,7 +34,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   // MARK: Turns
 
   /// Shows what others have stored in the shared words.
-  func refresh() {
+  package func refresh() {
     for words in sharedWords.values { words.copy.bytes.copy(words.original.bytes.bytes, to: 0) }
   }
 
@@ -60,6 +62,10 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   fileprivate func step(
     _ name: StaticString, _ place: String, _ keys: [UInt64], isWrite: Bool = false
   ) throws(StorageError) {
+    if schedule == nil { ownStepCount += 1 }
+    guard ownStepCount <= Schedule.stepLimit else {
+      throw StorageError(.io, "This process goes on and on.", file: place)
+    }
     guard !isDead, schedule?.take(number, .init(name, place, keys, isWrite: isWrite)) ?? true
     else { throw StorageError(.io, "This process was killed.", file: place) }
   }
