@@ -18,8 +18,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case pinner(Int)
     /// Keeps the newest generation by name, and releases it.
     case keeper
-    /// Opens the store, reads, commits and closes it.
-    case opener
+    /// Opens the store and reads; commits and closes it too, or stays.
+    case opener(commits: Bool)
     /// Kills another participant.
     case killer(of: Int)
   }
@@ -72,7 +72,7 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     ScheduleScenario(
       name: "two writers, pass", roles: [.writer(1, .full), .writer(2, .normal), .checkpointer(2)]),
     ScheduleScenario(
-      name: "two writers", roles: [.writer(2, .full), .writer(2, .full)]),
+      name: "two writers", roles: [.writer(1, .full), .writer(2, .full)]),
     ScheduleScenario(
       name: "two writers, one without syncs, reader",
       roles: [.writer(1, .full), .writer(1, .normal), .reader]),
@@ -93,12 +93,15 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       roles: [.checkpointer(1), .killer(of: 0), .checkpointer(1), .reader], preparedCount: 4,
       held: [2]),
     ScheduleScenario(
-      name: "opener, writer", roles: [.opener, .writer(1, .full)]),
-    ScheduleScenario(name: "opener, pass", roles: [.opener, .checkpointer(1)], preparedCount: 3),
+      name: "opener, writer", roles: [.opener(commits: true), .writer(1, .full)]),
     ScheduleScenario(
-      name: "two openers", roles: [.opener, .opener], isOpenElsewhere: false),
+      name: "opener, pass", roles: [.opener(commits: true), .checkpointer(1)], preparedCount: 3),
     ScheduleScenario(
-      name: "opener killed, opener", roles: [.opener, .killer(of: 0), .opener],
+      name: "two openers", roles: [.opener(commits: true), .opener(commits: false)],
+      isOpenElsewhere: false),
+    ScheduleScenario(
+      name: "opener killed, opener",
+      roles: [.opener(commits: true), .killer(of: 0), .opener(commits: true)],
       isOpenElsewhere: false),
     ScheduleScenario(
       name: "keeper, passes", roles: [.keeper, .checkpointer(2)], preparedCount: 3, held: [1]),

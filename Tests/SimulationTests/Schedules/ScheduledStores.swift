@@ -216,9 +216,13 @@ final class ScheduledStores: @unchecked Sendable {
       }
     case .pinner(let transaction): try pin(transaction, number)
     case .keeper: try keep(number)
-    case .opener:
+    case .opener(let commits):
       let store = try StoreFixture.on(processes[number], options).open()
       try content(snapshot(store, number))
+      guard commits else {
+        stores[number] = store
+        return
+      }
       try write(store, durability: .full)
       try store.close()
     case .killer(let victim): schedule.kill(victim, by: number)
