@@ -81,20 +81,31 @@ struct ScheduleRuleTests {
     #expect(summary.failure?.switches.count == 1)
   }
 
+  /// What outlives the thread that opened it.
+  private final class Opened: @unchecked Sendable {
+    // @unchecked because one participant at a time uses it.
+    var files: [any File] = []
+  }
+
   @Test func `frees what a killed one has locked, and shows nothing it does later`() throws {
     var killCount = 0
     let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
       let memory = try Self.memory(UInt64(CountersLayout.byteCount))
+      let opened = Opened()
       let schedule = Self.run(
         $0, on: memory,
         [
           { process, _ in
             let file = try Self.file(process)
+            opened.files.append(file)
             let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+            var isWhole = false
+            defer { if !isWhole { words.store(2, CountersLayout.durable) } }
             try file.waitForLock(.exclusive, 0..<1)
             words.store(1, CountersLayout.appended)
             words.store(1, CountersLayout.durable)
             _ = try file.lock(.none, 0..<1)
+            isWhole = true
           },
           { $1.kill(0, by: 1) },
           { process, _ in

@@ -140,7 +140,7 @@ package final class Schedule: @unchecked Sendable {
       if !participants[number].isDead { fail("participant \(number): \(error)") }
     }
     participants[number].hasEnded = true
-    if !participants[number].isDead { participants[number].process.flush() }
+    participants[number].process.flush()
     wakeAll()
     decided = nil
     if participants.allSatisfy(\.hasEnded) { return end.give() }
