@@ -16,7 +16,7 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case housekeeper(Int)
     /// Pins the generation of a given transaction, which others may hold.
     case pinner(Int)
-    /// Keeps the newest generation by name, and releases it.
+    /// Keeps a generation that is no longer the newest by name, and releases it.
     case keeper
     /// Opens the store and reads; commits and closes it too, or stays.
     case opener(commits: Bool)
@@ -94,6 +94,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       held: [2]),
     ScheduleScenario(
       name: "opener, writer", roles: [.opener(commits: true), .writer(1, .full)]),
+    ScheduleScenario(
+      name: "opener, writer who passes", roles: [.opener(commits: false), .housekeeper(1)]),
     ScheduleScenario(
       name: "opener, pass", roles: [.opener(commits: true), .checkpointer(1)], preparedCount: 3),
     ScheduleScenario(

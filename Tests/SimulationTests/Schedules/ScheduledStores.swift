@@ -273,10 +273,11 @@ final class ScheduledStores: @unchecked Sendable {
 
   private func keep(_ number: Int) throws {
     let store = try store(number)
-    let newest = try snapshot(store, number)
-    let generation = newest.generation
+    let held = try snapshot(store, number)
+    let generation = held.generation
+    try write(store, durability: .normal)
     try store.keep(generation, as: "k")
-    _ = consume newest
+    _ = consume held
     let kept = try store.snapshot(at: generation)
     try content(kept)
     try store.release("k")
