@@ -106,7 +106,7 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       roles: [.opener(commits: true), .killer(of: 0), .opener(commits: true)],
       isOpenElsewhere: false),
     ScheduleScenario(
-      name: "keeper, passes", roles: [.keeper, .checkpointer(2)], preparedCount: 3, held: [1]),
+      name: "keeper, pass", roles: [.keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
     ScheduleScenario(
       name: "keeper, writer, pass",
       roles: [.keeper, .writer(1, .normal), .checkpointer(1)], preparedCount: 3, held: [1]),

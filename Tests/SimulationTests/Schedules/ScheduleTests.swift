@@ -17,7 +17,7 @@ struct ScheduleTests {
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard isOptimised else { return 20 }
     guard scenario.roles.count > 2 else { return 4000 }
-    return SimulationScale.isLong ? 1500 : 200
+    return SimulationScale.isLong ? 1500 : 150
   }
 
   @Test(
