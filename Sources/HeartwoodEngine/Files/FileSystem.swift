@@ -154,10 +154,18 @@ package struct FileIdentity: Hashable, Sendable {
 ///   process, shared ones are used through atomic words only.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
+  /// Told of accesses to shared memory before they happen: the place, and whether it may change.
+  ///
+  /// Words that processes share leave this one as calls do, so a file system may want to see them.
+  package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 
-  package init(_ bytes: MutableBytes, unmap: @escaping @Sendable (MutableBytes) -> Void) {
+  package init(
+    _ bytes: MutableBytes, onAccess: (@Sendable (Int, Bool) -> Void)? = nil,
+    unmap: @escaping @Sendable (MutableBytes) -> Void
+  ) {
     self.bytes = bytes
+    self.onAccess = onAccess
     self.unmap = unmap
   }
 

@@ -64,10 +64,12 @@ package struct DecisionRecord: Hashable, Sendable {
 package final class SharedWords: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
+  private let onAccess: (@Sendable (Int, Bool) -> Void)?
 
   package init(_ mapping: Mapping) {
     precondition(mapping.bytes.count >= CountersLayout.byteCount)
     self.mapping = mapping
+    onAccess = mapping.onAccess
   }
 
   /// Words that are nobody else's: for read-only opening and for tests.
@@ -82,16 +84,19 @@ package final class SharedWords: @unchecked Sendable {
   }
 
   package func load(_ field: Field) -> UInt64 {
-    word(field.offset).pointee.load(ordering: .acquiring)
+    onAccess?(field.offset, false)
+    return word(field.offset).pointee.load(ordering: .acquiring)
   }
 
   package func store(_ value: UInt64, _ field: Field) {
+    onAccess?(field.offset, true)
     word(field.offset).pointee.store(value, ordering: .releasing)
   }
 
   /// Raises a word to `value` unless it is there or beyond already.
   package func raise(_ field: Field, to value: UInt64) {
-    var seen = load(field)
+    onAccess?(field.offset, true)
+    var seen = word(field.offset).pointee.load(ordering: .acquiring)
     while seen < value {
       let result = word(field.offset).pointee.weakCompareExchange(
         expected: seen, desired: value, ordering: .acquiringAndReleasing)
@@ -102,6 +107,7 @@ package final class SharedWords: @unchecked Sendable {
 
   /// Counts up a word that says that something has happened.
   package func add(_ count: UInt64, _ field: Field) {
+    onAccess?(field.offset, true)
     word(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
   }
 
@@ -109,7 +115,10 @@ package final class SharedWords: @unchecked Sendable {
   package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
 
   package var appended: FrameNumber { load(CountersLayout.appended) }
-  package var committed: FrameNumber { load(CountersLayout.committed) }
+  /// Loaded by every snapshot, and so without telling anybody.
+  package var committed: FrameNumber {
+    word(CountersLayout.committed.offset).pointee.load(ordering: .acquiring)
+  }
   package var durable: FrameNumber { load(CountersLayout.durable) }
   package var floor: FrameNumber { load(CountersLayout.floor) }
   package var backfilled: FrameNumber { load(CountersLayout.backfilled) }
@@ -132,6 +141,7 @@ package final class SharedWords: @unchecked Sendable {
   /// The published decision; a caller that must not miss a change reads the epoch before and after.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
+    onAccess?(start, false)
     let count = min(
       word(start + DecisionLayout.boundCount.offset).pointee.load(ordering: .relaxed),
       UInt64(Limits.maxDecisionBoundCount))
@@ -155,6 +165,7 @@ package final class SharedWords: @unchecked Sendable {
     }
     let selector = load(CountersLayout.selector) ^ 1
     let start = Self.copy(selector & 1)
+    onAccess?(start, true)
     word(start + DecisionLayout.low.offset).pointee.store(fitting.low, ordering: .relaxed)
     word(start + DecisionLayout.top.offset).pointee.store(fitting.top, ordering: .relaxed)
     word(start + DecisionLayout.boundCount.offset).pointee.store(

@@ -1,0 +1,124 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What orders are tried, and what becomes of those whose processes hang or die.
+@Suite("An exploration of orders")
+struct ScheduleRuleTests {
+  /// What each participant does with its file system, in an order that is given.
+  private static func run(
+    _ switches: [Schedule.Switch], on memory: MemoryFileSystem,
+    _ bodies: [@Sendable (ScheduledProcess, Schedule) throws -> Void]
+  ) -> Schedule {
+    let schedule = Schedule(switches)
+    for body in bodies {
+      let process = ScheduledProcess(memory)
+      schedule.add(process) { try body(process, $0) }
+    }
+    schedule.run()
+    return schedule
+  }
+
+  private static func memory(_ byteCount: UInt64 = 1) throws -> MemoryFileSystem {
+    let memory = MemoryFileSystem()
+    try #require(try memory.open("/f", .create)).setByteCount(byteCount)
+    return memory
+  }
+
+  private static func file(_ fileSystem: any FileSystem) throws -> any File {
+    try #require(try fileSystem.open("/f", .write))
+  }
+
+  /// Reads a number, writes the next one, and looks at something else in between.
+  private static func count(_ process: ScheduledProcess, _: Schedule) throws {
+    let file = try file(process)
+    let number = try file.bytes(at: 0, 1)[0]
+    _ = try file.bytes(at: 8192, 1)
+    try file.write([number + 1], at: 0)
+  }
+
+  /// The counts that three participants arrive at, and the runs it took.
+  private func counts(
+    _ preemptionBound: Int, _ preemptions: Schedule.Preemptions
+  ) throws -> (found: Set<UInt8>, runCount: Int) {
+    var found: Set<UInt8> = []
+    let summary = try Exploration(
+      preemptionBound: preemptionBound, runLimit: .max, seed: 1, preemptions: preemptions
+    ).run {
+      let memory = try Self.memory(16_384)
+      let schedule = Self.run($0, on: memory, [Self.count, Self.count, Self.count])
+      found.insert(try Self.file(memory).bytes(at: 0, 1)[0])
+      return schedule
+    }
+    #expect(summary.failure == nil)
+    return (found, summary.runCount)
+  }
+
+  @Test func `finds what an interruption loses, and nothing without one`() throws {
+    #expect(try counts(0, .distinct).found == [3])
+    #expect(try counts(1, .distinct).found == [1, 2, 3])
+  }
+
+  @Test func `leaves out only orders that show the same`() throws {
+    let (distinct, all) = (try counts(2, .distinct), try counts(2, .all))
+    #expect(distinct.found == all.found)
+    #expect(distinct.runCount < all.runCount)
+  }
+
+  @Test func `reports those that wait for each other`() throws {
+    let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
+      Self.run(
+        $0, on: try Self.memory(),
+        [[0, 1], [1, 0]].map { (bytes: [UInt64]) in
+          { process, _ in
+            let file = try Self.file(process)
+            for byte in bytes { try file.waitForLock(.exclusive, byte..<byte + 1) }
+            _ = try file.lock(.none, 0..<2)
+          }
+        })
+    }
+    #expect(summary.failure?.failures == ["all wait for each other"])
+    #expect(summary.failure?.switches.count == 1)
+  }
+
+  /// What outlives the thread that opened it.
+  private final class Opened: @unchecked Sendable {
+    // @unchecked because one participant at a time uses it.
+    var files: [any File] = []
+  }
+
+  @Test func `frees what a killed one has locked, and shows nothing it does later`() throws {
+    var killCount = 0
+    let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
+      let memory = try Self.memory(UInt64(CountersLayout.byteCount))
+      let opened = Opened()
+      let schedule = Self.run(
+        $0, on: memory,
+        [
+          { process, _ in
+            let file = try Self.file(process)
+            opened.files.append(file)
+            let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+            var isWhole = false
+            defer { if !isWhole { words.store(2, CountersLayout.durable) } }
+            try file.waitForLock(.exclusive, 0..<1)
+            words.store(1, CountersLayout.appended)
+            words.store(1, CountersLayout.durable)
+            _ = try file.lock(.none, 0..<1)
+            isWhole = true
+          },
+          { $1.kill(0, by: 1) },
+          { process, _ in
+            let file = try Self.file(process)
+            let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+            try file.waitForLock(.exclusive, 0..<1)
+            if words.durable > words.appended { throw StorageError(.io, "This is too new.") }
+          },
+        ])
+      if schedule.isDead(0) { killCount += 1 }
+      return schedule
+    }
+    #expect(summary.failure == nil)
+    #expect(killCount > 3)
+  }
+}

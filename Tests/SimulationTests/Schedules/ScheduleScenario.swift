@@ -1,0 +1,114 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What each participant of a schedule does, and the store it finds.
+struct ScheduleScenario: Sendable, CustomTestStringConvertible {
+  /// What a participant does, each in a process of its own.
+  enum Role: Sendable {
+    /// Commits some transactions.
+    case writer(Int, StoreOptions.Durability)
+    /// Pins the newest generation, twice, and reads both while the other is held.
+    case reader
+    /// Runs passes, which give back what nobody reads if anything is held.
+    case checkpointer(Int)
+    /// Commits, and then runs a pass, some times.
+    case housekeeper(Int)
+    /// Pins the generation of a given transaction, which others may hold.
+    case pinner(Int)
+    /// Keeps a generation that is no longer the newest by name, and releases it.
+    case keeper
+    /// Opens the store and reads; commits and closes it too, or stays.
+    case opener(commits: Bool)
+    /// Kills another participant.
+    case killer(of: Int)
+  }
+
+  let name: String
+  let roles: [Role]
+  /// Transactions in the store before the participants begin.
+  var preparedCount = 2
+  /// Those of them that are held throughout.
+  var held: Set<Int> = []
+  /// After which of them a pass has run.
+  var passAfter: Int?
+  /// Those that were held until then and no longer.
+  var released: Set<Int> = []
+  /// Whether a process that does nothing has the store open throughout.
+  var isOpenElsewhere = true
+
+  var testDescription: String { name }
+
+  static let all: [ScheduleScenario] = [
+    ScheduleScenario(name: "writer, reader", roles: [.writer(2, .normal), .reader]),
+    ScheduleScenario(name: "writer who passes, reader", roles: [.housekeeper(1), .reader]),
+    ScheduleScenario(
+      name: "writer who passes beside an old pin, reader", roles: [.housekeeper(1), .reader],
+      preparedCount: 3, held: [2]),
+    ScheduleScenario(
+      name: "writer, pass, reader", roles: [.writer(1, .full), .checkpointer(1), .reader]),
+    ScheduleScenario(
+      name: "two passes, reader",
+      roles: [
+        .checkpointer(1), .writer(1, .full), .checkpointer(1),
+        .reader,
+      ]),
+    ScheduleScenario(
+      name: "writer, pass beside an old pin, reader",
+      roles: [.writer(1, .full), .checkpointer(2), .reader], preparedCount: 4, held: [2]),
+    ScheduleScenario(
+      name: "token of a held generation, pass",
+      roles: [.pinner(2), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
+    ScheduleScenario(
+      name: "token of a held generation the map leads to, pass",
+      roles: [.pinner(4), .checkpointer(1)], preparedCount: 5, held: [4], passAfter: 5,
+      released: [2]),
+    ScheduleScenario(
+      name: "token of a generation nobody holds, pass",
+      roles: [.pinner(3), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
+    ScheduleScenario(
+      name: "token of a generation nobody holds, keeper, pass",
+      roles: [.pinner(3), .keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
+    ScheduleScenario(
+      name: "two writers, pass", roles: [.writer(1, .full), .writer(2, .normal), .checkpointer(2)]),
+    ScheduleScenario(
+      name: "two writers", roles: [.writer(1, .full), .writer(2, .full)]),
+    ScheduleScenario(
+      name: "two writers, one without syncs, reader",
+      roles: [.writer(1, .full), .writer(1, .normal), .reader]),
+    ScheduleScenario(
+      name: "writer killed, writer",
+      roles: [.writer(1, .full), .killer(of: 0), .writer(1, .full)]),
+    ScheduleScenario(
+      name: "writer killed, pass, reader",
+      roles: [.writer(2, .full), .killer(of: 0), .checkpointer(1), .reader]),
+    ScheduleScenario(
+      name: "pass killed, writer",
+      roles: [.checkpointer(1), .killer(of: 0), .writer(2, .full)], preparedCount: 3),
+    ScheduleScenario(
+      name: "pass killed, token of a held generation",
+      roles: [.checkpointer(1), .killer(of: 0), .pinner(2)], preparedCount: 3, held: [2]),
+    ScheduleScenario(
+      name: "pass killed, pass, reader",
+      roles: [.checkpointer(1), .killer(of: 0), .checkpointer(1), .reader], preparedCount: 4,
+      held: [2]),
+    ScheduleScenario(
+      name: "opener, writer", roles: [.opener(commits: true), .writer(1, .full)]),
+    ScheduleScenario(
+      name: "opener, writer who passes", roles: [.opener(commits: false), .housekeeper(1)]),
+    ScheduleScenario(
+      name: "opener, pass", roles: [.opener(commits: true), .checkpointer(1)], preparedCount: 3),
+    ScheduleScenario(
+      name: "two openers", roles: [.opener(commits: true), .opener(commits: false)],
+      isOpenElsewhere: false),
+    ScheduleScenario(
+      name: "opener killed, opener",
+      roles: [.opener(commits: true), .killer(of: 0), .opener(commits: true)],
+      isOpenElsewhere: false),
+    ScheduleScenario(
+      name: "keeper, pass", roles: [.keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
+    ScheduleScenario(
+      name: "keeper, writer, pass",
+      roles: [.keeper, .writer(1, .normal), .checkpointer(1)], preparedCount: 3, held: [1]),
+  ]
+}

@@ -1,0 +1,57 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The protocol of several processes, run by the engine itself, step by step, in every order with
+/// few preemptions.
+@Suite("A store whose processes take turns")
+struct ScheduleTests {
+  private static let isOptimised: Bool = {
+    var result = true
+    assert({ result = false }() == ())
+    return result
+  }()
+
+  /// Runs for each number of preemptions: for two participants all there are with two, for more as
+  /// many as there is time for.
+  private static func runLimit(_ scenario: ScheduleScenario) -> Int {
+    guard isOptimised else { return 20 }
+    guard scenario.roles.count > 2 else { return 4000 }
+    return SimulationScale.isLong ? 1500 : 150
+  }
+
+  @Test(
+    .evidence("I1"), .evidence("I2"), .evidence("I3"), .evidence("I5"), .evidence("I6"),
+    .evidence("I7"), .evidence("I8"), arguments: ScheduleScenario.all)
+  func `shows each of them whole generations in every order`(scenario: ScheduleScenario) throws {
+    let summary = Exploration(
+      preemptionBound: SimulationScale.isLong ? 3 : 2, runLimit: Self.runLimit(scenario), seed: 1
+    ).run { ScheduledStores.run(scenario, $0) }
+    print(
+      "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "
+        + "(\(summary.text))")
+    if let failure = summary.failure {
+      Issue.record("\(scenario.name), \(failure.switches): \(failure.failures)\n\(failure.text)")
+    }
+  }
+
+  /// Put here what a failure prints, to run that order alone.
+  private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
+    // A reader has loaded the newest generation; a commit; a pass has begun.
+    (
+      "writer who passes, reader",
+      [Schedule.Switch(0, to: 1), Schedule.Switch(2, to: 0), Schedule.Switch(57, to: 1)]
+    )
+  ]
+
+  @Test(arguments: replays)
+  func `does the same in the same order`(
+    scenario: String, switches: [Schedule.Switch]
+  ) throws {
+    let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })
+    let runs = (0..<2).map { _ in ScheduledStores.run(scenario, switches) }
+    let places = Array(0..<runs[0].stepCount)
+    #expect(runs[0].failures == [], "\(runs[0].text(around: places))")
+    #expect(runs[0].text(around: places) == runs[1].text(around: places))
+  }
+}

@@ -1,0 +1,327 @@
+import HeartwoodEngine
+
+/// Runs several participants one step at a time, in an order that is given.
+///
+/// Each participant has a thread and stands for a process. Before each of its steps (a file
+/// operation, a lock, a shared word) it asks whose turn it is, so that exactly one of them runs at
+/// any time and the same order always does the same. Without instructions a participant runs until
+/// it ends or cannot go on; each ``Switch`` names a step that another one takes instead.
+package final class Schedule: @unchecked Sendable {
+  // @unchecked because only the thread whose turn it is uses what changes, and turns are handed
+  // over under a lock.
+
+  /// A step that another participant takes than the one whose turn it would be.
+  package struct Switch: Hashable, Sendable, CustomStringConvertible {
+    package let step: Int
+    package let participant: Int
+
+    package init(_ step: Int, to participant: Int) {
+      self.step = step
+      self.participant = participant
+    }
+
+    package var description: String { "Switch(\(step), to: \(participant))" }
+  }
+
+  /// What a step touches that others can see; two steps that touch nothing in common, or only
+  /// look, can as well be taken the other way round.
+  package struct Operation: Sendable {
+    let name: StaticString
+    let place: String
+    var keys: [UInt64] = []
+    var isWrite = false
+
+    package init(_ name: StaticString, _ place: String, _ keys: [UInt64], isWrite: Bool = false) {
+      self.name = name
+      self.place = place
+      self.keys = keys
+      self.isWrite = isWrite
+    }
+  }
+
+  /// A step that was taken.
+  struct Step {
+    let participant: Int
+    let operation: Operation
+    /// The participants that could have taken it, as bits.
+    let candidates: UInt64
+    /// Whether the one before it could not go on, so that taking turns was no choice.
+    let isForced: Bool
+  }
+
+  private struct Participant {
+    let process: ScheduledProcess
+    let body: @Sendable (Schedule) throws -> Void
+    let turn = Turn()
+    var hasEnded = false
+    var isDead = false
+    /// Whether it has asked for something in vain and nobody has given anything back since.
+    var isBlocked = false
+  }
+
+  /// Where a thread waits for its turn; `hasCome` is guarded by `lock`.
+  private final class Turn: @unchecked Sendable {
+    // @unchecked because of that.
+    private let lock = Lock()
+    private var hasCome = false
+
+    func give() {
+      lock.withLock {
+        hasCome = true
+        lock.wakeAll()
+      }
+    }
+
+    func await() {
+      lock.withLock {
+        while !hasCome { lock.wait() }
+        hasCome = false
+      }
+    }
+  }
+
+  /// Steps after which a run, or a process alone, is taken for one that never ends.
+  static let stepLimit = 20_000
+  /// How often in a row all may ask in vain: some ask a limited number of times.
+  private static let vainLimit = 400
+
+  private let switches: [Int: Int]
+  private var participants: [Participant] = []
+  private let end = Turn()
+  private(set) var steps: [Step] = []
+  private var decided: (participant: Int, candidates: UInt64, isForced: Bool)?
+  private var isRunning = false
+  private var vainCount = 0
+  /// What went wrong, in order.
+  package private(set) var failures: [String] = []
+
+  package init(_ switches: [Switch]) {
+    self.switches = Dictionary(
+      switches.map { ($0.step, $0.participant) }, uniquingKeysWith: { $1 })
+  }
+
+  package func fail(_ failure: String) { failures.append(failure) }
+
+  /// The number of steps taken.
+  package var stepCount: Int { steps.count }
+
+  // MARK: Running
+
+  /// Adds a participant; its number is how many there were.
+  package func add(
+    _ process: ScheduledProcess, _ body: @escaping @Sendable (Schedule) throws -> Void
+  ) {
+    process.join(self, as: participants.count)
+    participants.append(Participant(process: process, body: body))
+  }
+
+  /// Runs all participants to their ends.
+  package func run() {
+    isRunning = true
+    let threads = participants.indices.map { number in
+      SystemThread { [self] in live(number) }
+    }
+    decide(after: nil)
+    hand()
+    end.await()
+    isRunning = false
+    for thread in threads { thread?.join() }
+    for participant in participants { participant.process.leaveSchedule() }
+  }
+
+  /// The life of a participant's thread.
+  private func live(_ number: Int) {
+    participants[number].turn.await()
+    participants[number].process.refresh()
+    do {
+      if take(number, Operation("begin", "", [])) { try participants[number].body(self) }
+    } catch {
+      // Of a process that was killed nobody sees an error.
+      if !participants[number].isDead { fail("participant \(number): \(error)") }
+    }
+    participants[number].hasEnded = true
+    participants[number].process.flush()
+    wakeAll()
+    decided = nil
+    if participants.allSatisfy(\.hasEnded) { return end.give() }
+    decide(after: nil)
+    hand()
+  }
+
+  /// Takes a step when it is this participant's turn; false if it has been killed, and nothing it
+  /// does has an effect any more.
+  func take(_ number: Int, _ operation: Operation) -> Bool {
+    guard isRunning else { return true }
+    guard !participants[number].isDead else { return false }
+    if decided?.participant != number {
+      decide(after: number)
+      if decided?.participant != number {
+        participants[number].process.flush()
+        hand()
+        participants[number].turn.await()
+        guard !participants[number].isDead else { return false }
+        participants[number].process.refresh()
+      }
+    }
+    guard let decided else { return false }
+    self.decided = nil
+    steps.append(
+      Step(
+        participant: number, operation: operation, candidates: decided.candidates,
+        isForced: decided.isForced))
+    return true
+  }
+
+  /// Chooses who takes the next step.
+  private func decide(after current: Int?) {
+    if steps.count >= Self.stepLimit { stop("\(steps.count) steps and no end") }
+    var candidates = participants.indices.filter { isAble($0) }
+    if candidates.isEmpty {
+      // All have asked in vain; some of them ask a limited number of times and then go on.
+      vainCount += 1
+      if vainCount > Self.vainLimit { stop("all wait for each other") }
+      for number in participants.indices { participants[number].isBlocked = false }
+      candidates = participants.indices.filter { isAble($0) }
+    }
+    let isForced = current.map { !candidates.contains($0) } ?? true
+    let usual =
+      isForced ? candidates.first { $0 > current ?? -1 } ?? candidates.first ?? 0 : current ?? 0
+    var chosen = usual
+    if let wanted = switches[steps.count] {
+      if candidates.contains(wanted) {
+        chosen = wanted
+      } else {
+        fail("step \(steps.count) is not for participant \(wanted) to take")
+      }
+    }
+    let bits = candidates.reduce(UInt64(0)) { $0 | 1 << UInt64($1) }
+    decided = (chosen, bits, isForced)
+  }
+
+  private func isAble(_ number: Int) -> Bool {
+    !participants[number].hasEnded && !participants[number].isBlocked
+  }
+
+  /// Gives the turn to the one who was chosen.
+  private func hand() {
+    guard let decided else { return }
+    participants[decided.participant].turn.give()
+  }
+
+  /// Ends a run that would not end by itself: everybody is killed.
+  private func stop(_ failure: String) {
+    if !participants.contains(where: \.isDead) || failures.isEmpty { fail(failure) }
+    for number in participants.indices where !participants[number].hasEnded {
+      participants[number].isDead = true
+      participants[number].process.die()
+    }
+  }
+
+  // MARK: What participants report
+
+  /// The participant has asked for something that another one has.
+  func noteRefusal(_ number: Int) {
+    guard isRunning else { return }
+    participants[number].isBlocked = true
+  }
+
+  /// Something was given back that others may wait for.
+  func wakeAll() {
+    vainCount = 0
+    for number in participants.indices { participants[number].isBlocked = false }
+  }
+
+  // MARK: Killing
+
+  /// Kills a participant at the step it is about to take; nothing happens if it has ended.
+  ///
+  /// Its locks are gone and what it does from here on has no effect: its thread unwinds, alone.
+  package func kill(_ victim: Int, by number: Int) {
+    let operation = Operation("kill", "participant \(victim)", [Self.killKey], isWrite: true)
+    guard take(number, operation), !participants[victim].hasEnded else { return }
+    participants[victim].isDead = true
+    participants[victim].process.die()
+    wakeAll()
+    decided = (victim, 0, true)
+    hand()
+    participants[number].turn.await()
+    participants[number].process.refresh()
+    // Whoever gave the turn back has chosen this participant for a step, which it takes.
+    _ = take(number, Operation("go on", "", []))
+  }
+
+  /// Whether a participant was killed.
+  package func isDead(_ number: Int) -> Bool { participants[number].isDead }
+
+  /// Conflicts with whatever is changed.
+  static let killKey: UInt64 = 1 << 63
+
+  // MARK: Alternatives
+
+  /// Which of the preemptions that a run allows are asked for.
+  package enum Preemptions: Sendable {
+    case none
+    /// Those that can make a difference: a participant is not interrupted before a step that nobody
+    /// else's later steps have to do with, because interrupting it after that step would show
+    /// everybody the same.
+    case distinct
+    case all
+  }
+
+  /// The switches from step `first` on that lead to other orders, and whether each is a preemption;
+  /// turns that are forced are always among them.
+  package func alternatives(
+    from first: Int, _ preemptions: Preemptions
+  ) -> [(change: Switch, isPreemption: Bool)] {
+    var result: [(change: Switch, isPreemption: Bool)] = []
+    var later = participants.map { _ in Touched() }
+    for (index, step) in steps.enumerated().reversed() {
+      if index >= first {
+        let matters =
+          step.isForced || preemptions == .all
+          || later.enumerated().contains {
+            $0.offset != step.participant && $0.element.conflicts(with: step.operation)
+          }
+        for other in participants.indices
+        where matters && other != step.participant && step.candidates >> UInt64(other) & 1 == 1 {
+          result.append((Switch(index, to: other), !step.isForced))
+        }
+      }
+      if preemptions == .distinct { later[step.participant].insert(step.operation) }
+    }
+    return result
+  }
+
+  /// What a participant's steps look at and change.
+  private struct Touched {
+    var read: Set<UInt64> = []
+    var written: Set<UInt64> = []
+
+    mutating func insert(_ operation: Operation) {
+      if operation.isWrite {
+        written.formUnion(operation.keys)
+      } else {
+        read.formUnion(operation.keys)
+      }
+    }
+
+    func conflicts(with operation: Operation) -> Bool {
+      if operation.isWrite, !operation.keys.isEmpty, written.contains(Schedule.killKey) {
+        return true
+      }
+      return operation.keys.contains {
+        written.contains($0) || operation.isWrite && read.contains($0)
+      }
+    }
+  }
+
+  // MARK: Messages
+
+  /// The steps around a place, a line each.
+  package func text(around places: [Int], distance: Int = 3) -> String {
+    steps.indices.filter { index in places.contains { abs($0 - index) <= distance } }.map {
+      let step = steps[$0]
+      return "\($0): \(step.participant) \(step.operation.name) \(step.operation.place)"
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,266 @@
+package import HeartwoodEngine
+
+/// A file system as one participant of a schedule sees it: that of all others, with a step of the
+/// schedule before each call, and shared words that are a step each.
+///
+/// The words it maps are a copy, exchanged with the memory that all share whenever the turn goes to
+/// another participant. So a process that was killed can unwind, and nothing of it is seen.
+package final class ScheduledProcess: FileSystem, @unchecked Sendable {
+  // @unchecked because only the thread whose turn it is uses what changes.
+  private let inner: any FileSystem
+  private var schedule: Schedule?
+  private var number = 0
+  private var isDead = false
+  /// Steps taken while no schedule ran.
+  private var ownStepCount = 0
+  private var openFiles: [(any File)] = []
+  private var sharedWords: [FileIdentity: SharedCopy] = [:]
+
+  private struct SharedCopy {
+    let original: Mapping
+    let copy: ByteBlock
+  }
+
+  package init(_ inner: any FileSystem) { self.inner = inner }
+
+  func join(_ schedule: Schedule, as number: Int) {
+    self.schedule = schedule
+    self.number = number
+  }
+
+  /// From here on its calls are no steps any more.
+  func leaveSchedule() { schedule = nil }
+
+  // MARK: Turns
+
+  /// Shows what others have stored in the shared words.
+  package func refresh() {
+    for words in sharedWords.values { words.copy.bytes.copy(words.original.bytes.bytes, to: 0) }
+  }
+
+  /// Shows others what was stored here.
+  func flush() {
+    guard !isDead else { return }
+    for words in sharedWords.values { words.original.bytes.copy(words.copy.bytes.bytes, to: 0) }
+  }
+
+  /// Runs `body` while no schedule runs.
+  package func alone<R>(_ body: () throws -> R) rethrows -> R {
+    refresh()
+    defer { flush() }
+    return try body()
+  }
+
+  /// Ends the process as the system would: its locks are gone.
+  func die() {
+    isDead = true
+    for file in openFiles { _ = try? file.lock(.none, 0..<UInt64.max) }
+    openFiles = []
+  }
+
+  /// Waits for the turn to do something.
+  fileprivate func step(
+    _ name: StaticString, _ place: String, _ keys: [UInt64], isWrite: Bool = false
+  ) throws(StorageError) {
+    if schedule == nil { ownStepCount += 1 }
+    guard ownStepCount <= Schedule.stepLimit else {
+      throw StorageError(.io, "This process goes on and on.", file: place)
+    }
+    guard !isDead, schedule?.take(number, .init(name, place, keys, isWrite: isWrite)) ?? true
+    else { throw StorageError(.io, "This process was killed.", file: place) }
+  }
+
+  /// A step that looks at the newest visible generation, which no other step tells of.
+  package func lookAtCommitted() throws(StorageError) {
+    try step("load", "committed", [Self.wordKey(CountersLayout.committed.offset)])
+  }
+
+  fileprivate func noteRefusal() { schedule?.noteRefusal(number) }
+  fileprivate func noteReturn() { schedule?.wakeAll() }
+
+  // MARK: What steps touch
+
+  private static func wordKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
+
+  /// Names come and go in folders, which can be listed.
+  private static func nameKeys(_ path: String) -> [UInt64] {
+    let place = MemoryPath(path)
+    return [nameKey(place), nameKey(place.parent)]
+  }
+
+  private static func nameKey(_ path: MemoryPath) -> UInt64 {
+    1 << 61 | path.text.utf8.reduce(UInt64(5381)) { ($0 &* 33 ^ UInt64($1)) & 0xFFFF_FFFF }
+  }
+
+  // MARK: Calls
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    let isWrite = access == .create
+    let keys = Self.nameKeys(path)
+    try step("open", path, isWrite ? keys : [keys[0]], isWrite: isWrite)
+    guard let file = try inner.open(path, access) else { return nil }
+    openFiles.append(file)
+    return ScheduledFile(file, self, number: try file.identity().inode)
+  }
+
+  fileprivate func close(_ file: any File) { openFiles.removeAll { $0 === file } }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    try step("make", path, Self.nameKeys(path), isWrite: true)
+    try inner.createDirectory(path)
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    try step("list", path, [Self.nameKey(MemoryPath(path))])
+    return try inner.list(path)
+  }
+
+  package func remove(_ path: String) throws(StorageError) {
+    try step("remove", path, Self.nameKeys(path), isWrite: true)
+    try inner.remove(path)
+  }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    try step(
+      "rename", target, Self.nameKeys(source) + Self.nameKeys(target), isWrite: true)
+    try inner.rename(source, to: target)
+  }
+
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    try inner.volumeType(of: path)
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    try step("sync", path, [])
+    try inner.syncDirectory(path)
+  }
+
+  package var bootIdentity: UInt64? { inner.bootIdentity }
+  package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+  package func random() -> UInt64 { inner.random() }
+
+  /// The words of a file, as this participant sees them.
+  fileprivate func map(_ file: any File, _ byteCount: Int) throws(StorageError) -> Mapping {
+    let identity = try file.identity()
+    if sharedWords[identity] == nil {
+      let original = try file.mapShared(byteCount: byteCount)
+      let copy = ByteBlock(count: byteCount)
+      copy.bytes.copy(original.bytes.bytes, to: 0)
+      sharedWords[identity] = SharedCopy(original: original, copy: copy)
+    }
+    guard let words = sharedWords[identity] else { return try file.mapShared(byteCount: byteCount) }
+    let copy = words.copy
+    return Mapping(
+      copy.bytes, onAccess: { [weak self] in self?.noteAccess($0, isWrite: $1) },
+      unmap: { _ in withExtendedLifetime(copy) {} })
+  }
+
+  private func noteAccess(_ offset: Int, isWrite: Bool) {
+    let name = CountersLayout.fields.last { $0.offset <= offset }?.name ?? ""
+    try? step(isWrite ? "store" : "load", name, [Self.wordKey(offset)], isWrite: isWrite)
+    if isWrite, offset == CountersLayout.epoch.offset { noteReturn() }
+  }
+}
+
+/// An open file of a participant.
+private final class ScheduledFile: File {
+  private let inner: any File
+  private let process: ScheduledProcess
+  private let number: UInt64
+
+  init(_ inner: any File, _ process: ScheduledProcess, number: UInt64) {
+    self.inner = inner
+    self.process = process
+    self.number = number
+  }
+
+  deinit { process.close(inner) }
+
+  var path: String { inner.path }
+
+  /// A key for each 4,096 bytes of a range.
+  private func keys(_ offset: UInt64, _ count: Int) -> [UInt64] {
+    guard count > 0 else { return [] }
+    return (offset >> 12...(offset + UInt64(count) - 1) >> 12).map { number << 32 | $0 }
+  }
+
+  private var lengthKey: UInt64 { number << 32 | 0xFFFF_FFFF }
+
+  /// A key for each byte that is locked or asked for.
+  private func lockKeys(_ range: Range<UInt64>) -> [UInt64] {
+    range.prefix(1000).map { 1 << 60 | $0 }
+  }
+
+  private func place(_ range: Range<UInt64>) -> String {
+    range.lowerBound < LockByte.live
+      ? "byte \(range.lowerBound)" : "live \(range.lowerBound - LockByte.live)+\(range.count)"
+  }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    try process.step("read", path, keys(offset, target.count))
+    return try inner.read(into: target, at: offset)
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    let count = parts.reduce(0) { $0 + $1.count }
+    try process.step("write", path, keys(offset, count), isWrite: true)
+    try inner.write(parts, at: offset)
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 {
+    try process.step("length", path, [lengthKey])
+    return try inner.byteCount()
+  }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    try process.step("cut", path, [lengthKey], isWrite: true)
+    try inner.setByteCount(count)
+  }
+
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    try process.step("reserve", path, [lengthKey], isWrite: true)
+    try inner.reserve(byteCount: byteCount)
+  }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
+    try process.step("punch", path, keys(range.lowerBound, range.count), isWrite: true)
+    return try inner.punch(range)
+  }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
+
+  func sync() throws(StorageError) {
+    try process.step("sync", path, [])
+    try inner.sync()
+  }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try process.map(inner, byteCount)
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    let name: StaticString = kind == .none ? "unlock" : kind == .shared ? "share" : "lock"
+    try process.step(name, place(range), lockKeys(range), isWrite: true)
+    let isLocked = try inner.lock(kind, range)
+    if !isLocked { process.noteRefusal() }
+    // Who waits for a byte may go on when it is given up, or no longer exclusive.
+    if isLocked, kind != .exclusive, range.lowerBound < LockByte.live { process.noteReturn() }
+    return isLocked
+  }
+
+  func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
+    while try !lock(kind, range) {}
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    try process.step("ask", place(range), lockKeys(range))
+    let found = try inner.lockedByOthers(in: range)
+    // Who finds one of these bytes taken asks again.
+    if found != nil, range.lowerBound < LockByte.live { process.noteRefusal() }
+    return found
+  }
+
+  func identity() throws(StorageError) -> FileIdentity { try inner.identity() }
+}
