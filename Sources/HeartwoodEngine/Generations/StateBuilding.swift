@@ -115,8 +115,7 @@ extension StoreFiles {
   ) throws(StorageError) -> GenerationState? {
     let first = geometry.segment(of: geometry.next(after: known.generation))
     let end = geometry.segment(of: generation)
-    let new = try log.openAll(
-      from: first, through: end, knowing: known.segments, isMapped: log.isMapped)
+    let new = try segments(from: first, through: end, knowing: known.segments)
     var scanner = try LogScanner(
       table: new, geometry: geometry, seed: identity.seed, from: known.point)
     let index = PageIndex(sharing: known.index)
@@ -141,6 +140,16 @@ extension StoreFiles {
     // Another process has moved the page file on: what it holds needs no index and no segments.
     pageFile.noteState(backfilled, cache)
     return try state.pruned(backfilled: backfilled, gone: [], files: self)
+  }
+
+  /// The segments from `first` to `last`; those of a commit that lies where the one before does are
+  /// known, and nobody looks into the folder.
+  private func segments(
+    from first: UInt64, through last: UInt64, knowing known: SegmentTable
+  ) throws(StorageError) -> SegmentTable {
+    if first == last, let segment = known[first] { return SegmentTable([segment]) }
+    return try log.openAll(
+      from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
   /// W2: the state after a complete commit that follows this one, whose writer died before he could

@@ -43,11 +43,15 @@ package final class SyncQueue: @unchecked Sendable {
   /// W3.1: syncs for all processes, or waits for one that does.
   ///
   /// Those who wait share the byte and go on side by side: were each to have it for itself, the
-  /// last would wait for all before him. How far the other one came is seen afterwards.
+  /// last would wait for all before him. Whom the other's sync did not cover waits for the byte
+  /// alone: to try and share by turns, several would keep each other from it.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
-    guard try files.locks.tryLock(.exclusive, byte: LockByte.sync) else {
-      try files.locks.waitForLock(.shared, byte: LockByte.sync)
-      return try files.locks.unlock(byte: LockByte.sync)
+    let locks = files.locks
+    if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
+      try locks.waitForLock(.shared, byte: LockByte.sync)
+      try locks.unlock(byte: LockByte.sync)
+      guard files.words.durable < generation else { return }
+      try locks.waitForLock(.exclusive, byte: LockByte.sync)
     }
     let result: Result<Void, StorageError>
     do throws(StorageError) {
@@ -57,7 +61,7 @@ package final class SyncQueue: @unchecked Sendable {
     } catch {
       result = .failure(error)
     }
-    try files.locks.unlock(byte: LockByte.sync)
+    try locks.unlock(byte: LockByte.sync)
     try result.get()
   }
 

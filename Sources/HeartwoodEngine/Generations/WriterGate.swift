@@ -95,7 +95,7 @@ package final class WriterGate: @unchecked Sendable {
         ringsAt = now + Self.ringMilliseconds
       }
       SystemThread.sleep(microseconds: pause)
-      pause = min(pause + 20, Self.longestPauseMicroseconds)
+      pause = min(pause + 5, Self.longestPauseMicroseconds)
     }
   }
 

@@ -27,7 +27,7 @@ package struct LogScanner {
 
   /// Prepares to read behind `point`.
   ///
-  /// - Complexity: One page read for each segment.
+  /// - Complexity: One page read for each segment that begins behind `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -40,6 +40,8 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
+      // A lineage starts behind what it continues.
+      guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
     }
