@@ -1,9 +1,12 @@
 import Foundation
 
 /// How long simulations run: a short pass in `swift test`, a long one where the environment
-/// variable `HEARTWOOD_SIMULATION` is `long`.
+/// variable `HEARTWOOD_SIMULATION` is `long`, and the longest where it is `deep`.
 enum SimulationScale {
-  static let isLong = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
+  private static let scale = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"]
+  static let isLong = scale == "long" || isDeep
+  /// Whether orders of several processes are explored further than there is time for in a long run.
+  static let isDeep = scale == "deep"
 
   /// `count` in a short run, `count` × `factor` in a long one.
   static func count(_ count: Int, timesWhenLong factor: Int) -> Int {

@@ -59,8 +59,10 @@ extension WorkingPages {
     return departures
   }
 
-  /// Enters where a page went, for all that it is no void frame to: as who reads the log takes it,
-  /// whether or not the page was freed or changed since. What was changed is entered later.
+  /// Enters where a page went, for all that it is no void frame to.
+  ///
+  /// As who reads the log takes it, whether or not the page was freed or changed since: what was
+  /// changed is entered later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)

@@ -26,7 +26,9 @@ extension Store {
 
 /// The newest generation of a store, whenever there is a newer one.
 public struct Commits: AsyncSequence, Sendable {
+  /// The newest generation at some moment.
   public typealias Element = Generation
+  /// Waiting cannot fail.
   public typealias Failure = Never
 
   fileprivate let store: Store

@@ -266,9 +266,10 @@ struct SpillingTests {
     #expect(count == 601)
   }
 
-  /// A page that was changed, spilled in a savepoint for the transaction outside of it, and freed
-  /// in that savepoint: its writer took the frame before for its last, and everybody else the
-  /// spilled one. A pass that had read the log gave up the first, and the next map listed it.
+  /// A page was changed, spilled in a savepoint for the transaction outside of it, and freed there.
+  ///
+  /// Its writer took the frame before for its last, and everybody else the spilled one. A pass that
+  /// had read the log gave up the first, and the next map, made with the writer's, listed it.
   @Test(.evidence("X4")) func `leads to the same frames for its writer and for who reads the log`()
     throws
   {

@@ -17,7 +17,7 @@ struct ScheduleTests {
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard isOptimised else { return 20 }
     guard scenario.roles.count > 2 else { return 4000 }
-    return SimulationScale.isLong ? 1500 : 150
+    return SimulationScale.isDeep ? 1500 : 150
   }
 
   @Test(
@@ -25,7 +25,7 @@ struct ScheduleTests {
     .evidence("I7"), .evidence("I8"), arguments: ScheduleScenario.all)
   func `shows each of them whole generations in every order`(scenario: ScheduleScenario) throws {
     let summary = Exploration(
-      preemptionBound: SimulationScale.isLong ? 3 : 2, runLimit: Self.runLimit(scenario), seed: 1
+      preemptionBound: SimulationScale.isDeep ? 3 : 2, runLimit: Self.runLimit(scenario), seed: 1
     ).run { ScheduledStores.run(scenario, $0) }
     print(
       "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "

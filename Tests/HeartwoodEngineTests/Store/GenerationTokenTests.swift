@@ -1,0 +1,104 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Naming a generation elsewhere.
+@Suite("A token of a generation")
+struct GenerationTokenTests {
+  private func put(_ value: UInt8, _ store: Store) throws {
+    try store.write { try $0.keyspace("rows").put(1, [value]) }
+  }
+
+  private func value(_ snapshot: Snapshot) throws -> [UInt8]? {
+    try snapshot.keyspace("rows")?.get(1)
+  }
+
+  private func kind<R>(_ body: () throws -> R) -> StorageError.Kind? {
+    do { _ = try body() } catch { return (error as? StorageError)?.kind }
+    return nil
+  }
+
+  @Test(.evidence("I17")) func `is one and the same wherever the state was found`() throws {
+    let fixture = try StoreFixture.onDisk()
+    var tokens: [GenerationToken] = []
+    try fixture.run { store in
+      var held: [Snapshot] = []
+      for number in UInt8(0)..<40 {
+        try put(number, store)
+        held.append(try store.snapshot())
+        if number % 9 == 3 { try store.checkpoint() }
+      }
+      tokens = held.map(\.token)
+      // Another process finds them in the log, the map and the page file.
+      try fixture.elsewhere().run { other in
+        for (number, token) in tokens.enumerated() {
+          let snapshot = try other.snapshot(at: token)
+          #expect(try value(snapshot) == [UInt8(number)])
+          #expect(snapshot.token == token)
+        }
+      }
+      try store.keep(tokens[7].generation, as: "seven")
+    }
+    try fixture.run { store in
+      let kept = try store.snapshot(at: tokens[7])
+      #expect(try value(kept) == [7] && kept.token == tokens[7])
+      #expect(kind { try store.snapshot(at: tokens[8]) } == .generationExpired)
+    }
+  }
+
+  @Test(.evidence("I17")) func `is refused by another store`() throws {
+    let (one, other) = (try StoreFixture.onDisk(), try StoreFixture.onDisk())
+    let token = try one.run { store in
+      try put(1, store)
+      return try store.snapshot().token
+    }
+    let found = try other.run { store in
+      try put(1, store)
+      return kind { try store.snapshot(at: token) }
+    }
+    #expect(found == .foreignStore)
+  }
+
+  @Test(.evidence("I17")) func `is refused by a copy that has gone on by itself`() throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.run { try put(1, $0) }
+    let files = try fixture.allBytes()
+    let copy = try StoreFixture.onDisk()
+    for (name, bytes) in files { try copy.write(bytes, to: name) }
+    // Both go on as after a restart of the machine.
+    try fixture.fileSystem.remove(fixture.path(of: "counters"))
+    let token = try fixture.run { store in
+      for number in UInt8(2)..<5 { try put(number, store) }
+      return try store.snapshot().token
+    }
+    let found = try copy.run { store in
+      for number in UInt8(2)..<5 { try put(number, store) }
+      // The same place in the log, and other contents.
+      let generation = try store.snapshot().generation
+      #expect(generation == token.generation)
+      return kind { try store.snapshot(at: token) }
+    }
+    #expect(found == .foreignStore)
+  }
+
+  @Test func `is a text that can be read back`() throws {
+    try StoreFixture.inMemory().run { store in
+      try put(1, store)
+      let token = try store.snapshot().token
+      #expect(GenerationToken(token.description) == token)
+      #expect(!token.description.contains(" "))
+      let data = try JSONEncoder().encode([token])
+      #expect(try JSONDecoder().decode([GenerationToken].self, from: data) == [token])
+      let others = [
+        "", "1.2.3.4", "1.2.3.4.x", "g.2.3.4.5", "1.2.3.4.5.6", "1..3.4.5", "1.2.3.4.-5",
+      ]
+      for text in others {
+        #expect(GenerationToken(text) == nil, "\(text)")
+      }
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(GenerationToken.self, from: Data(#""1.2""#.utf8))
+      }
+    }
+  }
+}
