@@ -12,7 +12,14 @@ package enum ProcessIdentity {
   package static var own: Int32 { getpid() }
 
   /// The name of the program this process runs.
-  package static var ownProgram: String { fileName(of: CommandLine.arguments.first ?? "") ?? "?" }
+  package static var ownProgram: String {
+    #if os(Linux) || os(Android)
+      // Not by `CommandLine`, which opens a file here, by whatever number is free.
+      program(of: own) ?? "?"
+    #else
+      fileName(of: CommandLine.arguments.first ?? "") ?? "?"
+    #endif
+  }
 
   /// The name of the program that another process runs; `nil` where the system does not tell, or
   /// not to everybody.
