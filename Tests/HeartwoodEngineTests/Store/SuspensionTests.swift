@@ -186,7 +186,7 @@ struct SuspensionTests {
     try Self.put(1, store)
     let (isIn, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let thread = SystemThread {
-      try? store.write { transaction in
+      _ = try? store.write { transaction in
         try transaction.keyspace("rows").put(7, [2])
         isIn.signal()
         isDone.wait()

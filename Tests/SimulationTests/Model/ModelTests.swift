@@ -10,7 +10,7 @@ import Testing
 @Suite("A store beside a model of it")
 struct ModelTests {
   /// A multiple of the number of settings, so that each has its turn.
-  private static let seeds = 0..<UInt64(SimulationScale.count(8, timesWhenLong: 2))
+  private static let seeds = 0..<UInt64(SimulationScale.isLong ? 16 : 8)
 
   @Test(
     .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),

@@ -6,16 +6,10 @@ import Testing
 /// few preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
-  private static let isOptimised: Bool = {
-    var result = true
-    assert({ result = false }() == ())
-    return result
-  }()
-
   /// Runs for each number of preemptions: for two participants all there are with two, for more as
   /// many as there is time for.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
-    guard isOptimised else { return 20 }
+    guard SimulationScale.isOptimised else { return 12 }
     guard scenario.roles.count > 2 else { return 4000 }
     return SimulationScale.isDeep ? 1500 : 150
   }
