@@ -24,6 +24,7 @@ struct ScheduleTests {
     print(
       "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "
         + "(\(summary.text))")
+    #expect(summary.strayCount <= summary.runCount / 10)
     if let failure = summary.failure {
       Issue.record("\(scenario.name), \(failure.switches): \(failure.failures)\n\(failure.text)")
     }
@@ -45,6 +46,7 @@ struct ScheduleTests {
     let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })
     let runs = (0..<2).map { _ in ScheduledStores.run(scenario, switches) }
     let places = Array(0..<runs[0].stepCount)
+    #expect(!runs[0].isStray && !runs[1].isStray)
     #expect(runs[0].failures == [], "\(runs[0].text(around: places))")
     #expect(runs[0].text(around: places) == runs[1].text(around: places))
   }

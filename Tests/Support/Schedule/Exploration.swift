@@ -28,6 +28,9 @@ package struct Exploration {
     package var runCounts: [(made: Int, known: Int)] = []
     package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
+    /// Runs in which a clock decided otherwise than in the one before: orders of their own, from
+    /// which none is derived.
+    package var strayCount = 0
     /// The first order that went wrong, and how.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?
 
@@ -61,6 +64,10 @@ package struct Exploration {
           )
           summary.runCounts.append((made, known))
           return summary
+        }
+        if schedule.isStray {
+          summary.strayCount += 1
+          continue
         }
         let alternatives = schedule.alternatives(
           from: (switches.last?.step ?? -1) + 1,
