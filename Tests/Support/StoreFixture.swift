@@ -81,6 +81,12 @@ package struct StoreFixture: Sendable {
     try (fileSystem.list(path) ?? []).sorted()
   }
 
+  /// The words that processes share, as another opening of their file.
+  package func words() throws -> SharedWords {
+    let file = try #require(try fileSystem.open(path(of: "counters"), .write))
+    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+  }
+
   /// The bytes of a file of the store.
   package func bytes(of name: String) throws -> [UInt8] {
     try #require(try fileSystem.open(path(of: name), .read)).allBytes()

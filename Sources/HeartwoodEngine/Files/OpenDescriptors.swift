@@ -62,6 +62,17 @@ enum OpenDescriptors {
     return SystemCalls.placedDescriptor { SystemCalls.open(path, flags) }
   }
 
+  /// The first 4,096 bytes of a file of the system's; `nil` if it cannot be read.
+  static func readBriefly(_ path: String) -> [UInt8]? {
+    guard case .success(let descriptor) = openBriefly(path, O_RDONLY) else { return nil }
+    defer { closeDescriptor(descriptor) }
+    let block = ByteBlock(count: 4096)
+    defer { block.keep() }
+    let result = SystemCalls.retrying { read(descriptor, block.bytes.base, block.bytes.count) }
+    guard case .success(let count) = result else { return nil }
+    return block.bytes.bytes.slice(0, count).copied()
+  }
+
   /// Closes a descriptor that was entered.
   ///
   /// In one step with forgetting it: the number may be somebody else's a moment later.

@@ -158,18 +158,10 @@ package final class PosixFileSystem: FileSystem {
       guard sysctlbyname("kern.boottime", &boot, &size, nil, 0) == 0 else { return nil }
       return UInt64(bitPattern: Int64(boot.tv_sec)) &* 1_000_000 &+ UInt64(boot.tv_usec)
     #else
-      let path = "/proc/sys/kernel/random/boot_id"
-      guard case .success(let descriptor) = OpenDescriptors.openBriefly(path, O_RDONLY) else {
-        return nil
-      }
-      defer { close(descriptor) }
-      let block = ByteBlock(count: 64)
-      defer { block.keep() }
-      guard
-        case .success(let count) = SystemCalls.retrying({ read(descriptor, block.bytes.base, 64) }),
-        count >= 36
+      guard let text = OpenDescriptors.readBriefly("/proc/sys/kernel/random/boot_id"),
+        text.count >= 36
       else { return nil }
-      return XXH64.hash(block.bytes.bytes.slice(0, 36), seed: 0)
+      return Array(text.prefix(36)).withBytes { XXH64.hash($0, seed: 0) }
     #endif
   }
 

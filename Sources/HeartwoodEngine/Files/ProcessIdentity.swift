@@ -12,33 +12,22 @@ package enum ProcessIdentity {
   package static var own: Int32 { getpid() }
 
   /// The name of the program this process runs.
-  package static var ownProgram: String {
+  package static let ownProgram: String = {
     #if os(Linux) || os(Android)
       // Not by `CommandLine`, which opens a file here, by whatever number is free.
       program(of: own) ?? "?"
     #else
       fileName(of: CommandLine.arguments.first ?? "") ?? "?"
     #endif
-  }
+  }()
 
   /// The name of the program that another process runs; `nil` where the system does not tell, or
   /// not to everybody.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
-      let path = "/proc/\(process)/cmdline"
-      guard case .success(let descriptor) = OpenDescriptors.openBriefly(path, O_RDONLY) else {
-        return nil
-      }
-      defer { close(descriptor) }
-      let block = ByteBlock(count: 4096)
-      defer { block.keep() }
-      guard
-        case .success(let count) = SystemCalls.retrying({
-          read(descriptor, block.bytes.base, block.bytes.count)
-        })
-      else { return nil }
+      guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }
       // The arguments, each with a zero behind it.
-      let first = block.bytes.bytes.slice(0, count).copied().prefix { $0 != 0 }
+      let first = bytes.prefix { $0 != 0 }
       return fileName(of: String(decoding: first, as: UTF8.self))
     #else
       return nil

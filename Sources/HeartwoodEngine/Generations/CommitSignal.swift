@@ -11,7 +11,7 @@ package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let words: SharedWords
   private let locks: StoreLocks
-  private let watch: @Sendable () -> (any FileWatch)?
+  private let fileSystem: any FileSystem
   private let hasListeners = Atomic<Bool>(false)
   private let othersListen = Atomic<Bool>(false)
   /// When the byte was last looked at, in monotonic milliseconds.
@@ -39,12 +39,10 @@ package final class CommitSignal: @unchecked Sendable {
   /// The same while signals may not come yet, or never do.
   private static let earlyLookMilliseconds: UInt64 = 10
 
-  package init(
-    words: SharedWords, locks: StoreLocks, watch: @escaping @Sendable () -> (any FileWatch)?
-  ) {
-    self.words = words
-    self.locks = locks
-    self.watch = watch
+  package init(_ files: StoreFiles) {
+    words = files.words
+    locks = files.locks
+    fileSystem = files.fileSystem
   }
 
   // MARK: Committing
@@ -157,7 +155,7 @@ package final class CommitSignal: @unchecked Sendable {
   private func startThread() {
     guard listenerCount > 0, !isSuspended, thread == nil else { return }
     _ = try? locks.tryLock(.shared, byte: LockByte.listening)
-    let watch = watch()
+    let watch = fileSystem.watch(locks.file.path)
     threadWatch = watch
     threadNumber += 1
     let number = threadNumber

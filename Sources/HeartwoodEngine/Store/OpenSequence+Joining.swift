@@ -107,7 +107,7 @@ extension OpenSequence {
   /// the page file nothing counts that was verified before another process's pass.
   func rejoin(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
-    let presence = options.readOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    let presence = core.presence
     let clock = SystemThread.monotonicMilliseconds
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {

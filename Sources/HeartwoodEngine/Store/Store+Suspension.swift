@@ -61,8 +61,7 @@ extension StoreCore {
     holder.withdraw()
     try table.suspend()
     signal.suspend()
-    try files.locks.unlock(
-      byte: isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite)
+    try files.locks.unlock(byte: presence)
   }
 
   /// S3.

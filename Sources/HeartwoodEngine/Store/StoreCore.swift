@@ -14,6 +14,8 @@ final class StoreCore: Sendable {
   /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
   let isPrivate: Bool
   let isReadOnly: Bool
+  /// The byte that says that it is open; an opening for reading only may share one for writing.
+  var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
     files = opened.files
@@ -28,8 +30,7 @@ final class StoreCore: Sendable {
         process: ProcessIdentity.own, opened: files.fileSystem.wallClockMilliseconds,
         name: options.name ?? ProcessIdentity.ownProgram),
       isReadOnly: options.readOnly, locks: files.locks)
-    let (fileSystem, path) = (files.fileSystem, files.locks.file.path)
-    signal = CommitSignal(words: files.words, locks: files.locks) { fileSystem.watch(path) }
+    signal = CommitSignal(files)
     commit = Commit(
       files: files, table: table, queue: queue, gate: gate, signal: signal,
       pool: PagePool(pageByteCount: files.geometry.pageByteCount),
@@ -57,8 +58,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If these fail, the locks go with the descriptor, a moment later.
-    try? files.locks.unlock(byte: LockByte.presenceReadWrite)
-    try? files.locks.unlock(byte: LockByte.presenceReadOnly)
+    // If this fails, the lock goes with the descriptor, a moment later.
+    try? files.locks.unlock(byte: presence)
   }
 }

@@ -14,11 +14,6 @@ struct DecidingElsewhereTests {
     return .on(fileSystem, options)
   }
 
-  private func words(_ fixture: StoreFixture) throws -> SharedWords {
-    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
-    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-  }
-
   @discardableResult
   private func put(_ store: Store, _ value: UInt8) throws -> Generation {
     try store.write { try $0.keyspace("k").put(1, [value]) }
@@ -64,7 +59,7 @@ struct DecidingElsewhereTests {
     try fixture.run { store in
       let generation = try put(store, 1)
       try put(store, 2)
-      let words = try words(fixture)
+      let words = try fixture.words()
       words.store(words.epoch | 1, CountersLayout.epoch)
       #expect(try value(store, generation) == 1)
       #expect(try store.checkpoint().heldBackBy == nil)
@@ -100,7 +95,7 @@ struct DecidingElsewhereTests {
     try fixture.run { store in
       let generation = try put(store, 1)
       for number: UInt8 in 2..<5 { try put(store, number) }
-      let words = try words(fixture)
+      let words = try fixture.words()
       let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
       let (live, maintenance) = (LockByte.live + generation.frame, LockByte.maintenance)
       var asking: Aside?

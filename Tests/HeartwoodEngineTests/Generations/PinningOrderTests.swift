@@ -14,17 +14,12 @@ struct PinningOrderTests {
   }
 
   /// The shared words of the open store.
-  private func words(_ fixture: StoreFixture) throws -> SharedWords {
-    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
-    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-  }
-
   @Test(.evidence("I1"), .evidence("I7"))
   func `is either seen by the pass or sees its floor`() throws {
     let fixture = fixture()
     try fixture.run { store in
       for number in 1...3 { try store.write { try $0.keyspace("k").put(number, [1]) } }
-      let words = try words(fixture)
+      let words = try fixture.words()
       let newest = words.durable
       #expect(words.floor < newest)
       var floors: [FrameNumber] = []
@@ -40,7 +35,7 @@ struct PinningOrderTests {
     let fixture = fixture()
     try fixture.run { store in
       let newest = try store.write { try $0.keyspace("k").put(1, [1]) }
-      let words = try words(fixture)
+      let words = try fixture.words()
       let floor = words.floor
       var calls: [LockKind] = []
       // A pass that begins between the load of the newest generation and its lock, and at whose end

@@ -15,11 +15,6 @@ struct CommitOrderTests {
     return .on(fileSystem, options)
   }
 
-  private func words(_ fixture: StoreFixture) throws -> SharedWords {
-    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
-    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-  }
-
   @discardableResult
   private func put(
     _ store: Store, _ number: Int, _ durability: StoreOptions.Durability = .normal
@@ -119,7 +114,7 @@ struct CommitOrderTests {
   @Test(.evidence("F3")) func `is not acknowledged when a sync failed elsewhere`() throws {
     let fixture = fixture()
     let store = try fixture.open()
-    let words = try words(fixture)
+    let words = try fixture.words()
     var hasRun = false
     fileSystem.onLock = { kind, range in
       guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.sync else { return }
@@ -167,7 +162,7 @@ struct CommitOrderTests {
 
   /// Writes 2 elsewhere and dies before saying that it is there; returns its generation.
   private func dyingWrite(_ fixture: StoreFixture) throws -> Generation {
-    let words = try words(fixture)
+    let words = try fixture.words()
     let (appended, committed) = (words.appended, words.committed)
     let generation = try put(fixture.elsewhere().open(), 2)
     words.store(appended, CountersLayout.appended)
@@ -195,7 +190,7 @@ struct CommitOrderTests {
     try fixture.run { first in
       try put(first, 1)
       let lost = try dyingWrite(fixture)
-      let words = try words(fixture)
+      let words = try fixture.words()
       #expect(try first.write(durability: .normal) { _ in } == lost)
       #expect(words.appended == lost.frame)
       #expect(try first.write(durability: .full) { _ in } == lost)

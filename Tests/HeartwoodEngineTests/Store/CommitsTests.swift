@@ -103,10 +103,8 @@ struct CommitsTests {
   private static func waitingTime(
     _ store: Store, _ writer: Store, pause: UInt64
   ) throws -> UInt64 {
-    let (files, path) = (store.files, store.files.locks.file.path)
-    let signal = CommitSignal(words: files.words, locks: files.locks) {
-      files.fileSystem.watch(path)
-    }
+    let files = store.files
+    let signal = CommitSignal(files)
     signal.enter()
     defer { signal.leave() }
     SystemThread.sleep(milliseconds: pause)

@@ -20,11 +20,6 @@ struct LockByteTests {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
   }
 
-  private func words(_ fixture: StoreFixture) throws -> SharedWords {
-    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
-    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-  }
-
   private func isHeld(_ byte: UInt64, _ file: any File) throws -> Bool {
     try file.lockedByOthers(in: byte..<byte + 1) != nil
   }
@@ -56,7 +51,7 @@ struct LockByteTests {
     let fixture = fixture()
     try fixture.run { first in
       try first.write(durability: .normal) { try $0.keyspace("k").put(1, [1]) }
-      let words = try words(fixture)
+      let words = try fixture.words()
       words.store(words.epoch | 1, CountersLayout.epoch)
       let (epoch, durable) = (words.epoch, words.durable)
       #expect(durable < words.committed)
@@ -120,7 +115,7 @@ struct LockByteTests {
   @Test(.evidence("I3")) func `tell the writer that another one waits`() throws {
     let fixture = fixture()
     try fixture.run { store in
-      let (other, words) = (try other(fixture), try words(fixture))
+      let (other, words) = (try other(fixture), try fixture.words())
       let rings = words.load(CountersLayout.rings)
       #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
       let aside = Aside { try store.write { try $0.keyspace("k").put(1, [1]) } }
@@ -136,7 +131,7 @@ struct LockByteTests {
   @Test(.evidence("I3")) func `let a writer go first who has rung`() throws {
     let fixture = fixture()
     try fixture.run { store in
-      let (other, words) = (try other(fixture), try words(fixture))
+      let (other, words) = (try other(fixture), try fixture.words())
       #expect(try other.lock(.shared, LockByte.doorbell..<LockByte.doorbell + 1))
       words.add(1, CountersLayout.rings)
       var questionCount = 0
@@ -181,7 +176,7 @@ struct LockByteTests {
     try store?.write { try $0.keyspace("k").put(1, [1]) }
     try reading.run { reader in
       #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
-      try words(fixture).setFailed()
+      try fixture.words().setFailed()
       store = nil
       let error = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(error?.kind == .busy)
@@ -199,7 +194,7 @@ struct LockByteTests {
     let place = StoreFixture.on(disk, fixture().options)
     try place.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
     let fixture = StoreFixture.on(disk.crashed(.everything), place.options)
-    let words = try words(fixture)
+    let words = try fixture.words()
     words.store(1000, CountersLayout.committed)
     var reading = fixture
     reading.options.readOnly = true

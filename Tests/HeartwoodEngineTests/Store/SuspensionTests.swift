@@ -232,6 +232,27 @@ struct SuspensionTests {
     try alone.close()
   }
 
+  /// An opening for reading only shares what one for writing has, the lock of presence too.
+  @Test(.evidence("S3")) func `is in as before, whichever opening resumes it`() throws {
+    let fixture = try StoreFixture.onDisk()
+    var reading = fixture
+    reading.options.readOnly = true
+    try fixture.run { store in
+      try Self.put(1, store)
+      let reader = try reading.open()
+      try reader.suspend()
+      #expect(try !Self.isLocked(fixture))
+      try reader.resume()
+      let file = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+      let locks = StoreLocks(file: file)
+      #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite))
+      #expect(try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly))
+      try Self.put(2, store)
+      #expect(try Self.value(reader) == 2)
+      try reader.close()
+    }
+  }
+
   @Test(.evidence("S2")) func `goes on telling of commits when it comes back`() async throws {
     let fixture = try StoreFixture.onDisk()
     let store = try fixture.open()
