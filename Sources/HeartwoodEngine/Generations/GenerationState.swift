@@ -97,6 +97,12 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
+  /// The same state, to be read through after a suspension.
+  package func renewed() throws(StorageError) -> GenerationState {
+    try GenerationState(
+      point: point, index: index, segments: segments, files: files, lowestFree: lowestFree)
+  }
+
   /// The same state, read with every page verified anew.
   package func verifying(files: StoreFiles) throws(StorageError) -> GenerationState {
     try GenerationState(

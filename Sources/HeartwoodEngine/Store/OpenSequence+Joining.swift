@@ -112,7 +112,9 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      let generation = core.isPrivate ? core.table.visible.generation : try lockNewest(files)
+      // Whether it still shows all there is, is looked at with each pin (P2).
+      if core.isPrivate { return try core.table.visible.renewed() }
+      let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
       return try files.state(at: generation)
     } catch {

@@ -76,8 +76,12 @@ private final class CommitListener: @unchecked Sendable {
   func next(after known: FrameNumber) async -> FrameNumber? {
     guard !store.files.origin.isInherited else { return nil }
     while store.core.isPrivate {
-      guard let found = try? store.snapshot().generation.frame else { return nil }
-      if found > known { return found }
+      do {
+        let found = try store.snapshot().generation.frame
+        if found > known { return found }
+      } catch {
+        guard (error as? StorageError)?.kind == .suspended else { return nil }
+      }
       do { try await Task.sleep(nanoseconds: Self.lookNanoseconds) } catch { return nil }
     }
     let signal = presentSignal()

@@ -17,7 +17,12 @@ extension Store {
   public func suspend() throws {
     try requireOpen()
     precondition(!gate.isHeldByThisThread, "a store was suspended inside a write")
-    try core.suspend(timeout: options.busyMilliseconds)
+    guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
+    // A core that reads alone must not be exchanged meanwhile for one that is awake.
+    _ = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
+      try core.suspend(timeout: options.busyMilliseconds)
+      return nil
+    }
   }
 
   /// Goes on after ``suspend()``, with all that other processes have done meanwhile.

@@ -10,8 +10,8 @@ import Synchronization
 /// they hold of it. In a child after `fork`, every call on a store of the parent, and on its
 /// snapshots, throws `forked`.
 public final class Store: Sendable {
-  private let place: StoreRegistry.Key
-  private let firstCore: StoreCore
+  let place: StoreRegistry.Key
+  let firstCore: StoreCore
   let sequence: OpenSequence
   private let isClosed = Atomic<Bool>(false)
 
@@ -132,6 +132,8 @@ public final class Store: Sendable {
   ) throws(StorageError) -> Snapshot {
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
+        // A new core would take locks again.
+        try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         let new = StoreCore(try sequence.run(try sequence.prepare()), options)
         try core.end(withCheckpoint: false)

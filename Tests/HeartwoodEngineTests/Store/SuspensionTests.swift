@@ -253,6 +253,40 @@ struct SuspensionTests {
     }
   }
 
+  /// A reader that nobody wrote beside looks again at each pin, and opens anew when somebody has.
+  @Test(.evidence("S1"), .evidence("S3"), arguments: [false, true])
+  func `sleeps although a writer comes, who was not there before`(stays: Bool) async throws {
+    let fixture = try StoreFixture.onDisk()
+    try fixture.run { _ = try Self.put(1, $0) }
+    // As after a restart of the machine.
+    try fixture.fileSystem.remove(fixture.path(of: "counters"))
+    var reading = fixture
+    reading.options.readOnly = true
+    let store = try reading.open()
+    let commits = store.commits()
+    let waiting = Task {
+      var iterator = commits.makeAsyncIterator()
+      return await iterator.next()
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    try store.suspend()
+    #expect(try !Self.isLocked(fixture))
+    let writer = try fixture.elsewhere().open()
+    try Self.put(2, writer)
+    try writer.checkpoint()
+    if !stays { try writer.close() }
+    // Who waits for commits looks every now and then, and must not wake it.
+    try await Task.sleep(for: .milliseconds(600))
+    #expect(Self.kind { try store.snapshot() } == .suspended)
+    if !stays { #expect(try !Self.isLocked(fixture)) }
+    try store.resume()
+    #expect(try Self.value(store) == 2)
+    #expect(await waiting.value != nil)
+    try store.close()
+    if stays { try writer.close() }
+    try fixture.run { _ = try Self.value($0) }
+  }
+
   @Test(.evidence("S2")) func `goes on telling of commits when it comes back`() async throws {
     let fixture = try StoreFixture.onDisk()
     let store = try fixture.open()
