@@ -10,7 +10,9 @@ import Foundation
 
 /// What one process did to a store, outside the store: an append-only file of records.
 ///
-/// A record is one `write` of 80 bytes, so a process that is killed leaves it whole or not at all.
+/// A record is one `write` of 128 bytes, so a process that is killed leaves it whole or not at all:
+/// Linux looks for a deadly signal between the pages of one `write`, and no record is in two. (With
+/// 80 bytes, 4 of 600 kills left half a record, and all behind it was read wrongly.)
 package final class Ledger {
   /// What a record tells; `number`, `generation` and `lasts` mean what is said here.
   package enum Kind: UInt64 {
@@ -46,7 +48,7 @@ package final class Ledger {
     package var lasts: [UInt64] = []
   }
 
-  private static let wordCount = 10
+  private static let wordCount = 16
   private let descriptor: Int32
 
   /// Opens a ledger to go on with it.
@@ -71,6 +73,7 @@ package final class Ledger {
   /// All records of a ledger, the oldest first; none if there is no such file.
   package static func records(at path: String) -> [Record] {
     guard let bytes = FileManager.default.contents(atPath: path) else { return [] }
+    precondition(bytes.count.isMultiple(of: wordCount * 8), "half a record in \(path)")
     let words: [UInt64] = bytes.withUnsafeBytes { buffer in
       (0..<buffer.count / 8).map { buffer.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
     }
