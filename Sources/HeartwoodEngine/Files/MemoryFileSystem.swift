@@ -60,8 +60,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       let place = MemoryPath(path)
       guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
       guard directories.contains(place) else { return nil }
-      let entries = Array(files.keys) + directories.filter { !$0.isRoot }
-      return entries.filter { $0.parent == place }.map(\.name)
+      return (files.keys.filter { $0.lies(in: place) } + directories.filter { $0.lies(in: place) })
+        .map(\.name)
     }
   }
 
@@ -128,45 +128,6 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   private func requireDirectory(_ place: MemoryPath, for path: String) throws(StorageError) {
     guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
     guard directories.contains(place) else { throw MemoryPath.missingDirectory(path) }
-  }
-}
-
-/// A path without its accidents: `a//b/.` and `/a/b` are the same place.
-package struct MemoryPath: Hashable, Sendable {
-  package let text: String
-
-  package init(_ path: String) {
-    var names: [Substring] = []
-    for name in path.split(separator: "/") where name != "." {
-      if name == ".." { _ = names.popLast() } else { names.append(name) }
-    }
-    text = names.joined(separator: "/")
-  }
-
-  package var isRoot: Bool { text.isEmpty }
-
-  /// The last name; empty for the root.
-  package var name: String { text.split(separator: "/").last.map(String.init) ?? "" }
-
-  /// What follows the path of a directory it lies in, at any depth; `nil` if it does not.
-  package func rest(below directory: MemoryPath) -> String? {
-    guard text.hasPrefix(directory.text + "/") else { return nil }
-    return String(text.dropFirst(directory.text.count + 1))
-  }
-
-  /// The directory it lies in; the root's is the root.
-  package var parent: MemoryPath { MemoryPath(String(text.dropLast(name.count))) }
-
-  package static func isNoDirectory(_ path: String) -> StorageError {
-    StorageError(.notAStore, "A store is a folder; this is a file.", file: path)
-  }
-
-  package static func missingDirectory(_ path: String) -> StorageError {
-    StorageError(.io, "The folder is missing.", file: path)
-  }
-
-  package static func isNoFile(_ action: String, _ path: String) -> StorageError {
-    StorageError(.io, "Cannot \(action): there is no file with this name.", file: path)
   }
 }
 

@@ -11,7 +11,8 @@ struct ScheduleTests {
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard SimulationScale.isOptimised else { return 12 }
     guard scenario.roles.count > 2 else { return 4000 }
-    return SimulationScale.isDeep ? 1500 : 150
+    if SimulationScale.isDeep { return 200_000 }
+    return SimulationScale.isLong ? 1000 : 150
   }
 
   @Test(

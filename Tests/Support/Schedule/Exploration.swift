@@ -2,7 +2,9 @@
 ///
 /// Orders are counted by preemptions: switches away from a participant that could have gone on.
 /// Those with none come first, then those with one, and so on, each once; turns that are taken
-/// because somebody cannot go on cost nothing and are tried in every way.
+/// because somebody cannot go on cost nothing and are tried in every way. An order that would go on
+/// from a state that another one with no more preemptions has gone on from, with the same
+/// participant, would show nothing new and is left out.
 package struct Exploration {
   /// The most preemptions in one order.
   package var preemptionBound: Int
@@ -13,13 +15,18 @@ package struct Exploration {
   /// Which preemptions are tried.
   package var preemptions: Schedule.Preemptions
 
+  /// Whether orders that show nothing new are left out.
+  package var leavesOutEqual: Bool
+
   package init(
-    preemptionBound: Int, runLimit: Int, seed: UInt64, preemptions: Schedule.Preemptions = .distinct
+    preemptionBound: Int, runLimit: Int, seed: UInt64,
+    preemptions: Schedule.Preemptions = .distinct, leavesOutEqual: Bool = true
   ) {
     self.preemptionBound = preemptionBound
     self.runLimit = runLimit
     self.seed = seed
     self.preemptions = preemptions
+    self.leavesOutEqual = leavesOutEqual
   }
 
   /// What was run.
@@ -49,6 +56,7 @@ package struct Exploration {
     var summary = Summary()
     var random = SeededGenerator(seed: seed)
     var level: [[Schedule.Switch]] = [[]]
+    var seen = Starts()
     for preemptionCount in 0...preemptionBound {
       var next: [[Schedule.Switch]] = []
       var made = 0
@@ -69,14 +77,18 @@ package struct Exploration {
           summary.strayCount += 1
           continue
         }
+        let first = (switches.last?.step ?? -1) + 1
+        if leavesOutEqual { seen.insert(schedule.starts(from: first), preemptionCount) }
         let alternatives = schedule.alternatives(
-          from: (switches.last?.step ?? -1) + 1,
-          preemptionCount == preemptionBound ? .none : preemptions)
-        for (change, isPreemption) in alternatives {
-          if isPreemption {
-            next.append(switches + [change])
+          from: first, preemptionCount == preemptionBound ? .none : preemptions)
+        for other in alternatives
+        where !leavesOutEqual
+          || seen.insert(other.start, preemptionCount + (other.isPreemption ? 1 : 0))
+        {
+          if other.isPreemption {
+            next.append(switches + [other.change])
           } else {
-            level.append(switches + [change])
+            level.append(switches + [other.change])
             known += 1
           }
         }
@@ -85,5 +97,22 @@ package struct Exploration {
       level = next
     }
     return summary
+  }
+
+  /// From where orders have gone on, with so many preemptions.
+  private struct Starts {
+    private var preemptionCounts: [UInt64: Int] = [:]
+
+    mutating func insert(_ starts: [UInt64], _ preemptionCount: Int) {
+      for start in starts { insert(start, preemptionCount) }
+    }
+
+    /// Whether no order with as few preemptions has gone on from there.
+    @discardableResult
+    mutating func insert(_ start: UInt64, _ preemptionCount: Int) -> Bool {
+      guard preemptionCount < preemptionCounts[start, default: .max] else { return false }
+      preemptionCounts[start] = preemptionCount
+      return true
+    }
   }
 }

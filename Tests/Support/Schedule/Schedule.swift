@@ -47,6 +47,8 @@ package final class Schedule: @unchecked Sendable {
     let candidates: UInt64
     /// Whether the one before it could not go on, so that taking turns was no choice.
     let isForced: Bool
+    /// What had happened before it.
+    let state: UInt64
   }
 
   private struct Participant {
@@ -92,6 +94,7 @@ package final class Schedule: @unchecked Sendable {
   private var decided: (participant: Int, candidates: UInt64, isForced: Bool)?
   private var isRunning = false
   private var vainCount = 0
+  private var trace = Trace()
   /// What went wrong, in order.
   package private(set) var failures: [String] = []
   /// Whether somebody who should have gone on could not: the run is not the one that was asked for,
@@ -171,8 +174,18 @@ package final class Schedule: @unchecked Sendable {
     steps.append(
       Step(
         participant: number, operation: operation, candidates: decided.candidates,
-        isForced: decided.isForced))
+        isForced: decided.isForced, state: state))
+    trace.append(number, operation)
     return true
+  }
+
+  /// All that the rest of a run follows from, but for whose turn it is: what has happened, and who
+  /// waits.
+  private var state: UInt64 {
+    let waiting = participants.indices.reduce(UInt64(0)) {
+      $0 | (participants[$1].isBlocked ? 1 << UInt64($1) : 0)
+    }
+    return Trace.mix(trace.hash, waiting, UInt64(vainCount))
   }
 
   /// Chooses who takes the next step.
@@ -271,12 +284,22 @@ package final class Schedule: @unchecked Sendable {
     case all
   }
 
-  /// The switches from step `first` on that lead to other orders, and whether each is a preemption;
-  /// turns that are forced are always among them.
-  package func alternatives(
-    from first: Int, _ preemptions: Preemptions
-  ) -> [(change: Switch, isPreemption: Bool)] {
-    var result: [(change: Switch, isPreemption: Bool)] = []
+  /// A switch that leads to another order.
+  package struct Alternative {
+    package let change: Switch
+    package let isPreemption: Bool
+    /// The state it leads from and whom it leads to, on which the rest of that order depends.
+    package let start: UInt64
+  }
+
+  /// Where the run itself has been from step `first` on, as alternatives would lead there.
+  package func starts(from first: Int) -> [UInt64] {
+    steps.dropFirst(first).map { Trace.mix($0.state, UInt64($0.participant), 0) }
+  }
+
+  /// The switches from step `first` on; turns that are forced are always among them.
+  package func alternatives(from first: Int, _ preemptions: Preemptions) -> [Alternative] {
+    var result: [Alternative] = []
     var later = participants.map { _ in Touched() }
     for (index, step) in steps.enumerated().reversed() {
       if index >= first {
@@ -287,7 +310,10 @@ package final class Schedule: @unchecked Sendable {
           }
         for other in participants.indices
         where matters && other != step.participant && step.candidates >> UInt64(other) & 1 == 1 {
-          result.append((Switch(index, to: other), !step.isForced))
+          result.append(
+            Alternative(
+              change: Switch(index, to: other), isPreemption: !step.isForced,
+              start: Trace.mix(step.state, UInt64(other), 0)))
         }
       }
       if preemptions == .distinct { later[step.participant].insert(step.operation) }
