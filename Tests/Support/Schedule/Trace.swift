@@ -18,7 +18,8 @@ struct Trace {
 
   mutating func append(_ participant: Int, _ operation: Schedule.Operation) {
     var step = Self.mix(UInt64(participant), lastSteps[participant, default: 0], barrier)
-    step = Self.mix(step, UInt64(UInt(bitPattern: operation.name.utf8Start)), operation.isWrite ? 1 : 0)
+    let name = UInt64(UInt(bitPattern: operation.name.utf8Start))
+    step = Self.mix(step, name, operation.isWrite ? 1 : 0)
     if operation.keys.contains(Schedule.killKey) {
       step = Self.mix(step, total, 2)
       barrier = step
