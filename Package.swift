@@ -13,6 +13,7 @@ let package = Package(
   name: "heartwood",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
+    .library(name: "Heartwood", targets: ["Heartwood"]),
     .library(name: "HeartwoodEngine", targets: ["HeartwoodEngine"]),
     .executable(name: "heartwoodctl", targets: ["heartwoodctl"]),
     .executable(name: "heartwood-bench", targets: ["heartwood-bench"]),
@@ -20,6 +21,7 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "HeartwoodEngine", swiftSettings: settings),
+    .target(name: "Heartwood", dependencies: ["HeartwoodEngine"], swiftSettings: settings),
     .executableTarget(
       name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
       swiftSettings: settings),
@@ -31,6 +33,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HeartwoodEngineTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],

@@ -46,6 +46,10 @@ public struct WriteTransaction {
     return try session.savepoint { try body(&self) }
   }
 
+  /// The first frame it may write: no two transactions that were committed have the same, and a row
+  /// that carries it was written after every generation below it.
+  package var base: UInt64 { session.pages.base }
+
   /// Pages the transaction has in memory; for tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 

@@ -1,0 +1,73 @@
+public import Foundation
+
+/// How a container is made.
+public struct ContainerOptions: Sendable {
+  /// Whether the store is in memory only, and ends with the container.
+  public var inMemory = false
+  /// Whether each save is written down in the history.
+  public var tracksHistory = true
+  /// How the store is opened.
+  public var store = StoreOptions()
+
+  /// The options most programs want.
+  public init() {}
+}
+
+/// A model and a store: where contexts come from.
+///
+/// ```swift
+/// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
+/// let context = container.newContext()
+/// ```
+public final class PersistentContainer: Sendable {
+  /// The store.
+  public let store: Store
+  let model: StoreModel
+
+  /// Opens a store, or makes one, and brings it up to the model.
+  ///
+  /// - Parameters:
+  ///   - url: The folder of the store.
+  ///   - schema: The model.
+  ///   - options: How to open it.
+  /// - Throws: `invalidModel` with everything that is wrong with the classes; `incompatibleSchema`,
+  ///   naming what the store has otherwise; a `StorageError` if the store cannot be opened.
+  public convenience init(
+    url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
+  ) throws {
+    try Self.check(schema)
+    let store =
+      options.inMemory
+      ? try Store.inMemory(options: options.store)
+      : try Store(at: url.path(percentEncoded: false), options: options.store)
+    try self.init(store, schema)
+  }
+
+  /// Makes a container whose store is in memory and ends with it.
+  ///
+  /// - Throws: `invalidModel` with everything that is wrong with the classes.
+  public static func inMemory(schema: Schema) throws -> PersistentContainer {
+    try check(schema)
+    return try PersistentContainer(try Store.inMemory(), schema)
+  }
+
+  private init(_ store: Store, _ schema: Schema) throws {
+    self.store = store
+    let (stored, identity) = try StoredModel.bringUp(store, to: schema)
+    model = try StoreModel(schema.content, stored, store: identity)
+  }
+
+  private static func check(_ schema: Schema) throws {
+    let failures = schema.content.failures
+    guard let first = failures.first else { return }
+    guard failures.count > 1 else { throw first }
+    var all = ObjectGraphError(.invalidModel, "The model has \(failures.count) errors.")
+    all.failures = failures
+    throw all
+  }
+
+  /// A context of its own, for the caller to use by one thread at a time.
+  public func newContext() -> sending ManagedObjectContext {
+    ManagedObjectContext(store: store, model: model)
+  }
+}

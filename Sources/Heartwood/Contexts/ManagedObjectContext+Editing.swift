@@ -1,0 +1,102 @@
+extension ManagedObjectContext {
+  /// Takes an object into the context: saving makes a row of it.
+  ///
+  /// - Precondition: Its class is part of the model and not abstract, and it belongs to no other
+  ///   context.
+  public func insert(_ object: ManagedObject) {
+    if object.source === self {
+      if object.isDeleted, deleted.contains(object) { revive(object) }
+      return
+    }
+    precondition(
+      object.source == nil && object.number.bits == 0, "an object belongs to one context only")
+    let entity = entity(of: object)
+    precondition(!entity.isAbstract, "\(entity.name) is abstract; insert objects of subclasses")
+    object.entityDescription = entity
+    lastTemporaryRow += 1
+    object.state.insert(.inserted)
+    register(
+      object, ObjectNumber(temporary: lastTemporaryRow, entity: model.storage(of: entity).number))
+    inserted.insert(object)
+    guard !object.state.contains(.hasAwoken) else { return }
+    object.state.insert(.hasAwoken)
+    object.awakeFromInsert()
+  }
+
+  /// Takes back that an object was deleted.
+  private func revive(_ object: ManagedObject) {
+    deleted.remove(object)
+    object.state.remove(.deleted)
+    guard let changes = object.changes, !changes.isEmpty else { return }
+    object.state.insert(.updated)
+    updated.insert(object)
+  }
+
+  /// Deletes an object; what its relationships say becomes of others happens at once.
+  ///
+  /// One that was never saved just leaves the context.
+  ///
+  /// - Precondition: It belongs to this context.
+  public func delete(_ object: ManagedObject) {
+    precondition(object.source === self, "an object is deleted in the context it belongs to")
+    guard !object.isDeleted, isDeleting.insert(ObjectIdentifier(object)).inserted else { return }
+    defer { isDeleting.remove(ObjectIdentifier(object)) }
+    if object.isFault { fire(object) }
+    guard !object.isDeleted else { return }
+    object.prepareForDeletion()
+    propagateDelete(of: object)
+    if object.isInserted {
+      inserted.remove(object)
+      return abandon(object)
+    }
+    updated.remove(object)
+    object.state.insert(.deleted)
+    deleted.insert(object)
+  }
+
+  private func propagateDelete(of object: ManagedObject) {
+    guard let entity = object.entityDescription else { return }
+    for property in entity.relationships {
+      let others = related(to: object, property)
+      switch property.options.deleteRule ?? .nullify {
+      case .noAction, .deny: continue
+      case .cascade: for other in others { delete(other) }
+      case .nullify: break
+      }
+      unrelate(object, property)
+    }
+  }
+
+  /// The objects at the other end of a relationship.
+  func related(to object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
+    if case .toOne = property.kind { return toOneTarget(of: object, property).map { [$0] } ?? [] }
+    return loadedMembers(of: object, property)
+  }
+
+  /// Takes back everything that was not saved.
+  ///
+  /// Changed objects are as they were read; nothing is read again.
+  public func rollback() {
+    for object in inserted.all { abandon(object) }
+    inserted.removeAll()
+    let changed = updated.all + deleted.all
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+    for object in changed {
+      object.state.subtract([.updated, .deleted])
+      restore(object)
+    }
+    isDeleting = []
+  }
+
+  private func restore(_ object: ManagedObject) {
+    guard let changes = object.changes, let entity = object.entityDescription else { return }
+    for (slot, value) in changes.originals {
+      try? object.setStoredValue(value, entity.properties[slot])
+    }
+    // Members that were not read again are asked for when they are needed.
+    for slot in changes.members.keys { object.setMembers(nil, entity.properties[slot]) }
+    object.changes = nil
+  }
+}

@@ -1,0 +1,188 @@
+extension ManagedObjectContext {
+  /// The object of an ID, a fault if it is not here yet; nothing is read, and it need not exist.
+  ///
+  /// - Precondition: The ID is of this container's store and of class `M`.
+  public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
+    guard let object = object(id.number) as? M else {
+      preconditionFailure("\(id) names no object of class \(M.self)")
+    }
+    return object
+  }
+
+  /// The object of an ID with its values; `nil` if there is no such row.
+  ///
+  /// - Throws: What kept the row from being read.
+  /// - Complexity: One row read, unless the object is here and no fault.
+  public func existingObject<M: ManagedObject>(
+    _ type: M.Type = M.self, with id: ManagedObjectID
+  ) throws -> M? {
+    try requireReadable()
+    if let known: M = registeredObject(for: id), !known.isFault { return known }
+    guard let storage = model.storage(of: id.number), !id.isTemporary,
+      storage.entity.type is M.Type
+    else { return nil }
+    return try currentView().withRecord(id.number, storage) { view in
+      try realise(id.number, storage, view)
+    } as? M
+  }
+
+  /// The object of an ID if it is here; nothing is read.
+  public func registeredObject<M: ManagedObject>(
+    _ type: M.Type = M.self, for id: ManagedObjectID
+  ) -> M? {
+    registered[id.number]?.takeUnretainedValue() as? M
+  }
+
+  /// The object of a row, filled from its record unless it is here already.
+  func realise(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
+  ) throws -> ManagedObject? {
+    guard let object = object(number) else { return nil }
+    if object.isFault { try fill(object, storage, view) }
+    return object
+  }
+
+  private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
+    try storage.fillers[Int(view.layout.number)].fill(object, from: view)
+    object.version = view.version
+    object.state.remove(.fault)
+    object.help = []
+    object.awakeFromFetch()
+    object.help = .writing
+  }
+
+  // MARK: Faults
+
+  /// Gives up the values of an object; it reads them again when it is used.
+  func turnIntoFault(_ object: ManagedObject) {
+    guard !object.isFault, !object.number.isTemporary else { return }
+    object.help = []
+    object.willTurnIntoFault()
+    for property in object.entityDescription?.properties ?? [] {
+      switch property.kind {
+      case .attribute: try? object.setStoredValue(property.initialValue, property)
+      case .toOne: object.setTarget(.none, property)
+      case .toMany: object.setMembers(nil, property)
+      case .transient: try? object.setStoredValue(.null, property)
+      }
+    }
+    object.changes = nil
+    object.version = 0
+    object.state.insert(.fault)
+    object.help = [.reading, .writing]
+    object.didTurnIntoFault()
+  }
+
+  /// Turns an object into a fault, or reads it again under what was changed in it.
+  ///
+  /// - Parameter mergeChanges: Whether what was changed here and not saved is kept.
+  /// - Throws: What kept the row from being read; `foreignObject` if the object is not here.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+    try requireOwn(object)
+    guard !object.number.isTemporary, !object.isFault else { return }
+    guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
+      updated.remove(object)
+      object.state.remove(.updated)
+      return turnIntoFault(object)
+    }
+    try reload(object, under: changes)
+  }
+
+  /// Reads an object again and puts on top what was changed in it.
+  private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
+    guard let entity = object.entityDescription else { return }
+    let mine = try changes.originals.keys.map { slot in
+      (entity.properties[slot], try object.storedValue(entity.properties[slot]))
+    }
+    let storage = model.storage(of: entity)
+    let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
+      let theirs = try storage.values(view)
+      for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
+      try fill(object, storage, view)
+      for property in entity.relationships where changes.members[property.slot] == nil {
+        if case .toMany = property.kind { object.setMembers(nil, property) }
+      }
+    }
+    guard isThere != nil else { return }
+    for (property, value) in mine { try object.setStoredValue(value, property) }
+  }
+
+  /// Turns all objects into faults, or reads those that were changed again and keeps the changes.
+  public func refreshAllObjects() {
+    for object in allRegistered() {
+      do { try refresh(object, mergeChanges: true) } catch { faultError = error }
+    }
+  }
+
+  /// Forgets all objects and changes; objects still held must not be used any more.
+  public func reset() {
+    abandonAll()
+    view = nil
+    faultError = nil
+  }
+
+  func requireOwn(_ object: ManagedObject) throws {
+    guard object.source === self else {
+      throw ObjectGraphError(
+        .foreignObject, "A \(type(of: object)) of another context was used; fetch it in this one.")
+    }
+  }
+}
+
+extension ManagedObjectContext: ObjectSource {
+  func object(_ number: ObjectNumber) -> ManagedObject? {
+    if let known = registered[number] { return known.takeUnretainedValue() }
+    guard let storage = model.storage(of: number), let type = storage.entity.type as? ManagedObject.Type
+    else { return nil }
+    let object = type.init()
+    object.entityDescription = storage.entity
+    object.state = .fault
+    object.help = [.reading, .writing]
+    register(object, number)
+    return object
+  }
+
+  func forget(_ number: ObjectNumber) { registered[number] = nil }
+
+  func fire(_ object: ManagedObject) {
+    guard object.isFault, let entity = object.entityDescription else { return }
+    let storage = model.storage(of: entity)
+    do {
+      let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
+        try fill(object, storage, view)
+      }
+      if isThere == nil { try giveUp(object) }
+    } catch {
+      // It stays a fault with the values of a new object; nothing of it must be saved.
+      if faultError == nil { faultError = error }
+    }
+  }
+
+  /// The row of a fault is gone.
+  private func giveUp(_ object: ManagedObject) throws {
+    guard shouldDeleteInaccessibleFaults else {
+      throw ObjectGraphError(
+        .missingObject, "The row of a \(type(of: object)) is gone.",
+        objectID: ManagedObjectID(object.number, model.space))
+    }
+    object.state.remove(.fault)
+    object.state.insert(.deleted)
+    object.help = .writing
+    deleted.insert(object)
+  }
+
+  func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
+    guard let value = try? object.storedValue(property) else { return }
+    noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }
+  }
+
+  /// Marks an object as changed.
+  func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
+    guard !object.isInserted, !object.isDeleted else { return }
+    let changes = object.changes ?? ObjectChanges()
+    object.changes = changes
+    change(changes)
+    object.state.insert(.updated)
+    updated.insert(object)
+  }
+}

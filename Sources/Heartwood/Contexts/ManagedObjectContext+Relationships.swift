@@ -1,0 +1,184 @@
+extension ManagedObjectContext {
+  // MARK: Reading
+
+  /// The target of a to-one relationship, a fault perhaps.
+  func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
+    if object.isFault { fire(object) }
+    switch object.target(property) {
+    case .none: return nil
+    case .object(let target): return target
+    case .number(let bits):
+      guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
+      object.setTarget(.object(target), property)
+      return target
+    }
+  }
+
+  /// The members of a to-many relationship, which are loaded first if need be.
+  func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
+    if object.isFault { fire(object) }
+    if let members = object.members(property) { return members }
+    let members = members(of: object, property)
+    object.setMembers(members, property)
+    return members
+  }
+
+  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
+    guard let entity = object.entityDescription else { return [] }
+    var members: [ManagedObject] = []
+    if !object.number.isTemporary {
+      do {
+        let numbers = try currentView().numbers(
+          in: edgeKeyspace(property, of: entity), [.integer(object.number.bits)])
+        members = numbers.compactMap { self.object($0) }
+      } catch {
+        if faultError == nil { faultError = error }
+      }
+    }
+    guard let changes = object.changes?.members[property.slot] else { return members }
+    let removed = Set(changes.removed)
+    members.removeAll { removed.contains($0) }
+    let present = Set(members)
+    return members + changes.added.filter { !present.contains($0) }
+  }
+
+  /// Where the members of a to-many relationship are listed: at the references of its inverse, if
+  /// that is to-one and there is no order to keep.
+  func edgeKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
+    if case .toMany(isOrdered: false) = property.kind,
+      let inverse = entity.inverses[property.slot], case .toOne = inverse.property.kind
+    {
+      return model.keyspace(inverse.property, of: inverse.entity)
+    }
+    return model.keyspace(property, of: entity)
+  }
+
+  // MARK: Setting
+
+  func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {
+    if let target { requireSameContext(target) }
+    let old = toOneTarget(of: object, property)
+    guard old !== target else { return }
+    if let old { detach(object, from: old, property) }
+    setToOne(object, property, target)
+    if let target { attach(object, to: target, property) }
+  }
+
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
+  ) {
+    for member in members { requireSameContext(member) }
+    let old = loadedMembers(of: object, property)
+    let (before, after) = (Set(old), Set(members))
+    for member in old where !after.contains(member) {
+      drop(member, from: object, property)
+      detach(object, from: member, property)
+    }
+    for member in members where !before.contains(member) {
+      add(member, to: object, property)
+      attach(object, to: member, property)
+    }
+    guard case .toMany(isOrdered: true) = property.kind else { return }
+    noteMembers(of: object, property) { _ in }
+    var seen: Set<ManagedObject> = []
+    object.setMembers(members.filter { seen.insert($0).inserted }, property)
+  }
+
+  private func requireSameContext(_ object: ManagedObject) {
+    if object.source == nil, object.number.bits == 0 { return insert(object) }
+    precondition(object.source === self, "objects of different contexts cannot be related")
+  }
+
+  /// Takes an object out of all its relationships of a kind, and the others' sides of it.
+  func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
+    if case .toOne = property.kind {
+      relate(object, property, to: nil)
+    } else {
+      relate(object, property, to: [])
+    }
+  }
+
+  /// Lets the other side of a relationship forget an object.
+  private func detach(
+    _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
+    if other.isFault { fire(other) }
+    let there = inverse.property
+    if case .toOne = there.kind {
+      if toOneTarget(of: other, there) === object { setToOne(other, there, nil) }
+    } else {
+      drop(object, from: other, there)
+    }
+  }
+
+  /// Lets the other side of a relationship know of an object, and whoever had it before forget it.
+  private func attach(
+    _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
+    if other.isFault { fire(other) }
+    let there = inverse.property
+    guard case .toOne = there.kind else { return add(object, to: other, there) }
+    if let before = toOneTarget(of: other, there), before !== object {
+      // It can be related to one only, and leaves the one it was related to.
+      if case .toOne = property.kind {
+        setToOne(before, property, nil)
+      } else {
+        drop(other, from: before, property)
+      }
+    }
+    setToOne(other, there, object)
+  }
+
+  // MARK: One side
+
+  private func setToOne(
+    _ object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?
+  ) {
+    if object.isFault { fire(object) }
+    willChange(object, property)
+    object.setTarget(target.map { .object($0) } ?? .none, property)
+  }
+
+  private func add(
+    _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
+  ) {
+    noteMembers(of: object, property) { changes in
+      if let position = changes.removed.firstIndex(of: member) {
+        changes.removed.remove(at: position)
+      } else {
+        changes.added.append(member)
+      }
+    }
+    object.insertMember(member, property)
+  }
+
+  private func drop(
+    _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
+  ) {
+    noteMembers(of: object, property) { changes in
+      if let position = changes.added.firstIndex(of: member) {
+        changes.added.remove(at: position)
+      } else {
+        changes.removed.append(member)
+      }
+    }
+    object.removeMember(member, property)
+  }
+
+  /// Notes who joins or leaves; of an inserted object too, whose members are not in the store.
+  private func noteMembers(
+    of object: ManagedObject, _ property: PropertyDescription,
+    _ change: (inout MemberChanges) -> Void
+  ) {
+    if object.isFault { fire(object) }
+    if object.isInserted {
+      let changes = object.changes ?? ObjectChanges()
+      object.changes = changes
+      change(&changes.members[property.slot, default: MemberChanges()])
+    } else {
+      noteChange(of: object) { change(&$0.members[property.slot, default: MemberChanges()]) }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+extension ManagedObjectContext {
+  /// Makes everything that was changed one generation of the store.
+  ///
+  /// In this order: objects are asked by `willSave` (again if that has changed objects) and by
+  /// `validate`; conflicts with others are settled by ``mergePolicy``; everything is written in one
+  /// transaction; new objects get their permanent IDs; `didSave` is called. Without changes nothing
+  /// happens.
+  ///
+  /// - Throws: `validation` with all that is wrong, `deniedDelete`, `mergeConflict`,
+  ///   `constraintConflict`; what `willSave` or a custom policy throws; what kept the store from
+  ///   being written. Objects and changes are as they were then.
+  /// - Complexity: For each changed object one row read and written, and an entry for each of its
+  ///   indexes; one sync.
+  public func save() throws {
+    try requireReadable()
+    guard hasChanges || !watched.isEmpty else { return }
+    let start = ContinuousClock.now
+    try callWillSave()
+    try validateAll()
+    guard hasChanges || !watched.isEmpty else { return }
+    var request: SaveRequest?
+    let generation = try store.write { transaction in
+      var running = try SaveRequest(self, transaction)
+      try running.run()
+      request = running
+    }
+    guard let request else { return }
+    let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
+    let saved = finish(request)
+    ContextLog.saved(counts, generation, start.duration(to: .now))
+    for object in saved { object.didSave() }
+  }
+
+  /// Has the next save check that nobody else has changed an object, even if it is unchanged here.
+  public func detectConflicts(for object: ManagedObject) { watched.insert(object) }
+
+  // MARK: Before
+
+  /// The most rounds of `willSave`, as a change in each may ask for another.
+  private static let roundLimit = 100
+
+  private func callWillSave() throws {
+    var asked: Set<ManagedObject> = []
+    for _ in 0..<Self.roundLimit {
+      let marks = (inserted.all + updated.all + deleted.all).filter { asked.insert($0).inserted }
+      guard !marks.isEmpty else { return }
+      for object in marks {
+        let before = object.changes?.originals.count
+        try object.willSave()
+        // One that has changed itself is asked again.
+        if object.changes?.originals.count != before { asked.remove(object) }
+      }
+    }
+    throw ObjectGraphError(
+      .endlessSave, "willSave has changed objects \(Self.roundLimit) times over.")
+  }
+
+  private func validateAll() throws {
+    var failures: [ObjectGraphError] = []
+    for object in inserted.all + updated.all {
+      do {
+        try object.validate()
+      } catch let error as ObjectGraphError {
+        failures.append(error)
+      } catch {
+        failures.append(ObjectGraphError(.validation, "\(error)", objectID: object.objectID))
+      }
+    }
+    for object in deleted.all { failures += denials(of: object) }
+    guard let first = failures.first else { return }
+    guard failures.count > 1 else { throw first }
+    var all = ObjectGraphError(.validation, "\(failures.count) objects are not valid.")
+    all.failures = failures
+    throw all
+  }
+
+  /// What keeps an object from being deleted: others, unless they are deleted too.
+  private func denials(of object: ManagedObject) -> [ObjectGraphError] {
+    (object.entityDescription?.relationships ?? []).compactMap { property in
+      guard property.options.deleteRule == .deny,
+        related(to: object, property).contains(where: { !$0.isDeleted })
+      else { return nil }
+      return ObjectGraphError(
+        .deniedDelete,
+        "A \(type(of: object)) cannot be deleted while its \(property.name) are there.",
+        objectID: object.objectID)
+    }
+  }
+
+  // MARK: After
+
+  /// Makes the objects what the commit has made of them; returns those that were saved.
+  private func finish(_ request: SaveRequest) -> [ManagedObject] {
+    var saved: [ManagedObject] = []
+    for (object, outcome) in request.outcomes {
+      switch outcome {
+      case .saved, .merged:
+        if let number = request.numbers[ObjectIdentifier(object)] { renumber(object, number) }
+        if case .merged(let values) = outcome { take(values, object) }
+        object.version = request.base
+        object.state.subtract([.inserted, .updated])
+        object.changes = nil
+        object.help = .writing
+        saved.append(object)
+      case .dropped:
+        object.state.subtract([.updated, .deleted])
+        turnIntoFault(object)
+      case .deleted:
+        saved.append(object)
+        forgetDeleted(object)
+      case .replaced: abandon(object)
+      }
+    }
+    inserted.removeAll()
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+    return saved
+  }
+
+  private func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
+    registered[object.number] = nil
+    object.number = number
+    registered[number] = .passUnretained(object)
+  }
+
+  private func take(_ values: [StoredValue], _ object: ManagedObject) {
+    for property in object.entityDescription?.columns ?? [] {
+      try? object.setStoredValue(values[property.slot], property)
+    }
+  }
+
+  private func forgetDeleted(_ object: ManagedObject) {
+    registered[object.number] = nil
+    object.state.subtract([.registered, .updated])
+    object.state.insert(.deleted)
+    object.changes = nil
+    object.help = []
+    object.source = nil
+  }
+}

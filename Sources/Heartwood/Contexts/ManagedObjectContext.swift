@@ -1,0 +1,140 @@
+/// A place to work on objects: what is changed in it becomes one generation when it is saved.
+///
+/// A context and its objects are used by one thread at a time. It holds its objects weakly, unless
+/// they were changed; each row has at most one object in it.
+///
+/// ```swift
+/// let note = Note(context: context)
+/// note.text = "milk"
+/// try context.save()
+/// ```
+public final class ManagedObjectContext {
+  let store: Store
+  let model: StoreModel
+  /// A name for people: logs and history.
+  public var name: String?
+  /// Who makes the changes, for the history.
+  public var transactionAuthor: String?
+  /// What happens when a save meets the changes of others; by default it throws.
+  public var mergePolicy: MergePolicy = .error
+  /// Whether an object whose row is gone counts as deleted when it is read. If not, reading it sets
+  /// ``faultError``.
+  public var shouldDeleteInaccessibleFaults = true
+  /// Whether the context holds all its objects, not only those that were changed.
+  public var retainsRegisteredObjects = false {
+    didSet { retained = retainsRegisteredObjects ? allRegistered() : [] }
+  }
+  /// Why an object could not be read; fetching and saving throw it until ``reset()``.
+  public internal(set) var faultError: (any Error)?
+
+  /// By number. Not retained: an object takes itself out when it goes.
+  var registered: [ObjectNumber: Unmanaged<ManagedObject>] = [:]
+  var retained: [ManagedObject] = []
+  var inserted = ObjectList()
+  var updated = ObjectList()
+  var deleted = ObjectList()
+  /// Objects that a save checks though they are unchanged.
+  var watched = ObjectList()
+  var lastTemporaryRow: Int64 = 0
+  var view: StoreView?
+  /// Objects that are being deleted, so that a cycle of cascades ends.
+  var isDeleting: Set<ObjectIdentifier> = []
+
+  init(store: Store, model: StoreModel) {
+    self.store = store
+    self.model = model
+  }
+
+  deinit { abandonAll() }
+
+  // MARK: What has changed
+
+  /// Whether saving would do something.
+  public var hasChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
+  /// Objects that will be new rows.
+  public var insertedObjects: Set<ManagedObject> { Set(inserted.all) }
+  /// Objects whose rows will be changed.
+  public var updatedObjects: Set<ManagedObject> { Set(updated.all) }
+  /// Objects whose rows will be gone.
+  public var deletedObjects: Set<ManagedObject> { Set(deleted.all) }
+  /// All objects that are in use.
+  public var registeredObjects: Set<ManagedObject> { Set(allRegistered()) }
+
+  func allRegistered() -> [ManagedObject] { registered.values.map { $0.takeUnretainedValue() } }
+
+  // MARK: Reading the store
+
+  /// The newest generation, as long as it is the newest.
+  func currentView() throws -> StoreView {
+    let snapshot = try store.snapshot()
+    if let view, view.snapshot.generation == snapshot.generation { return view }
+    let new = StoreView(snapshot, model)
+    view = new
+    return new
+  }
+
+  /// Throws what kept an object from being read.
+  func requireReadable() throws {
+    if let faultError { throw faultError }
+  }
+
+  // MARK: Registration
+
+  func register(_ object: ManagedObject, _ number: ObjectNumber) {
+    object.number = number
+    object.source = self
+    object.state.insert(.registered)
+    registered[number] = .passUnretained(object)
+    if retainsRegisteredObjects { retained.append(object) }
+  }
+
+  /// Ends an object's time in the context; it is of no context then.
+  func abandon(_ object: ManagedObject) {
+    object.state.subtract([.registered, .inserted, .updated, .fault])
+    object.source = nil
+    object.help = [.reading, .writing]
+    object.changes = nil
+    registered[object.number] = nil
+  }
+
+  func abandonAll() {
+    for object in allRegistered() { abandon(object) }
+    registered = [:]
+    retained = []
+    inserted.removeAll()
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+  }
+
+  /// The entity of an object's class, which must be part of the model.
+  func entity(of object: ManagedObject) -> EntityDescription {
+    if let known = object.entityDescription { return known }
+    guard let entity = model.schema.entity(of: type(of: object)) else {
+      preconditionFailure(
+        "\(type(of: object)) is no part of the model; name it when you make the Schema")
+    }
+    return entity
+  }
+}
+
+extension ManagedObject {
+  /// The context it belongs to; `nil` before it was inserted, and after the context is gone.
+  public final var managedObjectContext: ManagedObjectContext? { source as? ManagedObjectContext }
+
+  /// What names it; temporary until it was saved.
+  ///
+  /// - Precondition: It was inserted into a context.
+  public final var objectID: ManagedObjectID {
+    guard let context = managedObjectContext else {
+      preconditionFailure("an object that belongs to no context has no ID")
+    }
+    return ManagedObjectID(number, context.model.space)
+  }
+
+  /// Makes an object and inserts it.
+  public convenience init(context: ManagedObjectContext) {
+    self.init()
+    context.insert(self)
+  }
+}

@@ -1,0 +1,305 @@
+/// The changes of a context on their way into the store, in one transaction.
+///
+/// What is to be written is decided and written within the transaction; what that means for the
+/// objects is kept until the commit has succeeded, so that a save that fails changes nothing.
+struct SaveRequest {
+  /// What becomes of an object when the commit has succeeded.
+  enum Outcome {
+    /// It is as its row.
+    case saved
+    /// Its row has these values, which others have set.
+    case merged([StoredValue])
+    /// Its row is as others have left it, and is read again.
+    case dropped
+    /// Its row is gone.
+    case deleted
+    /// Another object has its unique values, and takes its place.
+    case replaced(by: ObjectNumber)
+  }
+
+  let context: ManagedObjectContext
+  let model: StoreModel
+  let policy: MergePolicy
+  let base: UInt64
+  let rows: RowWriter
+  /// The numbers of inserted objects from now on.
+  private(set) var numbers: [ObjectIdentifier: ObjectNumber] = [:]
+  private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
+  private var conflicts: [ObjectGraphError] = []
+
+  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) throws {
+    self.context = context
+    model = context.model
+    policy = context.mergePolicy
+    base = transaction.base
+    rows = RowWriter(transaction, context.model)
+  }
+
+  /// Writes everything.
+  ///
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all of them.
+  mutating func run() throws {
+    for object in context.inserted.all {
+      numbers[ObjectIdentifier(object)] = try rows.nextNumber(model.storage(of: entity(object)))
+    }
+    for object in context.watched.all where !object.hasChanges { try check(object) }
+    for object in context.deleted.all { try delete(object) }
+    var writes: [Write] = []
+    for object in context.updated.all {
+      if let write = try update(object) { writes.append(write) }
+    }
+    for object in context.inserted.all { writes.append(try insertion(of: object)) }
+    // Values that one object gives up may be taken by another.
+    for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
+    writes = try settleUniqueness(writes)
+    try throwConflicts()
+    for write in writes {
+      try rows.put(write.number, write.storage, write.after, before: write.before, base)
+      try putMembers(of: write)
+    }
+    try rows.finish()
+  }
+
+  /// A row to be written.
+  struct Write {
+    let object: ManagedObject
+    var number: ObjectNumber
+    let storage: EntityStorage
+    /// What the row holds; `nil` if there is none.
+    var before: [StoredValue]?
+    var after: [StoredValue]
+  }
+
+  private func entity(_ object: ManagedObject) -> EntityDescription {
+    context.entity(of: object)
+  }
+
+  /// The number an object has after the commit.
+  private func number(of object: ManagedObject) -> ObjectNumber {
+    numbers[ObjectIdentifier(object)] ?? object.number
+  }
+
+  /// The values of an object as its row will hold them.
+  private func values(of object: ManagedObject) throws -> [StoredValue] {
+    try entity(object).properties.map { property in
+      guard case .toOne = property.kind else { return try object.storedValue(property) }
+      switch object.target(property) {
+      case .none: return .null
+      case .number(let bits): return .integer(bits)
+      case .object(let target): return .integer(number(of: target).bits)
+      }
+    }
+  }
+
+  private mutating func insertion(of object: ManagedObject) throws -> Write {
+    outcomes.append((object, .saved))
+    return Write(
+      object: object, number: number(of: object), storage: model.storage(of: entity(object)),
+      before: nil, after: try values(of: object))
+  }
+
+  // MARK: Conflicts with others
+
+  private mutating func check(_ object: ManagedObject) throws {
+    let storage = model.storage(of: entity(object))
+    let row = try rows.row(object.number, storage)
+    guard row?.version != object.version else { return }
+    if policy.kind == .error { conflict(object) }
+    outcomes.append((object, row == nil ? .deleted : .dropped))
+  }
+
+  private mutating func conflict(_ object: ManagedObject) {
+    conflicts.append(
+      ObjectGraphError(
+        .mergeConflict,
+        "Another context has changed a \(entity(object).name) since it was read here. Refresh it, "
+          + "or set a mergePolicy.",
+        objectID: ManagedObjectID(object.number, model.space)))
+  }
+
+  private mutating func delete(_ object: ManagedObject) throws {
+    let storage = model.storage(of: entity(object))
+    guard let row = try rows.row(object.number, storage) else {
+      return outcomes.append((object, .deleted))
+    }
+    if row.version != object.version, object.version != 0 {
+      switch policy.kind {
+      case .error: return conflict(object)
+      case .storeTrump, .rollback: return outcomes.append((object, .dropped))
+      case .objectTrump, .overwrite: break
+      }
+    }
+    try rows.delete(object.number, storage, row.values, base)
+    outcomes.append((object, .deleted))
+  }
+
+  private mutating func update(_ object: ManagedObject) throws -> Write? {
+    let storage = model.storage(of: entity(object))
+    let mine = try values(of: object)
+    let changed = object.changes?.originals ?? [:]
+    guard let row = try rows.row(object.number, storage) else {
+      switch policy.kind {
+      case .error: conflict(object)
+      case .storeTrump, .rollback: outcomes.append((object, .deleted))
+      case .objectTrump, .overwrite:
+        outcomes.append((object, .saved))
+        return Write(
+          object: object, number: object.number, storage: storage, before: nil, after: mine)
+      }
+      return nil
+    }
+    var after = mine
+    if row.version != object.version {
+      switch policy.kind {
+      case .error:
+        conflict(object)
+        return nil
+      case .rollback:
+        outcomes.append((object, .dropped))
+        return nil
+      case .overwrite: break
+      case .storeTrump:
+        after = row.values
+        for (slot, base) in changed where row.values[slot] == base { after[slot] = mine[slot] }
+      case .objectTrump:
+        after = row.values
+        for slot in changed.keys { after[slot] = mine[slot] }
+        try settle(object, changed, mine, row.values, &after)
+      }
+    }
+    outcomes.append((object, after == mine ? .saved : .merged(after)))
+    return Write(
+      object: object, number: object.number, storage: storage, before: row.values, after: after)
+  }
+
+  /// Asks a custom policy.
+  private func settle(
+    _ object: ManagedObject, _ changed: [Int: StoredValue], _ mine: [StoredValue],
+    _ theirs: [StoredValue], _ after: inout [StoredValue]
+  ) throws {
+    guard let resolve = policy.resolve else { return }
+    let entity = entity(object)
+    func named(_ values: [StoredValue]) -> [String: StoredValue] {
+      Dictionary(uniqueKeysWithValues: entity.columns.map { ($0.name, values[$0.slot]) })
+    }
+    var conflict = MergeConflict(
+      objectID: ManagedObjectID(object.number, model.space), entityName: entity.name,
+      base: Dictionary(
+        uniqueKeysWithValues: changed.map { (entity.properties[$0.key].name, $0.value) }),
+      mine: named(mine), theirs: named(theirs))
+    try resolve(&conflict)
+    for (name, value) in conflict.result {
+      guard let property = entity.columns.first(where: { $0.name == name }) else {
+        throw ObjectGraphError(.unknownProperty, "\(entity.name) has no property \(name).")
+      }
+      after[property.slot] = value
+    }
+  }
+
+  // MARK: Unique values
+
+  /// Finds rows and objects with the same unique values, and settles who keeps them.
+  private mutating func settleUniqueness(_ writes: [Write]) throws -> [Write] {
+    var owners: [UniqueKey: Int] = [:]
+    var result: [Write?] = writes
+    for position in writes.indices {
+      for index in writes[position].storage.entity.indexes where index.isUnique {
+        guard let write = result[position] else { break }
+        let values = index.slots.map { write.after[$0] }
+        guard !values.contains(.null) else { continue }
+        let key = UniqueKey(keyspace: model.keyspace(index), values: values)
+        if let stored = try rows.owner(key.keyspace, values), stored != write.number {
+          try settle(position, against: stored, index, &result)
+        } else if let other = owners[key], result[other] != nil {
+          settle(position, against: other, index, &result)
+        }
+        if result[position] != nil { owners[key] = position }
+      }
+    }
+    return result.compactMap { $0 }
+  }
+
+  private struct UniqueKey: Hashable {
+    let keyspace: String
+    let values: [StoredValue]
+  }
+
+  private mutating func constraintConflict(_ object: ManagedObject, _ index: IndexDescription) {
+    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
+    conflicts.append(
+      ObjectGraphError(
+        .constraintConflict,
+        "There is a \(index.entity.name) with the same \(names) already. Fetch and change it, or "
+          + "set a mergePolicy.",
+        objectID: ManagedObjectID(object.number, model.space)))
+  }
+
+  /// An object would have the unique values of a row.
+  private mutating func settle(
+    _ position: Int, against stored: ObjectNumber, _ index: IndexDescription,
+    _ writes: inout [Write?]
+  ) throws {
+    guard var write = writes[position] else { return }
+    guard policy.kind != .error, write.before == nil, stored.entity == write.storage.number,
+      let row = try rows.row(stored, write.storage)
+    else { return constraintConflict(write.object, index) }
+    outcomes.removeAll { $0.object === write.object }
+    outcomes.append((write.object, .replaced(by: stored)))
+    numbers[ObjectIdentifier(write.object)] = stored
+    guard policy.kind == .objectTrump || policy.kind == .overwrite else {
+      return writes[position] = nil
+    }
+    // The row stays, with its number and the values of the new object.
+    write.number = stored
+    write.before = row.values
+    try rows.removeEntries(stored, write.storage, row.values)
+    writes[position] = write
+  }
+
+  /// Two objects of the context would have the same unique values.
+  private mutating func settle(
+    _ position: Int, against other: Int, _ index: IndexDescription, _ writes: inout [Write?]
+  ) {
+    guard let later = writes[position], let earlier = writes[other] else { return }
+    let keepsLater = policy.kind == .objectTrump || policy.kind == .overwrite
+    let (kept, lost) = keepsLater ? (later, earlier) : (earlier, later)
+    guard policy.kind != .error, lost.before == nil else {
+      return constraintConflict(later.object, index)
+    }
+    outcomes.removeAll { $0.object === lost.object }
+    outcomes.append((lost.object, .replaced(by: kept.number)))
+    numbers[ObjectIdentifier(lost.object)] = kept.number
+    writes[keepsLater ? other : position] = nil
+  }
+
+  private func throwConflicts() throws {
+    guard let first = conflicts.first else { return }
+    guard conflicts.count > 1 else { throw first }
+    var all = ObjectGraphError(
+      first.kind, "\(conflicts.count) objects cannot be saved.", objectID: first.objectID)
+    all.failures = conflicts
+    throw all
+  }
+
+  // MARK: Members
+
+  private func putMembers(of write: Write) throws {
+    guard let members = write.object.changes?.members else { return }
+    for (slot, changes) in members {
+      let property = write.storage.entity.properties[slot]
+      let keyspace = context.edgeKeyspace(property, of: write.storage.entity)
+      switch property.kind {
+      case .toMany(isOrdered: true):
+        let all = context.loadedMembers(of: write.object, property)
+        try rows.putList(keyspace, write.number, all.map { number(of: $0) })
+      case .toMany:
+        // Listed by the references of the others, if those are to one.
+        guard keyspace == model.keyspace(property, of: write.storage.entity) else { continue }
+        try rows.changeEdges(
+          keyspace, write.number, added: changes.added.map { number(of: $0) },
+          removed: changes.removed.map { number(of: $0) })
+      case .attribute, .toOne, .transient: continue
+      }
+    }
+  }
+}

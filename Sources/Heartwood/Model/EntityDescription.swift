@@ -1,0 +1,78 @@
+/// An entity with all that its class and its superclasses declare.
+final class EntityDescription: @unchecked Sendable {
+  // @unchecked because it is changed only while the schema is made, by one thread.
+  let name: String
+  let isAbstract: Bool
+  let renamedFrom: String?
+  /// The class of its objects.
+  let type: AnyClass
+  /// Its position in the schema.
+  let position: Int
+  let superentity: EntityDescription?
+  private(set) var subentities: [EntityDescription] = []
+  let properties: [PropertyDescription]
+  /// Those with a field in records, in the order of their slots.
+  let columns: [PropertyDescription]
+  let relationships: [PropertyDescription]
+  /// The other side of each relationship, by slot.
+  var inverses: [Int: Inverse] = [:]
+  /// The uniques and indexes, those inherited first.
+  var indexes: [IndexDescription] = []
+  private let slotsByOffset: [Int: Int]
+
+  /// The other side of a relationship.
+  struct Inverse {
+    unowned let entity: EntityDescription
+    let property: PropertyDescription
+  }
+
+  init(
+    _ declared: Entity, type: AnyClass, position: Int, superentity: EntityDescription?,
+    properties: [PropertyDescription]
+  ) {
+    name = declared.name
+    isAbstract = declared.isAbstract
+    renamedFrom = declared.renamedFrom
+    self.type = type
+    self.position = position
+    self.superentity = superentity
+    self.properties = properties
+    columns = properties.filter { $0.recordForm != nil }
+    relationships = properties.filter {
+      switch $0.kind {
+      case .toOne, .toMany: true
+      case .attribute, .transient: false
+      }
+    }
+    slotsByOffset = Dictionary(
+      properties.map { ($0.offset, $0.slot) }, uniquingKeysWith: { first, _ in first })
+    superentity?.subentities.append(self)
+  }
+
+  /// The property that lies at an offset of an object.
+  func property(at offset: Int) -> PropertyDescription? {
+    slotsByOffset[offset].map { properties[$0] }
+  }
+
+  /// It and all entities below it.
+  var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
+
+  func isKind(of other: EntityDescription) -> Bool {
+    var entity: EntityDescription? = self
+    while let current = entity {
+      if current === other { return true }
+      entity = current.superentity
+    }
+    return false
+  }
+}
+
+/// Attributes by which objects are found, and whether only one object may have the same.
+struct IndexDescription {
+  /// The entity that declares it; subentities have their objects in it too.
+  unowned let entity: EntityDescription
+  /// Its position among those the entity declares itself.
+  let position: Int
+  let slots: [Int]
+  let isUnique: Bool
+}

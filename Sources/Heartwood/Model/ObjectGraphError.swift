@@ -1,0 +1,60 @@
+/// What went wrong in an object graph: a model, an object, a save.
+///
+/// What goes wrong below, in the store, is a `StorageError`.
+public struct ObjectGraphError: Error, Sendable {
+  /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
+  public struct Kind: Hashable, Sendable {
+    let name: String
+
+    /// Another context has changed an object since it was read here.
+    public static let mergeConflict = Kind(name: "mergeConflict")
+    /// Two objects would have the same values where the model allows one.
+    public static let constraintConflict = Kind(name: "constraintConflict")
+    /// Objects are not as their class wants them; ``ObjectGraphError/failures`` says which.
+    public static let validation = Kind(name: "validation")
+    /// An object cannot be deleted while others refer to it.
+    public static let deniedDelete = Kind(name: "deniedDelete")
+    /// A class is no part of the model.
+    public static let unknownEntity = Kind(name: "unknownEntity")
+    /// A key path leads to no stored property.
+    public static let unknownProperty = Kind(name: "unknownProperty")
+    /// The model has an error; the message names class and property.
+    public static let invalidModel = Kind(name: "invalidModel")
+    /// The store was made with a model that this one cannot go on with.
+    public static let incompatibleSchema = Kind(name: "incompatibleSchema")
+    /// An object that belongs to another context, or to none, was used in this one.
+    public static let foreignObject = Kind(name: "foreignObject")
+    /// The store has no object of this ID.
+    public static let missingObject = Kind(name: "missingObject")
+    /// The willSave callbacks keep changing objects.
+    public static let endlessSave = Kind(name: "endlessSave")
+  }
+
+  /// The kind of failure.
+  public var kind: Kind
+  /// A sentence: what happened and what to do about it.
+  public var message: String
+  /// The object concerned.
+  public var objectID: ManagedObjectID?
+  /// The single failures, if there are several.
+  public var failures: [ObjectGraphError] = []
+
+  /// Describes a failure.
+  public init(_ kind: Kind, _ message: String, objectID: ManagedObjectID? = nil) {
+    self.kind = kind
+    self.message = message
+    self.objectID = objectID
+  }
+}
+
+extension ObjectGraphError: CustomStringConvertible {
+  /// The message, and those of the single failures.
+  public var description: String {
+    ([message] + failures.map { "- \($0)" }).joined(separator: "\n")
+  }
+}
+
+extension ObjectGraphError.Kind: CustomStringConvertible {
+  /// The name of the static member.
+  public var description: String { name }
+}

@@ -1,0 +1,101 @@
+/// A property that is stored with its object.
+///
+/// ```swift
+/// @Attribute var name: String = ""
+/// @Attribute("n", renamedFrom: "title") var nickname: String? = nil
+/// ```
+///
+/// - Complexity: Reading costs what a stored property does, and a load of the row if the object is
+///   a fault. Writing to an object that was fetched keeps the value it had.
+@propertyWrapper
+public struct Attribute<Value: AttributeValue> {
+  @usableFromInline var stored: Value
+
+  /// Declares an attribute and the value new objects have.
+  @inlinable
+  public init(wrappedValue: Value) {
+    stored = wrappedValue
+    if PropertyRecorder.isRecording { Self.note() }
+  }
+
+  /// Declares an attribute and the value new objects have.
+  ///
+  /// - Parameters:
+  ///   - name: Its name in the store; by default that of the property.
+  ///   - renamedFrom: Its name in the store in an earlier version of the model.
+  ///   - preservesValueOnDeletion: Whether the history keeps its value when an object is deleted.
+  public init(
+    wrappedValue: Value, _ name: String? = nil, renamedFrom: String? = nil,
+    preservesValueOnDeletion: Bool = false
+  ) {
+    stored = wrappedValue
+    guard PropertyRecorder.isRecording else { return }
+    var options = PropertyOptions()
+    options.storedName = name
+    options.renamedFrom = renamedFrom
+    options.isPreservedOnDeletion = preservesValueOnDeletion
+    PropertyRecorder.note(Self.self, options)
+  }
+
+  @usableFromInline
+  static func note() { PropertyRecorder.note(Self.self, PropertyOptions()) }
+
+  /// Not to be used: an attribute belongs to a class of objects.
+  @available(*, unavailable, message: "An attribute belongs to a subclass of ManagedObject.")
+  public var wrappedValue: Value {
+    get { stored }
+    set { stored = newValue }
+  }
+
+  /// The value in an object, which is loaded first if that is a fault.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    get {
+      if owner.help.contains(.reading) {
+        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+      }
+      return owner[keyPath: storage].stored
+    }
+    set {
+      if owner.help.contains(.writing) {
+        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willWrite(at: $0) }
+      }
+      owner[keyPath: storage].stored = newValue
+    }
+  }
+}
+
+extension Attribute: PropertyStorage {
+  static var kind: PropertyDescription.Kind {
+    .attribute(Value.storedForm, isOptional: Value.isOptional)
+  }
+
+  static func value(at place: UnsafeRawPointer) throws -> StoredValue {
+    try place.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
+  }
+
+  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
+    place.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
+  }
+}
+
+extension ManagedObject {
+  /// Makes sure that the property at a place can be read.
+  @usableFromInline
+  final func willRead(at place: UnsafeRawPointer) {
+    if state.contains(.prototype) { return PropertyProbe.note(self, offset(of: place)) }
+    source?.fire(self)
+  }
+
+  /// Tells of a property that is about to be set.
+  @usableFromInline
+  final func willWrite(at place: UnsafeRawPointer) {
+    if state.contains(.fault) { source?.fire(self) }
+    guard let property = entityDescription?.property(at: offset(of: place)) else { return }
+    source?.willChange(self, property)
+  }
+}

@@ -1,0 +1,122 @@
+/// An object of a graph: a row of the store, or one that will be.
+///
+/// Declare a class for each kind of object, with the wrappers ``Attribute``, ``ToOne``, ``ToMany``,
+/// ``OrderedToMany`` and ``Transient``:
+///
+/// ```swift
+/// final class Note: ManagedObject {
+///   @Attribute var text: String = ""
+///   @Attribute var created: Date = .now
+/// }
+/// ```
+///
+/// An object belongs to one context and is used where that is: by one thread at a time. It is
+/// identical to itself only; another context has another object for the same row. One that was
+/// fetched is a *fault* until a property is used.
+nonisolated open class ManagedObject: Hashable, Identifiable {
+  /// What has to be asked before a property is read or written; zero for most objects.
+  // Unchecked, because it is asked at every access and only ever changed by the same thread.
+  @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = []
+  final var state: ObjectState = []
+  final var number = ObjectNumber(bits: 0)
+  /// The base of the transaction that wrote the row as it is here; 0 if there is none.
+  final var version: UInt64 = 0
+  final var entityDescription: EntityDescription?
+  /// The context, which clears this when it goes.
+  final unowned(unsafe) var source: (any ObjectSource)?
+  final var changes: ObjectChanges?
+
+  /// Makes an object that belongs to no context yet; `insert` takes it into one.
+  ///
+  /// - Precondition: Every property has a value: subclasses declare defaults and need no `init`.
+  public required init() {}
+
+  deinit {
+    if state.contains(.registered) { source?.forget(number) }
+  }
+
+  /// What the class is called in the store, and its rules; by default its name, and none.
+  open class var entity: Entity { Entity(String(describing: self)) }
+
+  // MARK: State
+
+  /// Whether its values have not been loaded.
+  public final var isFault: Bool { state.contains(.fault) }
+  /// Whether it will be a new row when its context is saved.
+  public final var isInserted: Bool { state.contains(.inserted) }
+  /// Whether its row will be changed when its context is saved.
+  public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
+  /// Whether its row will be gone when its context is saved, or is gone.
+  public final var isDeleted: Bool { state.contains(.deleted) }
+  /// Whether saving its context would do something to it.
+  public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+
+  // MARK: Callbacks
+
+  /// Called once, when the object has been inserted into its first context.
+  open func awakeFromInsert() {}
+  /// Called each time the values of a fault were loaded; what it sets is no change.
+  open func awakeFromFetch() {}
+  /// Called before the context is saved, again if a round of these calls has changed the object.
+  open func willSave() throws {}
+  /// Called after the context was saved.
+  open func didSave() {}
+  /// Called when the object is deleted, before its relationships are.
+  open func prepareForDeletion() {}
+  /// Called before the object becomes a fault; its values can still be read.
+  open func willTurnIntoFault() {}
+  /// Called after the object has become a fault.
+  open func didTurnIntoFault() {}
+  /// Throws if the object must not be saved as it is; called for those inserted and updated.
+  open func validate() throws {}
+
+  // MARK: Identity
+
+  /// Whether both are the same object.
+  public static func == (first: ManagedObject, second: ManagedObject) -> Bool { first === second }
+
+  /// Feeds its identity, which loads nothing.
+  public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// When properties of an object cannot simply be used.
+@usableFromInline
+struct ObjectHelp: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt8
+  @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Reading has to load something, or is only asked which property it would read.
+  @usableFromInline static let reading = ObjectHelp(rawValue: 1)
+  /// Writing has to be told of.
+  @usableFromInline static let writing = ObjectHelp(rawValue: 2)
+}
+
+/// Where an object stands.
+struct ObjectState: OptionSet, Sendable {
+  let rawValue: UInt8
+
+  static let registered = ObjectState(rawValue: 1)
+  static let fault = ObjectState(rawValue: 2)
+  static let inserted = ObjectState(rawValue: 4)
+  static let updated = ObjectState(rawValue: 8)
+  static let deleted = ObjectState(rawValue: 16)
+  /// Made to find out which properties a key path names.
+  static let prototype = ObjectState(rawValue: 32)
+  static let hasAwoken = ObjectState(rawValue: 64)
+}
+
+/// What is known of an object that was changed.
+final class ObjectChanges {
+  /// What the row holds, of each property that was set since it was read.
+  var originals: [Int: StoredValue] = [:]
+  /// What joined and left to-many relationships, by slot.
+  var members: [Int: MemberChanges] = [:]
+
+  var isEmpty: Bool { originals.isEmpty && members.isEmpty }
+}
+
+/// Who joined and left a to-many relationship since it was read.
+struct MemberChanges {
+  var added: [ManagedObject] = []
+  var removed: [ManagedObject] = []
+}

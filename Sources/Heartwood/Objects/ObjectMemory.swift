@@ -1,0 +1,81 @@
+/// The places of properties within objects.
+///
+/// Reading and writing through raw pointers fills an object in a fiftieth of the time that key
+/// paths take. A place is the offset the schema found for a property; that it lies within the
+/// objects of its class, and holds what it should, was checked there.
+extension ManagedObject {
+  /// Where the object's memory begins.
+  final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  /// The value of an attribute, in its stored form.
+  final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
+    defer { withExtendedLifetime(self) {} }
+    return try property.storage.value(at: memory + property.offset)
+  }
+
+  /// Sets an attribute without telling anybody.
+  final func setStoredValue(_ value: StoredValue, _ property: PropertyDescription) throws {
+    defer { withExtendedLifetime(self) {} }
+    try property.storage.setValue(value, at: memory + property.offset)
+  }
+
+  /// The target of a to-one relationship.
+  final func target(_ property: PropertyDescription) -> ToOneTarget {
+    defer { withExtendedLifetime(self) {} }
+    return (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee
+  }
+
+  /// Sets the target of a to-one relationship without telling anybody.
+  final func setTarget(_ target: ToOneTarget, _ property: PropertyDescription) {
+    defer { withExtendedLifetime(self) {} }
+    (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee = target
+  }
+
+  /// The members of a to-many relationship; `nil` if they were not loaded.
+  final func members(_ property: PropertyDescription) -> [ManagedObject]? {
+    defer { withExtendedLifetime(self) {} }
+    return property.memberStorage.members(at: memory + property.offset)
+  }
+
+  /// Sets the members of a to-many relationship without telling anybody.
+  final func setMembers(_ members: [ManagedObject]?, _ property: PropertyDescription) {
+    defer { withExtendedLifetime(self) {} }
+    property.memberStorage.setMembers(members, at: memory + property.offset)
+  }
+
+  /// Adds a member to a to-many relationship that was loaded, without telling anybody.
+  final func insertMember(_ member: ManagedObject, _ property: PropertyDescription) {
+    defer { withExtendedLifetime(self) {} }
+    property.memberStorage.insert(member, at: memory + property.offset)
+  }
+
+  /// Removes a member from a to-many relationship that was loaded, without telling anybody.
+  final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) {
+    defer { withExtendedLifetime(self) {} }
+    property.memberStorage.remove(member, at: memory + property.offset)
+  }
+
+  /// Where a wrapper lies in this object.
+  @usableFromInline
+  final func offset(of place: UnsafeRawPointer) -> Int { place - UnsafeRawPointer(memory) }
+}
+
+/// How the members of a to-many relationship lie in the memory of an object.
+///
+/// - Note: Places must hold an initialised wrapper of the type, as in ``PropertyStorage``.
+protocol MemberStorage: PropertyStorage {
+  static func members(at place: UnsafeRawPointer) -> [ManagedObject]?
+  static func setMembers(_ members: [ManagedObject]?, at place: UnsafeMutableRawPointer)
+  static func insert(_ member: ManagedObject, at place: UnsafeMutableRawPointer)
+  static func remove(_ member: ManagedObject, at place: UnsafeMutableRawPointer)
+}
+
+extension PropertyDescription {
+  /// The wrapper of a to-many relationship, as which it has to be asked for.
+  fileprivate var memberStorage: any MemberStorage.Type {
+    guard let storage = storage as? any MemberStorage.Type else {
+      preconditionFailure("\(name) is no to-many relationship")
+    }
+    return storage
+  }
+}

@@ -1,0 +1,31 @@
+/// What names an object in one store: the number of its entity there, and its own.
+///
+/// ```
+/// 63          48 47                                  0
+/// ┌─┬───────────┬─────────────────────────────────────┐
+/// │t│ entity 15 │ row 48                              │
+/// └─┴───────────┴─────────────────────────────────────┘
+/// ```
+///
+/// Temporary numbers (`t`) count in this process, until the object is saved. Numbers are never used
+/// again.
+struct ObjectNumber: Hashable, Comparable, Sendable {
+  static let maxEntity = 1 << 15 - 1
+  static let maxRow: Int64 = 1 << 48 - 1
+
+  let bits: Int64
+
+  init(bits: Int64) { self.bits = bits }
+
+  init(entity: Int, row: Int64) { bits = Int64(entity) << 48 | row }
+
+  init(temporary row: Int64, entity: Int) {
+    bits = Int64.min | Int64(entity) << 48 | row
+  }
+
+  var isTemporary: Bool { bits < 0 }
+  var entity: Int { Int(bits >> 48) & 0x7FFF }
+  var row: Int64 { bits & Self.maxRow }
+
+  static func < (first: ObjectNumber, second: ObjectNumber) -> Bool { first.bits < second.bits }
+}

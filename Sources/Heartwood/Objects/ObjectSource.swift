@@ -1,0 +1,17 @@
+/// What an object needs of the context it belongs to.
+protocol ObjectSource: AnyObject {
+  /// Loads the values of a fault; what cannot be loaded keeps its initial values.
+  func fire(_ object: ManagedObject)
+  /// Told before a persistent property of an object is set.
+  func willChange(_ object: ManagedObject, _ property: PropertyDescription)
+  /// The object with this number, a fault if it is not there yet.
+  func object(_ number: ObjectNumber) -> ManagedObject?
+  /// The objects at the other end of a to-many relationship.
+  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject]
+  /// Sets a to-one relationship, and the other side of it.
+  func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?)
+  /// Sets a to-many relationship, and the other side of it.
+  func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
+  /// Told when a registered object goes.
+  func forget(_ number: ObjectNumber)
+}

@@ -1,0 +1,68 @@
+/// Finds out which properties a key path names, by reading it on an object made for that.
+///
+/// Key paths do not tell what they are made of. The object at the root and those its relationships
+/// lead to are prototypes: reading one of their properties is noted here.
+final class PropertyProbe: ObjectSource {
+  private let schema: Schema.Content
+  private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
+  private var prototypes: [ManagedObject] = []
+
+  private init(_ schema: Schema.Content) { self.schema = schema }
+
+  /// The properties that a key path names, one after the other; `nil` if it leads elsewhere.
+  static func path(
+    _ keyPath: AnyKeyPath, in schema: Schema.Content
+  ) -> [(entity: EntityDescription, property: PropertyDescription)]? {
+    guard let root = type(of: keyPath).rootType as? ManagedObject.Type,
+      let entity = schema.entity(of: root)
+    else { return nil }
+    let probe = PropertyProbe(schema)
+    guard let prototype = probe.prototype(of: entity) else { return nil }
+    let any: Any = prototype
+    _ = any[keyPath: keyPath]
+    for prototype in probe.prototypes { prototype.source = nil }
+    return probe.path.isEmpty ? nil : probe.path
+  }
+
+  private func prototype(of entity: EntityDescription) -> ManagedObject? {
+    guard let type = entity.type as? ManagedObject.Type else { return nil }
+    let object = type.init()
+    object.entityDescription = entity
+    object.state = .prototype
+    object.help = [.reading, .writing]
+    object.source = self
+    prototypes.append(object)
+    return object
+  }
+
+  /// Takes down that a property of a prototype was read.
+  static func note(_ object: ManagedObject, _ offset: Int) {
+    guard let probe = object.source as? PropertyProbe, let entity = object.entityDescription,
+      let property = entity.property(at: offset)
+    else { return }
+    probe.path.append((entity, property))
+  }
+
+  /// The prototype a relationship of a prototype leads to.
+  static func destination(_ object: ManagedObject, _ offset: Int) -> ManagedObject? {
+    note(object, offset)
+    guard let probe = object.source as? PropertyProbe,
+      let property = object.entityDescription?.property(at: offset),
+      let type = property.storage.destination as? ManagedObject.Type,
+      let entity = probe.schema.entity(of: type)
+    else { return nil }
+    return probe.prototype(of: entity)
+  }
+
+  // MARK: What prototypes never need
+
+  func fire(_ object: ManagedObject) {}
+  func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
+  func object(_ number: ObjectNumber) -> ManagedObject? { nil }
+  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] { [] }
+  func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {}
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
+  ) {}
+  func forget(_ number: ObjectNumber) {}
+}

@@ -1,0 +1,195 @@
+/// Looks at classes and describes their entities.
+struct SchemaBuilder {
+  private var entities: [EntityDescription] = []
+  private var declarations: [Entity] = []
+  private var failures: [ObjectGraphError] = []
+  private var isSeen: Set<ObjectIdentifier> = []
+
+  /// The entities of `types`, of their superclasses, and of what their relationships lead to.
+  mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
+    for type in types { add(type) }
+    var position = 0
+    while position < entities.count {
+      for relationship in entities[position].relationships {
+        if let type = relationship.storage.destination as? ManagedObject.Type { add(type) }
+      }
+      position += 1
+    }
+    checkNames()
+    // Key paths can be read only when every class is known.
+    let content = Schema.Content(entities, [])
+    for (entity, declaration) in zip(entities, declarations) {
+      link(entity, declaration, content)
+    }
+    for (entity, declaration) in zip(entities, declarations) {
+      index(entity, declaration, content)
+      checkInverses(of: entity)
+    }
+    return Schema.Content(entities, failures)
+  }
+
+  private mutating func fail(_ message: String) {
+    failures.append(ObjectGraphError(.invalidModel, message))
+  }
+
+  // MARK: Classes
+
+  @discardableResult
+  private mutating func add(_ type: ManagedObject.Type) -> EntityDescription? {
+    if isSeen.contains(ObjectIdentifier(type)) { return entities.first { $0.type == type } }
+    isSeen.insert(ObjectIdentifier(type))
+    var superentity: EntityDescription?
+    if let above = _getSuperclass(type) as? ManagedObject.Type, above != ManagedObject.self {
+      superentity = add(above)
+      guard superentity != nil else { return nil }
+    }
+    guard let properties = properties(of: type) else { return nil }
+    var declaration = type.entity
+    // Declared by the superclass and inherited, it speaks of that class.
+    if let superentity, declaration.name == superentity.name {
+      declaration = Entity(String(describing: type))
+    }
+    let entity = EntityDescription(
+      declaration, type: type, position: entities.count, superentity: superentity,
+      properties: properties)
+    entities.append(entity)
+    declarations.append(declaration)
+    return entity
+  }
+
+  private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
+    let (object, entries) = PropertyRecorder.record { type.init() }
+    guard let classes = ClassLayout.fields(of: object) else {
+      fail("The properties of \(type) do not lie where they should; is one of them weak?")
+      return nil
+    }
+    // Wrappers tell of themselves from the class up; they are wanted from the top down.
+    var perClass: [[PropertyRecorder.Entry]] = []
+    var rest = entries[...]
+    for (_, fields) in classes.reversed() {
+      let count = fields.count { $0.value is any PropertyStorage }
+      guard rest.count >= count else { break }
+      perClass.insert(Array(rest.prefix(count)), at: 0)
+      rest = rest.dropFirst(count)
+    }
+    let fields = classes.flatMap(\.fields).filter { $0.value is any PropertyStorage }
+    let ordered = perClass.flatMap { $0 }
+    guard rest.isEmpty, ordered.count == fields.count else {
+      fail("\(type) sets properties in an init of its own; give each a value where it is declared.")
+      return nil
+    }
+    var result: [PropertyDescription] = []
+    for (field, entry) in zip(fields, ordered) {
+      let initial = try? entry.storage.value(at: object.memory + field.offset)
+      result.append(
+        PropertyDescription(
+          name: String(field.label.drop { $0 == "_" }), slot: result.count,
+          storage: entry.storage, offset: field.offset, options: entry.options,
+          initialValue: initial ?? .null))
+    }
+    withExtendedLifetime(object) {}
+    return result
+  }
+
+  private mutating func checkNames() {
+    for (position, entity) in entities.enumerated() {
+      if let other = entities[..<position].first(where: { $0.name == entity.name }) {
+        fail("\(entity.type) and \(other.type) are both called \(entity.name).")
+      }
+      var names: Set<String> = []
+      for property in entity.properties where !names.insert(property.storedName).inserted {
+        fail("\(entity.type) has two properties called \(property.storedName) in the store.")
+      }
+    }
+  }
+
+  // MARK: Relationships
+
+  private mutating func link(
+    _ entity: EntityDescription, _ declaration: Entity, _ content: Schema.Content
+  ) {
+    for property in entity.relationships {
+      guard let inverse = property.options.inverse else { continue }
+      link(entity, property, inverse, content)
+    }
+    for rule in declaration.rules {
+      guard let rule = rule as? Inverse else { continue }
+      do {
+        link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
+      } catch {
+        fail("Inverse of \(entity.name): \(error.message)")
+      }
+    }
+  }
+
+  private mutating func link(
+    _ entity: EntityDescription, _ property: PropertyDescription, _ keyPath: AnyKeyPath,
+    _ content: Schema.Content
+  ) {
+    do {
+      let path = try content.path(keyPath)
+      let type = property.storage.destination.flatMap { content.entity(of: $0) }
+      guard path.count == 1, let destination = type, let other = path.first,
+        destination.isKind(of: other.entity), !other.property.isAttribute
+      else {
+        return fail("The inverse of \(entity.name).\(property.name) is no relationship there.")
+      }
+      // Both ends are known to all subentities by the same slots.
+      for member in entity.family {
+        member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
+      }
+      for member in other.entity.family {
+        member.inverses[other.property.slot] = .init(entity: entity, property: property)
+      }
+    } catch {
+      fail("The inverse of \(entity.name).\(property.name): \(error.message)")
+    }
+  }
+
+  private mutating func checkInverses(of entity: EntityDescription) {
+    for property in entity.relationships where entity.inverses[property.slot] == nil {
+      guard case .toMany = property.kind else { continue }
+      fail(
+        "\(entity.name).\(property.name) has no inverse. Declare it on one of the two sides: "
+          + "@ToMany(inverse: \\Other.property).")
+    }
+  }
+
+  // MARK: Indexes
+
+  private mutating func index(
+    _ entity: EntityDescription, _ declaration: Entity, _ content: Schema.Content
+  ) {
+    var position = 0
+    for rule in declaration.rules {
+      let (keyPaths, isUnique): ([AnyKeyPath], Bool)
+      switch rule {
+      case let rule as Unique: (keyPaths, isUnique) = (rule.attributes, true)
+      case let rule as Index: (keyPaths, isUnique) = (rule.attributes, false)
+      default: continue
+      }
+      do {
+        let slots = try keyPaths.map { try content.property($0, of: entity).indexableSlot() }
+        let index = IndexDescription(
+          entity: entity, position: position, slots: slots, isUnique: isUnique)
+        for member in entity.family { member.indexes.append(index) }
+        position += 1
+      } catch {
+        fail("An index of \(entity.name): \((error as? ObjectGraphError)?.message ?? "\(error)")")
+      }
+    }
+  }
+}
+
+extension PropertyDescription {
+  var isAttribute: Bool {
+    if case .attribute = kind { return true }
+    return false
+  }
+
+  /// Its slot, if its values have an order in an index.
+  fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
+    if case .attribute(let form, _) = kind, form != .json, form != .decimal { return slot }
+    throw ObjectGraphError(.invalidModel, "\(name) cannot be in an index: it has no order there.")
+  }
+}

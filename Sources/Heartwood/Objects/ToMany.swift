@@ -1,0 +1,100 @@
+/// The set of objects that refer to this one, or are related to it.
+///
+/// ```swift
+/// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
+/// ```
+///
+/// Both sides are kept at once. Adding many objects one by one is quicker from the other side
+/// (`car.owner = person`), which does not have to look at the others.
+@propertyWrapper
+public struct ToMany<Destination: ManagedObject> {
+  @usableFromInline var members: Set<Destination>?
+
+  /// Declares a set of related objects.
+  ///
+  /// - Parameters:
+  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - deleteRule: What becomes of the others when this object is deleted.
+  public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
+    guard PropertyRecorder.isRecording else { return }
+    var options = PropertyOptions()
+    options.inverse = inverse
+    options.deleteRule = deleteRule
+    PropertyRecorder.note(Self.self, options)
+  }
+
+  /// Not to be used: a relationship belongs to a class of objects.
+  @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
+  public var wrappedValue: Set<Destination> {
+    get { members ?? [] }
+    set { members = newValue }
+  }
+
+  /// The related objects, faults perhaps.
+  ///
+  /// - Complexity: O(members) to read for the first time, and to set.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Set<Destination>>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Set<Destination> {
+    get {
+      if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
+      withUnsafePointer(to: &owner[keyPath: storage]) { owner.loadMembers(at: $0) }
+      return owner[keyPath: storage].members ?? []
+    }
+    set {
+      withUnsafePointer(to: &owner[keyPath: storage]) {
+        owner.setMembers(Array(newValue), at: $0)
+      }
+    }
+  }
+}
+
+extension ToMany: MemberStorage {
+  static var kind: PropertyDescription.Kind { .toMany(isOrdered: false) }
+  static var destination: AnyClass? { Destination.self }
+
+  static func members(at place: UnsafeRawPointer) -> [ManagedObject]? {
+    place.assumingMemoryBound(to: Self.self).pointee.members.map { Array($0) }
+  }
+
+  static func setMembers(_ members: [ManagedObject]?, at place: UnsafeMutableRawPointer) {
+    place.assumingMemoryBound(to: Self.self).pointee.members = members.map {
+      Set($0.map { unsafeDowncast($0, to: Destination.self) })
+    }
+  }
+
+  static func insert(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
+    place.assumingMemoryBound(to: Self.self).pointee.members?
+      .insert(unsafeDowncast(member, to: Destination.self))
+  }
+
+  static func remove(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
+    place.assumingMemoryBound(to: Self.self).pointee.members?
+      .remove(unsafeDowncast(member, to: Destination.self))
+  }
+}
+
+extension ManagedObject {
+  @usableFromInline
+  final func loadMembers(at place: UnsafeRawPointer) {
+    let offset = offset(of: place)
+    if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
+    if state.contains(.fault) { source?.fire(self) }
+    guard let property = entityDescription?.property(at: offset), members(property) == nil,
+      let source
+    else { return }
+    setMembers(source.members(of: self, property), property)
+  }
+
+  @usableFromInline
+  final func setMembers(_ members: [ManagedObject], at place: UnsafeRawPointer) {
+    let offset = offset(of: place)
+    guard let property = entityDescription?.property(at: offset), let source else {
+      preconditionFailure("insert an object into a context before you set its relationships")
+    }
+    source.relate(self, property, to: members)
+  }
+}

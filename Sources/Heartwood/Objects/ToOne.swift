@@ -1,0 +1,107 @@
+/// A reference to another object.
+///
+/// ```swift
+/// @ToOne var owner: Person?
+/// @ToOne(inverse: \Passport.holder, deleteRule: .cascade) var passport: Passport?
+/// ```
+///
+/// The inverse is declared on one side, and both are kept at once: setting this side changes the
+/// other. One that has an inverse elsewhere says nothing.
+@propertyWrapper
+public struct ToOne<Destination: ManagedObject> {
+  @usableFromInline var target: ToOneTarget = .none
+
+  /// Declares a reference.
+  ///
+  /// - Parameters:
+  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - deleteRule: What becomes of the other object when this one is deleted.
+  public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
+    guard PropertyRecorder.isRecording else { return }
+    var options = PropertyOptions()
+    options.inverse = inverse
+    options.deleteRule = deleteRule
+    PropertyRecorder.note(Self.self, options)
+  }
+
+  /// Not to be used: a relationship belongs to a class of objects.
+  @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
+  public var wrappedValue: Destination? {
+    get { nil }
+    set { target = .none }
+  }
+
+  /// The object at the other end, itself a fault perhaps.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Destination?>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Destination? {
+    get {
+      if owner.help.isEmpty, case .object(let object) = owner[keyPath: storage].target {
+        return unsafeDowncast(object, to: Destination.self)
+      }
+      return withUnsafePointer(to: &owner[keyPath: storage]) { owner.target(at: $0) }
+        .map { unsafeDowncast($0, to: Destination.self) }
+    }
+    set {
+      withUnsafePointer(to: &owner[keyPath: storage]) { owner.setTarget(newValue, at: $0) }
+    }
+  }
+}
+
+/// What a to-one relationship refers to.
+@usableFromInline
+enum ToOneTarget {
+  case none
+  /// An object that was not asked for yet, by its number.
+  case number(Int64)
+  case object(ManagedObject)
+}
+
+extension ToOne: PropertyStorage {
+  static var kind: PropertyDescription.Kind { .toOne }
+  static var destination: AnyClass? { Destination.self }
+
+  static func value(at place: UnsafeRawPointer) -> StoredValue {
+    switch place.assumingMemoryBound(to: Self.self).pointee.target {
+    case .none: .null
+    case .number(let bits): .integer(bits)
+    case .object(let object): .integer(object.number.bits)
+    }
+  }
+
+  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) {
+    let target: ToOneTarget = if case .integer(let bits) = value { .number(bits) } else { .none }
+    place.assumingMemoryBound(to: Self.self).pointee.target = target
+  }
+}
+
+extension ManagedObject {
+  @usableFromInline
+  final func target(at place: UnsafeRawPointer) -> ManagedObject? {
+    let offset = offset(of: place)
+    if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
+    if state.contains(.fault) { source?.fire(self) }
+    switch place.assumingMemoryBound(to: ToOneTarget.self).pointee {
+    case .none: return nil
+    case .object(let object): return object
+    case .number(let bits):
+      guard let property = entityDescription?.property(at: offset),
+        let object = source?.object(ObjectNumber(bits: bits))
+      else { return nil }
+      setTarget(.object(object), property)
+      return object
+    }
+  }
+
+  @usableFromInline
+  final func setTarget(_ target: ManagedObject?, at place: UnsafeRawPointer) {
+    let offset = offset(of: place)
+    guard let property = entityDescription?.property(at: offset), let source else {
+      preconditionFailure("insert an object into a context before you set its relationships")
+    }
+    source.relate(self, property, to: target)
+  }
+}

@@ -1,0 +1,46 @@
+/// A property that is kept in memory only, and set to its declared value when its object becomes a
+/// fault.
+@propertyWrapper
+public struct Transient<Value> {
+  @usableFromInline var stored: Value
+
+  /// Declares a property and the value that objects have at first.
+  public init(wrappedValue: Value) {
+    stored = wrappedValue
+    if PropertyRecorder.isRecording {
+      PropertyRecorder.note(Self.self, PropertyOptions())
+    }
+  }
+
+  /// Not to be used: such a property belongs to a class of objects.
+  @available(*, unavailable, message: "A transient property belongs to a ManagedObject.")
+  public var wrappedValue: Value {
+    get { stored }
+    set { stored = newValue }
+  }
+
+  /// The value in an object; a fault is loaded first, so that `awakeFromFetch` can set it.
+  @inlinable
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    get {
+      if owner.help.contains(.reading) {
+        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+      }
+      return owner[keyPath: storage].stored
+    }
+    set {
+      if owner.help.contains(.reading) {
+        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+      }
+      owner[keyPath: storage].stored = newValue
+    }
+  }
+}
+
+extension Transient: PropertyStorage {
+  static var kind: PropertyDescription.Kind { .transient }
+}

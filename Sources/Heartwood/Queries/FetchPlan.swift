@@ -1,0 +1,90 @@
+import Foundation
+
+/// How the objects of a request are found.
+struct FetchPlan {
+  let entity: EntityDescription
+  /// The entities whose rows are looked at.
+  let storages: [EntityStorage]
+  /// What is compared in the records, and whether that is all there is to ask.
+  let terms: EqualityTerms
+  private let conditions: [(slot: Int, value: StoredValue)]
+  private let evaluate: (ManagedObject) throws -> Bool
+
+  init<M>(_ request: FetchRequest<M>, _ model: StoreModel) throws {
+    let schema = model.schema
+    entity = try schema.requiredEntity(of: M.self)
+    let family = request.includesSubentities ? entity.family : [entity]
+    storages = family.filter { !$0.isAbstract }.map { model.storage(of: $0) }
+    var terms = EqualityTerms()
+    var conditions: [(slot: Int, value: StoredValue)] = []
+    if let predicate = request.predicate?.foundation {
+      terms = EqualityTerms(predicate)
+      for term in terms.terms {
+        conditions.append((try schema.property(term.keyPath, of: entity).slot, term.value))
+      }
+      evaluate = { try ($0 as? M).map { try predicate.evaluate($0) } ?? false }
+    } else {
+      evaluate = { _ in true }
+    }
+    self.terms = terms
+    self.conditions = conditions
+  }
+
+  /// Whether every row matches.
+  var isEverything: Bool { conditions.isEmpty && terms.isWhole }
+
+  /// Whether the request asks for objects of this class.
+  func includes(_ object: ManagedObject) -> Bool {
+    storages.contains { $0.entity === object.entityDescription }
+  }
+
+  /// Whether an object is asked for, as it is in memory.
+  func holds(for object: ManagedObject) throws -> Bool { try evaluate(object) }
+
+  /// Whether a record meets the conditions.
+  func holds(for record: RecordView, _ storage: EntityStorage) throws -> Bool {
+    guard !conditions.isEmpty else { return true }
+    let properties = storage.properties[Int(record.layout.number)]
+    for (slot, value) in conditions {
+      let field = properties.firstIndex { $0?.slot == slot }
+      let found = try field.map { try record.value($0) } ?? entity.properties[slot].initialValue
+      guard found.equals(value) else { return false }
+    }
+    return true
+  }
+
+  /// The rows that an index names for the conditions; `nil` if none fits.
+  func indexedNumbers(
+    _ storage: EntityStorage, _ view: StoreView, _ model: StoreModel
+  ) throws -> [ObjectNumber]? {
+    let asked = Dictionary(conditions.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 })
+    let fitting = storage.entity.indexes.filter { $0.slots.allSatisfy { asked[$0] != nil } }
+    guard let index = fitting.first(where: \.isUnique) ?? fitting.first else { return nil }
+    let values = index.slots.compactMap { asked[$0] }
+    // Unique indexes have no entries for what is like no other.
+    if index.isUnique, values.contains(.null) { return nil }
+    let keyspace = model.keyspace(index)
+    if index.isUnique { return try view.number(in: keyspace, values).map { [$0] } ?? [] }
+    return try view.numbers(in: keyspace, values)
+  }
+
+  /// In words, for the log.
+  var sentence: String {
+    let names = conditions.map { entity.properties[$0.slot].name }
+    let rest = terms.isWhole ? "" : ", evaluated for each"
+    return "\(entity.name)" + (names.isEmpty ? "" : " by \(names.joined(separator: ", "))") + rest
+  }
+}
+
+extension StoredValue {
+  /// Whether both are equal as the language compares them: -0 is 0, and NaN is nothing.
+  func equals(_ other: StoredValue) -> Bool {
+    if case .number(let first) = self, case .number(let second) = other {
+      return Double(bitPattern: first) == Double(bitPattern: second)
+    }
+    if case .date(let first) = self, case .date(let second) = other {
+      return Double(bitPattern: first) == Double(bitPattern: second)
+    }
+    return self == other
+  }
+}

@@ -1,0 +1,51 @@
+public import Foundation
+
+/// Which objects of a class to fetch, and in which order.
+///
+/// ```swift
+/// let request = FetchRequest<Quake>(
+///   where: #Predicate { $0.code == "nc73275410" }, sort: [SortDescriptor(\.time)], limit: 10)
+/// ```
+public struct FetchRequest<M: ManagedObject> {
+  /// Which objects; all without one.
+  public var predicate: QueryPredicate<M>?
+  /// The order, by the first descriptor first. Without one, that in which the rows were made.
+  public var sortDescriptors: [SortDescriptor<M>]
+  /// The most objects; all without one.
+  public var fetchLimit: Int?
+  /// How many of the first objects to leave out.
+  public var fetchOffset: Int
+  /// How many objects a batched result loads at a time; 0 leaves that to the context.
+  public var fetchBatchSize: Int
+  /// Relationships whose objects are fetched along, each in one pass.
+  public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
+  /// Whether values are read with the objects; without, each object is a fault that reads its own.
+  public var includesPropertyValues = true
+  /// Whether objects come as faults, which need no reading any more when they fire if
+  /// ``includesPropertyValues`` is set.
+  public var returnsObjectsAsFaults = true
+  /// Whether what was changed in the context and not saved counts.
+  public var includesPendingChanges = true
+  /// Whether objects of subclasses belong to the result.
+  public var includesSubentities = true
+
+  /// Describes what to fetch.
+  public init(
+    where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
+    limit: Int? = nil, offset: Int = 0, batchSize: Int = 0
+  ) {
+    self.predicate = predicate.map { QueryPredicate<M>($0) }
+    sortDescriptors = sort
+    fetchLimit = limit
+    fetchOffset = offset
+    fetchBatchSize = batchSize
+  }
+}
+
+/// A question an object answers with yes or no.
+public struct QueryPredicate<M: ManagedObject>: Sendable {
+  let foundation: Foundation.Predicate<M>
+
+  /// Takes a predicate of the language: `#Predicate { $0.age > 5 }`.
+  public init(_ predicate: Foundation.Predicate<M>) { foundation = predicate }
+}

@@ -1,0 +1,88 @@
+/// Puts a record together, field by field.
+struct RecordBuilder {
+  private let layout: RecordLayout
+  private var bytes: [UInt8]
+  private var variable: [UInt8] = []
+  private var nextField = 0
+
+  init(_ layout: RecordLayout, version: UInt64) {
+    self.layout = layout
+    bytes = []
+    bytes.reserveCapacity(layout.fixedByteCount + 64)
+    bytes.append(littleEndian: version)
+    bytes.append(littleEndian: layout.number)
+    bytes.append(contentsOf: repeatElement(0, count: layout.fixedByteCount - bytes.count))
+  }
+
+  /// Puts the value of the next field.
+  ///
+  /// - Precondition: It is in the form of the field, and there is a next one.
+  mutating func append(_ value: StoredValue) {
+    let field = layout.fields[nextField]
+    if value.isNull {
+      bytes[RecordLayout.nullsOffset + nextField / 8] |= 1 << UInt8(nextField % 8)
+    } else if field.variableIndex == nil {
+      put(value, field)
+    } else {
+      appendVariable(value)
+    }
+    nextField += 1
+    guard field.variableIndex != nil else { return }
+    bytes.put(UInt32(variable.count), at: field.offset)
+  }
+
+  private mutating func put(_ value: StoredValue, _ field: RecordLayout.Field) {
+    let bits: UInt64
+    switch value {
+    case .bool(let value): bits = value ? 1 : 0
+    case .integer(let value): bits = UInt64(bitPattern: value)
+    case .largeInteger(let value): bits = value
+    case .number(let value):
+      bits =
+        field.form == .float ? UInt64(Float(Double(bitPattern: value)).bitPattern) : value
+    case .date(let value): bits = value
+    case .uuid(let high, let low):
+      bytes.put(high, at: field.offset)
+      return bytes.put(low, at: field.offset + 8)
+    case .null, .string, .bytes: preconditionFailure("a value of another form than its field")
+    }
+    switch field.form.byteCount {
+    case 1: bytes.put(UInt8(truncatingIfNeeded: bits), at: field.offset)
+    case 2: bytes.put(UInt16(truncatingIfNeeded: bits), at: field.offset)
+    case 4: bytes.put(UInt32(truncatingIfNeeded: bits), at: field.offset)
+    default: bytes.put(bits, at: field.offset)
+    }
+  }
+
+  private mutating func appendVariable(_ value: StoredValue) {
+    switch value {
+    case .string(let text): variable.append(contentsOf: text.utf8)
+    case .bytes(let content): variable.append(contentsOf: content)
+    default: preconditionFailure("a value of another form than its field")
+    }
+  }
+
+  /// The record.
+  ///
+  /// - Precondition: Every field has been put.
+  consuming func finish() -> [UInt8] {
+    precondition(nextField == layout.fields.count, "a field was left out")
+    bytes.append(contentsOf: variable)
+    return bytes
+  }
+}
+
+extension [UInt8] {
+  mutating func append<Value: FixedWidthInteger>(littleEndian value: Value) {
+    for index in 0..<Value.bitWidth / 8 {
+      append(UInt8(truncatingIfNeeded: value >> Value(8 * index)))
+    }
+  }
+
+  /// Overwrites bytes with a number, least significant first.
+  mutating func put<Value: FixedWidthInteger>(_ value: Value, at offset: Int) {
+    for index in 0..<Value.bitWidth / 8 {
+      self[offset + index] = UInt8(truncatingIfNeeded: value >> Value(8 * index))
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/// A record where it lies: reads single fields without decoding the others.
+///
+/// Valid as long as the bytes it was made of, which it points to. They come from a file; what cannot
+/// be a record of its layout throws `corrupt`, here or when a field is read, and nothing outside of
+/// the bytes is looked at.
+struct RecordView {
+  private let bytes: UnsafeRawBufferPointer
+  let layout: RecordLayout
+
+  /// - Parameter layouts: The layouts of the entity, by number.
+  init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
+    guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
+    let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
+    guard layouts.indices.contains(number) else {
+      throw StorageError(.corrupt, "A record has the unknown layout \(number).")
+    }
+    guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
+    self.bytes = bytes
+    layout = layouts[number]
+  }
+
+  private static var short: StorageError {
+    StorageError(.corrupt, "A record is shorter than its layout.")
+  }
+
+  /// A number at an offset that was checked to be inside.
+  private static func load<Value: FixedWidthInteger & BitwiseCopyable>(
+    _ bytes: UnsafeRawBufferPointer, _ offset: Int, _ type: Value.Type
+  ) -> Value {
+    Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
+  }
+
+  /// The base of the transaction that wrote the record.
+  var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
+
+  /// Whether a field has no value.
+  func isNull(_ field: Int) -> Bool {
+    let byte = Self.load(bytes, RecordLayout.nullsOffset + field / 8, UInt8.self)
+    return byte >> UInt8(field % 8) & 1 == 1
+  }
+
+  /// The bits of a field of a fixed length up to eight bytes, least significant first.
+  func bits(_ field: Int) -> UInt64 {
+    let place = layout.fields[field]
+    switch place.form.byteCount {
+    case 1: return UInt64(Self.load(bytes, place.offset, UInt8.self))
+    case 2: return UInt64(Self.load(bytes, place.offset, UInt16.self))
+    case 4: return UInt64(Self.load(bytes, place.offset, UInt32.self))
+    default: return Self.load(bytes, place.offset, UInt64.self)
+    }
+  }
+
+  /// The bytes of a variable field.
+  func content(_ field: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+    let place = layout.fields[field]
+    let lower =
+      place.variableIndex == 0
+      ? 0 : Int(Self.load(bytes, place.offset - RecordLayout.endByteCount, UInt32.self))
+    let upper = Int(Self.load(bytes, place.offset, UInt32.self))
+    guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
+      throw StorageError(.corrupt, "A field ends outside of its record.")
+    }
+    let start = layout.fixedByteCount
+    return UnsafeRawBufferPointer(rebasing: bytes[start + lower..<start + upper])
+  }
+
+  /// A field that holds text.
+  func text(_ field: Int) throws(StorageError) -> String {
+    let content = try content(field)
+    guard let text = String(validating: content, as: UTF8.self) else {
+      throw StorageError(.corrupt, "A record holds text that is not UTF-8.")
+    }
+    return text
+  }
+
+  /// The value of a field.
+  func value(_ field: Int) throws(StorageError) -> StoredValue {
+    guard !isNull(field) else { return .null }
+    switch layout.fields[field].form {
+    case .bool: return .bool(bits(field) != 0)
+    case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(field))))
+    case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(field))))
+    case .int32: return .integer(Int64(Int32(truncatingIfNeeded: bits(field))))
+    case .int64, .reference: return .integer(Int64(bitPattern: bits(field)))
+    case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(field))
+    case .float:
+      return .number(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(field)))))
+    case .double: return .number(bits(field))
+    case .date: return .date(bits(field))
+    case .uuid:
+      let offset = layout.fields[field].offset
+      return .uuid(
+        high: Self.load(bytes, offset, UInt64.self), low: Self.load(bytes, offset + 8, UInt64.self))
+    case .string, .decimal: return .string(try text(field))
+    case .bytes, .json:
+      return .bytes([UInt8](try content(field)))
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// Where the objects of an entity are in a store, and how their records are read.
+struct EntityStorage: Sendable {
+  let entity: EntityDescription
+  /// The number of the entity in the store.
+  let number: Int
+  let layouts: [RecordLayout]
+  /// For each layout, the property of each field; `nil` where the class has none any more.
+  let properties: [[PropertyDescription?]]
+  /// For each layout, the properties of the class without a field.
+  let missing: [[PropertyDescription]]
+  /// For each layout, how an object is filled from a record.
+  let fillers: [ObjectFiller]
+  /// The keyspace of its records, by the number of the row.
+  let keyspace: String
+
+  init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) {
+    self.entity = entity
+    number = stored.number
+    keyspace = "objects.\(stored.number)"
+    let byNumber = Dictionary(
+      uniqueKeysWithValues: entity.properties.compactMap { property in
+        (try? stored.number(of: property)).map { ($0, property) }
+      })
+    layouts = stored.layouts.enumerated().map { number, columns in
+      RecordLayout(number: UInt16(number), columns.map { ($0.property, $0.form) })
+    }
+    let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
+    let missing = properties.map { present in
+      let slots = Set(present.compactMap { $0?.slot })
+      return entity.columns.filter { !slots.contains($0.slot) }
+    }
+    self.properties = properties
+    self.missing = missing
+    fillers = zip(properties, missing).map { ObjectFiller($0, missing: $1) }
+  }
+
+  /// The keyspace of the entries of an index.
+  static func keyspace(of index: IndexDescription, _ number: Int) -> String {
+    "index.\(number).\(index.name)"
+  }
+
+  /// The record of an object's values; those of relationships go through `reference`.
+  func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
+    var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
+    for property in entity.columns { builder.append(values[property.slot]) }
+    return builder.finish()
+  }
+
+  /// The values of a record by slot; those it has no field for are as in a new object.
+  func values(_ view: RecordView) throws -> [StoredValue] {
+    var values = entity.properties.map(\.initialValue)
+    let properties = properties[Int(view.layout.number)]
+    for (field, property) in properties.enumerated() {
+      if let property { values[property.slot] = try view.value(field) }
+    }
+    return values
+  }
+}

@@ -1,0 +1,88 @@
+/// The keys of indexes and edges.
+///
+/// An entry of an index has the values as its key, then the number of the object if several may have
+/// the same. One of a unique index has the number as its value. An edge has the number of one object
+/// and that of the other; in an ordered relationship the position comes between, and the number is
+/// the value.
+enum EntryKey {
+  /// A key of these values, in order.
+  static func key(_ values: [StoredValue]) -> Key {
+    Key(Parts(values: values))
+  }
+
+  /// Several values as one part of a key.
+  private struct Parts: KeyConvertible {
+    let values: [StoredValue]
+
+    func encode(into encoder: inout KeyEncoder) {
+      for value in values { value.encode(into: &encoder) }
+    }
+
+    static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Parts {
+      throw StorageError(.invalidArgument, "Entries are not decoded by their parts.")
+    }
+  }
+
+  /// The number an entry is of: its value, or the last part of its key.
+  static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
+    if value.byteCount > 0 { return try number(value) }
+    let byteCount = key.byteCount
+    guard byteCount >= 8 else {
+      throw StorageError(.corrupt, "An entry of an index names no object.")
+    }
+    let bits = key.withUnsafeBytes {
+      UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: byteCount - 8, as: UInt64.self))
+    }
+    return ObjectNumber(bits: Int64(bitPattern: bits ^ 1 << 63))
+  }
+
+  /// The number that is the value of an entry.
+  static func number(_ value: RawSpan) throws -> ObjectNumber {
+    guard value.byteCount == 8 else {
+      throw StorageError(.corrupt, "An entry of an index names no object.")
+    }
+    return ObjectNumber(
+      bits: value.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) })
+  }
+
+  /// A number as the value of an entry.
+  static func value(_ number: ObjectNumber) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: number.bits)
+    return bytes
+  }
+}
+
+/// The entries whose keys begin with some values and go on with a number.
+struct EntryRange {
+  /// The first key there can be.
+  let lower: Key
+  /// What all keys begin with: the values, ended as a part is that others follow.
+  private let prefix: [UInt8]
+
+  init(_ values: [StoredValue]) {
+    lower = EntryKey.key(values + [.integer(.min)])
+    prefix = Array(lower.bytes.dropLast(9))
+  }
+
+  func contains(_ key: RawSpan) -> Bool {
+    key.byteCount == prefix.count + 9 && key.withUnsafeBytes { $0.starts(with: prefix) }
+  }
+}
+
+extension StoredValue {
+  /// Writes the value as a part of a key, so that keys sort like values.
+  fileprivate func encode(into encoder: inout KeyEncoder) {
+    switch self {
+    case .null: encoder.appendNil()
+    case .bool(let value): encoder.append(value)
+    case .integer(let value): encoder.append(value)
+    case .largeInteger(let value): encoder.append(value)
+    case .number(let bits): encoder.append(Double(bitPattern: bits))
+    case .date(let bits): encoder.append(date: Double(bitPattern: bits) + 978_307_200)
+    case .uuid(let high, let low): encoder.append(uuid: (high, low))
+    case .string(let text): encoder.append(text)
+    case .bytes(let bytes): encoder.append(bytes)
+    }
+  }
+}

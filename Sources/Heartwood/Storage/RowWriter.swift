@@ -1,0 +1,167 @@
+/// Writes records, and the entries of indexes and edges that belong to them, in one transaction.
+final class RowWriter {
+  private let transaction: WriteTransaction
+  private let model: StoreModel
+  private var keyspaces: [String: KeyspaceWriter] = [:]
+  private var nextRows: [Int: Int64] = [:]
+
+  init(_ transaction: WriteTransaction, _ model: StoreModel) {
+    self.transaction = transaction
+    self.model = model
+  }
+
+  private func keyspace(_ name: String) throws -> KeyspaceWriter {
+    if let known = keyspaces[name] { return known }
+    let new = try transaction.keyspace(name)
+    keyspaces[name] = new
+    return new
+  }
+
+  // MARK: Rows
+
+  /// The number of a new row.
+  func nextNumber(_ storage: EntityStorage) throws -> ObjectNumber {
+    let row: Int64
+    if let known = nextRows[storage.number] {
+      row = known
+    } else {
+      let bytes = try keyspace(StoredModel.rowsKeyspace).get(storage.number)
+      row = try bytes.map { try Self.row($0) } ?? 1
+    }
+    guard row <= ObjectNumber.maxRow else {
+      throw StorageError(.tooLarge, "There are no more numbers for a \(storage.entity.name).")
+    }
+    nextRows[storage.number] = row + 1
+    return ObjectNumber(entity: storage.number, row: row)
+  }
+
+  private static func row(_ bytes: [UInt8]) throws -> Int64 {
+    guard bytes.count == 8 else {
+      throw StorageError(.corrupt, "The number of the next row is damaged.")
+    }
+    return bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
+  }
+
+  /// Writes the numbers of the next rows.
+  func finish() throws {
+    for (entity, row) in nextRows {
+      var bytes: [UInt8] = []
+      bytes.append(littleEndian: row)
+      try keyspace(StoredModel.rowsKeyspace).put(entity, bytes)
+    }
+  }
+
+  /// What a row holds; `nil` if there is none.
+  func row(
+    _ number: ObjectNumber, _ storage: EntityStorage
+  ) throws -> (version: UInt64, values: [StoredValue])? {
+    try keyspace(storage.keyspace).withValue(number.row) { value in
+      try value.withUnsafeBytes { bytes in
+        let view = try RecordView(bytes, storage.layouts)
+        return (view.version, try storage.values(view))
+      }
+    }
+  }
+
+  /// Writes a row and its entries; those of `before` must have been removed.
+  func put(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    before: [StoredValue]?, _ base: UInt64
+  ) throws {
+    try keyspace(storage.keyspace).put(number.row, storage.record(values, version: base))
+    for index in storage.entity.indexes {
+      let parts = index.slots.map { values[$0] }
+      if !index.isUnique {
+        try keyspace(model.keyspace(index)).put(EntryKey.key(parts + [.integer(number.bits)]), [])
+      } else if !parts.contains(.null) {
+        try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
+      }
+    }
+    for property in storage.entity.referencesWithMembers {
+      let old = before?[property.slot] ?? .null
+      let new = values[property.slot]
+      guard old != new else { continue }
+      let edges = try keyspace(model.keyspace(property, of: storage.entity))
+      if !old.isNull { try edges.delete(EntryKey.key([old, .integer(number.bits)])) }
+      if !new.isNull { try edges.put(EntryKey.key([new, .integer(number.bits)]), []) }
+    }
+  }
+
+  /// Removes the entries that the indexes have for a row.
+  func removeEntries(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?
+  ) throws {
+    guard let values else { return }
+    for index in storage.entity.indexes {
+      let parts = index.slots.map { values[$0] }
+      if !index.isUnique {
+        try keyspace(model.keyspace(index)).delete(EntryKey.key(parts + [.integer(number.bits)]))
+      } else if !parts.contains(.null) {
+        try keyspace(model.keyspace(index)).delete(EntryKey.key(parts))
+      }
+    }
+  }
+
+  /// Deletes a row with all its entries, and every reference to it that is still there.
+  func delete(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue], _ base: UInt64
+  ) throws {
+    try removeEntries(number, storage, values)
+    try keyspace(storage.keyspace).delete(number.row)
+    for property in storage.entity.referencesWithMembers where !values[property.slot].isNull {
+      try keyspace(model.keyspace(property, of: storage.entity))
+        .delete(EntryKey.key([values[property.slot], .integer(number.bits)]))
+    }
+  }
+
+  /// The object that has these values in a unique index.
+  func owner(_ name: String, _ values: [StoredValue]) throws -> ObjectNumber? {
+    try keyspace(name).withValue(EntryKey.key(values)) { try EntryKey.number($0) }
+  }
+
+  // MARK: Edges
+
+  /// Writes the members of an ordered relationship.
+  func putList(_ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber]) throws {
+    let edges = try keyspace(name)
+    let range = EntryRange([.integer(owner.bits)])
+    var old = 0
+    try edges.forEach(from: range.lower) { key, _ in
+      guard range.contains(key) else { return false }
+      old += 1
+      return true
+    }
+    for (position, member) in members.enumerated() {
+      try edges.put(
+        EntryKey.key([.integer(owner.bits), .integer(Int64(position))]), EntryKey.value(member))
+    }
+    for position in members.count..<max(old, members.count) {
+      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(Int64(position))]))
+    }
+  }
+
+  /// Changes the members of a relationship from many to many, as this side lists them.
+  func changeEdges(
+    _ name: String, _ owner: ObjectNumber, added: [ObjectNumber], removed: [ObjectNumber]
+  ) throws {
+    let edges = try keyspace(name)
+    for member in removed {
+      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(member.bits)]))
+    }
+    for member in added {
+      try edges.put(EntryKey.key([.integer(owner.bits), .integer(member.bits)]), [])
+    }
+  }
+}
+
+extension EntityDescription {
+  /// The references that list the members of an unordered relationship at the other end.
+  var referencesWithMembers: [PropertyDescription] {
+    relationships.filter { property in
+      guard case .toOne = property.kind, let inverse = inverses[property.slot],
+        case .toMany(isOrdered: false) = inverse.property.kind
+      else { return false }
+      return true
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+
+/// The model as a store keeps it, so that it can be read without the program that made it.
+///
+/// The numbers of entities and properties are given once and stay; keyspaces are named after them.
+/// A record says by which of its entity's layouts it was written.
+struct StoredModel: Codable, Equatable {
+  /// An entity in the store.
+  struct StoredEntity: Codable, Equatable {
+    var name: String
+    var number: Int
+    var properties: [StoredProperty] = []
+    /// Every layout its records have had, the last one for new ones.
+    var layouts: [[Column]] = []
+    var indexes: [String] = []
+  }
+
+  /// A property in the store.
+  struct StoredProperty: Codable, Equatable {
+    var name: String
+    var number: UInt16
+    var kind: String
+  }
+
+  /// A field of a record.
+  struct Column: Codable, Equatable {
+    var property: UInt16
+    var form: StoredForm
+  }
+
+  static let keyspace = "heartwood.model"
+  /// The number of the next row of each entity, by the entity's number.
+  static let rowsKeyspace = "heartwood.rows"
+  static let key = "model"
+
+  var version: Int
+  var entities: [StoredEntity] = []
+
+  static func read(_ snapshot: Snapshot) throws -> StoredModel? {
+    guard let bytes = try snapshot.keyspace(keyspace)?.get(key) else { return nil }
+    return try decoded(bytes)
+  }
+
+  static func decoded(_ bytes: [UInt8]) throws -> StoredModel {
+    do {
+      return try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
+    } catch {
+      throw StorageError(.corrupt, "The store's model cannot be read: \(error).")
+    }
+  }
+
+  func encoded() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return [UInt8](try encoder.encode(self))
+  }
+
+  // MARK: Joining a schema
+
+  /// The model with all that `schema` adds to it.
+  ///
+  /// - Throws: `incompatibleSchema`, naming what cannot be the same any more.
+  func joined(_ schema: Schema) throws -> StoredModel {
+    guard schema.version >= version else {
+      throw ObjectGraphError(
+        .incompatibleSchema,
+        "The store has seen version \(version) of the model, and this program has version "
+          + "\(schema.version). Open it with the newer program.")
+    }
+    var result = self
+    result.version = schema.version
+    for entity in schema.content.entities { try result.join(entity) }
+    return result
+  }
+
+  private mutating func join(_ entity: EntityDescription) throws {
+    let position: Int
+    if let known = entities.firstIndex(where: { $0.name == entity.name }) {
+      position = known
+    } else {
+      let number = (entities.map(\.number).max() ?? 0) + 1
+      guard number <= ObjectNumber.maxEntity else {
+        throw ObjectGraphError(.incompatibleSchema, "The store has too many entities.")
+      }
+      position = entities.count
+      entities.append(StoredEntity(name: entity.name, number: number))
+    }
+    for property in entity.properties { try entities[position].join(property, entity) }
+    let columns = try entity.columns.map { property in
+      Column(
+        property: try entities[position].number(of: property),
+        form: try Self.form(of: property))
+    }
+    if entities[position].layouts.last != columns { entities[position].layouts.append(columns) }
+    entities[position].indexes = entity.indexes.map(\.name)
+  }
+
+  private static func form(of property: PropertyDescription) throws -> StoredForm {
+    guard let form = property.recordForm else { preconditionFailure("a column has a form") }
+    return form
+  }
+}
+
+extension StoredModel.StoredEntity {
+  /// Takes a property up, or compares it with what the store knows of it.
+  fileprivate mutating func join(
+    _ property: PropertyDescription, _ entity: EntityDescription
+  ) throws {
+    guard let kind = property.storedKind else { return }
+    guard let known = properties.first(where: { $0.name == property.storedName }) else {
+      let number = (properties.map(\.number).max() ?? 0) + 1
+      return properties.append(.init(name: property.storedName, number: number, kind: kind))
+    }
+    guard known.kind == kind else {
+      throw ObjectGraphError(
+        .incompatibleSchema,
+        "\(entity.name).\(property.name) is \(kind) in the program and \(known.kind) in the store.")
+    }
+  }
+
+  func number(of property: PropertyDescription) throws -> UInt16 {
+    guard let found = properties.first(where: { $0.name == property.storedName }) else {
+      throw ObjectGraphError(.incompatibleSchema, "The store has no \(name).\(property.name).")
+    }
+    return found.number
+  }
+}
+
+extension PropertyDescription {
+  /// What it is, in a sentence that must stay the same; `nil` if it is not stored.
+  fileprivate var storedKind: String? {
+    switch kind {
+    case .attribute(let form, _): "\(form)"
+    case .toOne: "toOne"
+    case .toMany(let isOrdered): isOrdered ? "orderedToMany" : "toMany"
+    case .transient: nil
+    }
+  }
+}
+
+extension IndexDescription {
+  /// Its keyspace's name behind that of the entity.
+  var name: String {
+    slots.map { entity.properties[$0].storedName }.joined(separator: ",")
+  }
+}

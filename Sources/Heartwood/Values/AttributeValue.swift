@@ -1,0 +1,110 @@
+/// What an attribute of a model can be.
+///
+/// All integer widths, `Double`, `Float`, `Bool`, `String`, `Date`, `Data`, `UUID`, `URL`,
+/// `Decimal`, and optionals, arrays and sets of them are. An enumeration with such a raw value and a
+/// `Codable` type become one by declaring it; nothing has to be written for that:
+///
+/// ```swift
+/// enum Severity: Int, AttributeValue { case low, high }
+/// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
+/// ```
+///
+/// A `Codable` type is stored as JSON with sorted keys, and is neither indexed nor compared in
+/// predicates.
+public protocol AttributeValue {
+  /// How values lie in a record.
+  static var storedForm: StoredForm { get }
+  /// Whether there may be no value.
+  static var isOptional: Bool { get }
+  /// The value in its stored form.
+  var storedValue: StoredValue { get throws }
+  /// The value with this stored form.
+  ///
+  /// - Throws: `StorageError.corrupt` if no value of this type is stored like this.
+  init(storedValue: StoredValue) throws
+}
+
+extension AttributeValue {
+  /// Whether there may be no value: no.
+  public static var isOptional: Bool { false }
+
+  /// Says that a stored value is none of this type.
+  static func mismatch(_ value: StoredValue) -> StorageError {
+    StorageError(.corrupt, "A record holds \(value) where a value of type \(Self.self) belongs.")
+  }
+}
+
+extension Bool: AttributeValue {
+  public static var storedForm: StoredForm { .bool }
+  public var storedValue: StoredValue { .bool(self) }
+  public init(storedValue: StoredValue) throws {
+    guard case .bool(let value) = storedValue else { throw Self.mismatch(storedValue) }
+    self = value
+  }
+}
+
+extension String: AttributeValue {
+  public static var storedForm: StoredForm { .string }
+  public var storedValue: StoredValue { .string(self) }
+  public init(storedValue: StoredValue) throws {
+    guard case .string(let value) = storedValue else { throw Self.mismatch(storedValue) }
+    self = value
+  }
+}
+
+extension Double: AttributeValue {
+  public static var storedForm: StoredForm { .double }
+  public var storedValue: StoredValue { .number(self) }
+  public init(storedValue: StoredValue) throws {
+    guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    self.init(bitPattern: bits)
+  }
+}
+
+extension Float: AttributeValue {
+  public static var storedForm: StoredForm { .float }
+  public var storedValue: StoredValue { .number(Double(self)) }
+  public init(storedValue: StoredValue) throws {
+    guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    self.init(Double(bitPattern: bits))
+  }
+}
+
+extension AttributeValue where Self: FixedWidthInteger & Codable {
+  /// The integer.
+  public var storedValue: StoredValue {
+    Int64(exactly: self).map { .integer($0) } ?? .largeInteger(UInt64(truncatingIfNeeded: self))
+  }
+
+  /// The integer, if it fits this type.
+  public init(storedValue: StoredValue) throws {
+    let value: Self? =
+      switch storedValue {
+      case .integer(let value): Self(exactly: value)
+      case .largeInteger(let value): Self(exactly: value)
+      default: nil
+      }
+    guard let value else { throw Self.mismatch(storedValue) }
+    self = value
+  }
+}
+
+extension Int: AttributeValue { public static var storedForm: StoredForm { .int64 } }
+extension Int8: AttributeValue { public static var storedForm: StoredForm { .int8 } }
+extension Int16: AttributeValue { public static var storedForm: StoredForm { .int16 } }
+extension Int32: AttributeValue { public static var storedForm: StoredForm { .int32 } }
+extension Int64: AttributeValue { public static var storedForm: StoredForm { .int64 } }
+extension UInt: AttributeValue { public static var storedForm: StoredForm { .uint64 } }
+extension UInt8: AttributeValue { public static var storedForm: StoredForm { .uint8 } }
+extension UInt16: AttributeValue { public static var storedForm: StoredForm { .uint16 } }
+extension UInt32: AttributeValue { public static var storedForm: StoredForm { .uint32 } }
+extension UInt64: AttributeValue { public static var storedForm: StoredForm { .uint64 } }
+
+extension Optional: AttributeValue where Wrapped: AttributeValue {
+  public static var storedForm: StoredForm { Wrapped.storedForm }
+  public static var isOptional: Bool { true }
+  public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }
+  public init(storedValue: StoredValue) throws {
+    self = storedValue == .null ? nil : try Wrapped(storedValue: storedValue)
+  }
+}

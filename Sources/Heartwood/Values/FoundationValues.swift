@@ -1,0 +1,152 @@
+public import Foundation
+
+extension Date: AttributeValue {
+  public static var storedForm: StoredForm { .date }
+  public var storedValue: StoredValue { .date(timeIntervalSinceReferenceDate.bitPattern) }
+  public init(storedValue: StoredValue) throws {
+    guard case .date(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
+  }
+}
+
+extension UUID: AttributeValue {
+  public static var storedForm: StoredForm { .uuid }
+  public var storedValue: StoredValue { .uuid(high: halves.high, low: halves.low) }
+  public init(storedValue: StoredValue) throws {
+    guard case .uuid(let high, let low) = storedValue else { throw Self.mismatch(storedValue) }
+    self.init(high: high, low: low)
+  }
+}
+
+extension UUID {
+  /// The first and the last eight bytes, most significant byte first.
+  var halves: (high: UInt64, low: UInt64) {
+    withUnsafeBytes(of: uuid) {
+      (
+        UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+        UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      )
+    }
+  }
+
+  init(high: UInt64, low: UInt64) {
+    var bytes = uuid_t(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    withUnsafeMutableBytes(of: &bytes) {
+      $0.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
+      $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+    self.init(uuid: bytes)
+  }
+}
+
+extension Data: AttributeValue {
+  public static var storedForm: StoredForm { .bytes }
+  public var storedValue: StoredValue { .bytes([UInt8](self)) }
+  public init(storedValue: StoredValue) throws {
+    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
+    self.init(bytes)
+  }
+}
+
+extension URL: AttributeValue {
+  public static var storedForm: StoredForm { .string }
+  public var storedValue: StoredValue { .string(absoluteString) }
+  public init(storedValue: StoredValue) throws {
+    guard case .string(let text) = storedValue, let url = URL(string: text) else {
+      throw Self.mismatch(storedValue)
+    }
+    self = url
+  }
+}
+
+extension Decimal: AttributeValue {
+  public static var storedForm: StoredForm { .decimal }
+  public var storedValue: StoredValue { .string(description) }
+  public init(storedValue: StoredValue) throws {
+    guard case .string(let text) = storedValue,
+      let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    else { throw Self.mismatch(storedValue) }
+    self = decimal
+  }
+}
+
+extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
+  public static var storedForm: StoredForm { RawValue.storedForm }
+  public static var isOptional: Bool { RawValue.isOptional }
+  public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
+  public init(storedValue: StoredValue) throws {
+    guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
+      throw Self.mismatch(storedValue)
+    }
+    self = value
+  }
+}
+
+extension AttributeValue where Self: Codable {
+  public static var storedForm: StoredForm { .json }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  public init(storedValue: StoredValue) throws {
+    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
+    self = try JSONForm.value(Self.self, from: bytes)
+  }
+}
+
+/// An enumeration that is `Codable` too is stored by its raw value.
+extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
+  public static var storedForm: StoredForm { RawValue.storedForm }
+  public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
+  public init(storedValue: StoredValue) throws {
+    guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
+      throw Self.mismatch(storedValue)
+    }
+    self = value
+  }
+}
+
+extension Array: AttributeValue where Element: AttributeValue & Codable {
+  public static var storedForm: StoredForm { .json }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  public init(storedValue: StoredValue) throws {
+    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
+    self = try JSONForm.value(Self.self, from: bytes)
+  }
+}
+
+extension Set: AttributeValue where Element: AttributeValue & Codable {
+  public static var storedForm: StoredForm { .json }
+  /// The elements in the order of their own JSON, so that equal sets are equal bytes.
+  public var storedValue: StoredValue {
+    get throws {
+      let parts = try map { try JSONForm.bytes(of: $0) }
+      let sorted = parts.sorted { $0.lexicographicallyPrecedes($1) }
+      return .bytes([UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
+    }
+  }
+  public init(storedValue: StoredValue) throws {
+    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
+    self = try JSONForm.value(Self.self, from: bytes)
+  }
+}
+
+/// How values of `Codable` types are stored.
+enum JSONForm {
+  static func bytes(of value: some Encodable) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    // Equal values must be equal bytes, or they would seem changed.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return [UInt8](try encoder.encode(value))
+  }
+
+  static func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    do {
+      return try decoder.decode(type, from: Data(bytes))
+    } catch {
+      throw StorageError(.corrupt, "A record holds no JSON of a \(type): \(error).")
+    }
+  }
+}
