@@ -23,6 +23,7 @@ public final class PersistentContainer: Sendable {
   /// The store.
   public let store: Store
   let model: StoreModel
+  @MainActor private var view: ManagedObjectContext?
 
   /// Opens a store, or makes one, and brings it up to the model.
   ///
@@ -66,8 +67,37 @@ public final class PersistentContainer: Sendable {
     throw all
   }
 
+  /// The context of the main actor: what a user interface shows.
+  @MainActor public var viewContext: ManagedObjectContext {
+    if let view { return view }
+    let new = newContext()
+    view = new
+    return new
+  }
+
   /// A context of its own, for the caller to use by one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(store: store, model: model)
+  }
+
+  /// A context with a thread of its own.
+  public func newBackgroundContext() -> BackgroundContext { BackgroundContext(newContext()) }
+
+  /// Runs `body` with a new context on a thread of its own.
+  ///
+  /// Objects stay there; return IDs or values.
+  ///
+  /// - Parameters:
+  ///   - author: Who makes the changes, for the history.
+  ///   - body: The work; what it does not save is lost.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws.
+  public func performBackgroundTask<R: Sendable>(
+    author: String? = nil, _ body: @Sendable (ManagedObjectContext) throws -> R
+  ) async throws -> R {
+    try await newBackgroundContext().perform { context in
+      context.transactionAuthor = author
+      return try body(context)
+    }
   }
 }

@@ -58,14 +58,9 @@ extension ManagedObjectContext {
     guard !object.isFault, !object.number.isTemporary else { return }
     object.help = []
     object.willTurnIntoFault()
-    for property in object.entityDescription?.properties ?? [] {
-      switch property.kind {
-      case .attribute: try? object.setStoredValue(property.initialValue, property)
-      case .toOne: object.setTarget(.none, property)
-      case .toMany: object.setMembers(nil, property)
-      case .transient: try? object.setStoredValue(.null, property)
-      }
-    }
+    // Every property is as in a new object, and what it held is released.
+    let new = type(of: object).init()
+    for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
     object.version = 0
     object.state.insert(.fault)

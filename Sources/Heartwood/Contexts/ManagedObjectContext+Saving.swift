@@ -92,6 +92,7 @@ extension ManagedObjectContext {
   /// Makes the objects what the commit has made of them; returns those that were saved.
   private func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []
+    repoint(request.outcomes)
     for (object, outcome) in request.outcomes {
       switch outcome {
       case .saved, .merged:
@@ -118,6 +119,29 @@ extension ManagedObjectContext {
     return saved
   }
 
+  /// Has objects refer to what has taken the place of others, as their rows do.
+  private func repoint(_ outcomes: [(object: ManagedObject, outcome: SaveRequest.Outcome)]) {
+    var places: [ObjectIdentifier: ObjectNumber] = [:]
+    for (object, outcome) in outcomes {
+      if case .replaced(let number) = outcome { places[ObjectIdentifier(object)] = number }
+    }
+    guard !places.isEmpty else { return }
+    for (object, _) in outcomes {
+      for property in object.entityDescription?.relationships ?? [] {
+        if case .toOne = property.kind, case .object(let target) = object.target(property),
+          let number = places[ObjectIdentifier(target)]
+        {
+          object.setTarget(.number(number.bits), property)
+        }
+      }
+    }
+    // Rows that others were put into are read again.
+    for number in places.values {
+      guard let object = registered[number]?.takeUnretainedValue(), !object.hasChanges else { continue }
+      turnIntoFault(object)
+    }
+  }
+
   private func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
     registered[object.number] = nil
     object.number = number
@@ -131,11 +155,10 @@ extension ManagedObjectContext {
   }
 
   private func forgetDeleted(_ object: ManagedObject) {
-    registered[object.number] = nil
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
-    object.changes = nil
+    // What it was can still be looked at, in didSave for one.
     object.help = []
-    object.source = nil
+    leave(object)
   }
 }

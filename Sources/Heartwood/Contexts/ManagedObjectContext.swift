@@ -90,11 +90,17 @@ public final class ManagedObjectContext {
 
   /// Ends an object's time in the context; it is of no context then.
   func abandon(_ object: ManagedObject) {
-    object.state.subtract([.registered, .inserted, .updated, .fault])
-    object.source = nil
+    object.state.subtract([.registered, .inserted, .updated])
     object.help = [.reading, .writing]
-    object.changes = nil
+    leave(object)
+  }
+
+  /// Lets go of an object, which keeps its ID.
+  func leave(_ object: ManagedObject) {
     registered[object.number] = nil
+    object.source = nil
+    object.changes = ObjectChanges()
+    object.changes?.space = model.space
   }
 
   func abandonAll() {
@@ -126,10 +132,10 @@ extension ManagedObject {
   ///
   /// - Precondition: It was inserted into a context.
   public final var objectID: ManagedObjectID {
-    guard let context = managedObjectContext else {
-      preconditionFailure("an object that belongs to no context has no ID")
+    guard let space = managedObjectContext?.model.space ?? changes?.space else {
+      preconditionFailure("an object that was inserted into no context has no ID")
     }
-    return ManagedObjectID(number, context.model.space)
+    return ManagedObjectID(number, space)
   }
 
   /// Makes an object and inserts it.

@@ -26,6 +26,8 @@ struct SaveRequest {
   private(set) var numbers: [ObjectIdentifier: ObjectNumber] = [:]
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   private var conflicts: [ObjectGraphError] = []
+  /// By the numbers that inserted objects would have had, the rows in their places.
+  private var replaced: [Int64: ObjectNumber] = [:]
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) throws {
     self.context = context
@@ -52,6 +54,7 @@ struct SaveRequest {
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
+    writes = redirected(writes)
     try throwConflicts()
     for write in writes {
       try rows.put(write.number, write.storage, write.after, before: write.before, base)
@@ -243,9 +246,7 @@ struct SaveRequest {
     guard policy.kind != .error, write.before == nil, stored.entity == write.storage.number,
       let row = try rows.row(stored, write.storage)
     else { return constraintConflict(write.object, index) }
-    outcomes.removeAll { $0.object === write.object }
-    outcomes.append((write.object, .replaced(by: stored)))
-    numbers[ObjectIdentifier(write.object)] = stored
+    replace(write.object, by: stored)
     guard policy.kind == .objectTrump || policy.kind == .overwrite else {
       return writes[position] = nil
     }
@@ -266,10 +267,30 @@ struct SaveRequest {
     guard policy.kind != .error, lost.before == nil else {
       return constraintConflict(later.object, index)
     }
-    outcomes.removeAll { $0.object === lost.object }
-    outcomes.append((lost.object, .replaced(by: kept.number)))
-    numbers[ObjectIdentifier(lost.object)] = kept.number
+    replace(lost.object, by: kept.number)
     writes[keepsLater ? other : position] = nil
+  }
+
+  /// Rows that refer to an object that was replaced refer to what has taken its place.
+  private func redirected(_ writes: [Write]) -> [Write] {
+    guard !replaced.isEmpty else { return writes }
+    return writes.map { write in
+      var write = write
+      for property in write.storage.entity.relationships {
+        guard case .integer(let bits) = write.after[property.slot], let other = replaced[bits]
+        else { continue }
+        write.after[property.slot] = .integer(other.bits)
+      }
+      return write
+    }
+  }
+
+  /// Has another row take the place of an object.
+  private mutating func replace(_ object: ManagedObject, by stored: ObjectNumber) {
+    outcomes.removeAll { $0.object === object }
+    outcomes.append((object, .replaced(by: stored)))
+    replaced[number(of: object).bits] = stored
+    numbers[ObjectIdentifier(object)] = stored
   }
 
   private func throwConflicts() throws {

@@ -12,6 +12,12 @@ protocol PropertyStorage: SendableMetatype {
 }
 
 extension PropertyStorage {
+  /// Sets a property to what it is at another place.
+  static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
+    target.assumingMemoryBound(to: Self.self).pointee =
+      source.assumingMemoryBound(to: Self.self).pointee
+  }
+
   static var destination: AnyClass? { nil }
   static func value(at place: UnsafeRawPointer) throws -> StoredValue { .null }
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {}

@@ -56,13 +56,13 @@ public struct Attribute<Value: AttributeValue> {
   ) -> Value {
     get {
       if owner.help.contains(.reading) {
-        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+        owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       return owner[keyPath: storage].stored
     }
     set {
       if owner.help.contains(.writing) {
-        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willWrite(at: $0) }
+        owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       owner[keyPath: storage].stored = newValue
     }
@@ -86,16 +86,24 @@ extension Attribute: PropertyStorage {
 extension ManagedObject {
   /// Makes sure that the property at a place can be read.
   @usableFromInline
-  final func willRead(at place: UnsafeRawPointer) {
-    if state.contains(.prototype) { return PropertyProbe.note(self, offset(of: place)) }
+  final func willRead(at offset: Int) {
+    if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
+    requireContext()
     source?.fire(self)
+  }
+
+  /// Traps if the object's context is gone: what it would show then could be anything.
+  private final func requireContext() {
+    precondition(
+      source != nil, "a \(type(of: self)) was used that was reset, or whose context is gone")
   }
 
   /// Tells of a property that is about to be set.
   @usableFromInline
-  final func willWrite(at place: UnsafeRawPointer) {
+  final func willWrite(at offset: Int) {
+    requireContext()
     if state.contains(.fault) { source?.fire(self) }
-    guard let property = entityDescription?.property(at: offset(of: place)) else { return }
+    guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
   }
 }

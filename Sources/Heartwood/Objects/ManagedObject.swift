@@ -112,6 +112,9 @@ final class ObjectChanges {
   /// What joined and left to-many relationships, by slot.
   var members: [Int: MemberChanges] = [:]
 
+  /// What its ID needs, once it belongs to no context any more.
+  var space: ManagedObjectID.Space?
+
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 

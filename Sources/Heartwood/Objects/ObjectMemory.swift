@@ -19,6 +19,13 @@ extension ManagedObject {
     try property.storage.setValue(value, at: memory + property.offset)
   }
 
+  /// Sets a property to what it is in another object of the class, without telling anybody.
+  final func copy(_ property: PropertyDescription, from other: ManagedObject) {
+    defer { withExtendedLifetime((self, other)) {} }
+    property.storage.copy(
+      UnsafeRawPointer(other.memory + property.offset), to: memory + property.offset)
+  }
+
   /// The target of a to-one relationship.
   final func target(_ property: PropertyDescription) -> ToOneTarget {
     defer { withExtendedLifetime(self) {} }
@@ -55,9 +62,17 @@ extension ManagedObject {
     property.memberStorage.remove(member, at: memory + property.offset)
   }
 
-  /// Where a wrapper lies in this object.
-  @usableFromInline
-  final func offset(of place: UnsafeRawPointer) -> Int { place - UnsafeRawPointer(memory) }
+  /// Where a wrapper lies in an object.
+  ///
+  /// Nothing may be called while the pointer is there: it could use the same property.
+  @inlinable
+  static func offset<Owner: ManagedObject, Wrapper>(
+    of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner
+  ) -> Int {
+    withUnsafePointer(to: &owner[keyPath: storage]) {
+      UnsafeRawPointer($0) - UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque())
+    }
+  }
 }
 
 /// How the members of a to-many relationship lie in the memory of an object.

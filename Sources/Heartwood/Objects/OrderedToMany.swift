@@ -40,11 +40,11 @@ public struct OrderedToMany<Destination: ManagedObject> {
   ) -> [Destination] {
     get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
-      withUnsafePointer(to: &owner[keyPath: storage]) { owner.loadMembers(at: $0) }
+      owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
       return owner[keyPath: storage].members ?? []
     }
     set {
-      withUnsafePointer(to: &owner[keyPath: storage]) { owner.setMembers(newValue, at: $0) }
+      owner.setMembers(newValue, at: ManagedObject.offset(of: storage, in: owner))
     }
   }
 }

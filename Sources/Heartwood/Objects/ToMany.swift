@@ -41,13 +41,11 @@ public struct ToMany<Destination: ManagedObject> {
   ) -> Set<Destination> {
     get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
-      withUnsafePointer(to: &owner[keyPath: storage]) { owner.loadMembers(at: $0) }
+      owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
       return owner[keyPath: storage].members ?? []
     }
     set {
-      withUnsafePointer(to: &owner[keyPath: storage]) {
-        owner.setMembers(Array(newValue), at: $0)
-      }
+      owner.setMembers(Array(newValue), at: ManagedObject.offset(of: storage, in: owner))
     }
   }
 }
@@ -79,8 +77,7 @@ extension ToMany: MemberStorage {
 
 extension ManagedObject {
   @usableFromInline
-  final func loadMembers(at place: UnsafeRawPointer) {
-    let offset = offset(of: place)
+  final func loadMembers(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset), members(property) == nil,
@@ -90,8 +87,7 @@ extension ManagedObject {
   }
 
   @usableFromInline
-  final func setMembers(_ members: [ManagedObject], at place: UnsafeRawPointer) {
-    let offset = offset(of: place)
+  final func setMembers(_ members: [ManagedObject], at offset: Int) {
     guard let property = entityDescription?.property(at: offset), let source else {
       preconditionFailure("insert an object into a context before you set its relationships")
     }

@@ -42,11 +42,11 @@ public struct ToOne<Destination: ManagedObject> {
       if owner.help.isEmpty, case .object(let object) = owner[keyPath: storage].target {
         return unsafeDowncast(object, to: Destination.self)
       }
-      return withUnsafePointer(to: &owner[keyPath: storage]) { owner.target(at: $0) }
+      return owner.target(at: ManagedObject.offset(of: storage, in: owner))
         .map { unsafeDowncast($0, to: Destination.self) }
     }
     set {
-      withUnsafePointer(to: &owner[keyPath: storage]) { owner.setTarget(newValue, at: $0) }
+      owner.setTarget(newValue, at: ManagedObject.offset(of: storage, in: owner))
     }
   }
 }
@@ -80,25 +80,22 @@ extension ToOne: PropertyStorage {
 
 extension ManagedObject {
   @usableFromInline
-  final func target(at place: UnsafeRawPointer) -> ManagedObject? {
-    let offset = offset(of: place)
+  final func target(at offset: Int) -> ManagedObject? {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
     if state.contains(.fault) { source?.fire(self) }
-    switch place.assumingMemoryBound(to: ToOneTarget.self).pointee {
+    guard let property = entityDescription?.property(at: offset) else { return nil }
+    switch target(property) {
     case .none: return nil
     case .object(let object): return object
     case .number(let bits):
-      guard let property = entityDescription?.property(at: offset),
-        let object = source?.object(ObjectNumber(bits: bits))
-      else { return nil }
+      guard let object = source?.object(ObjectNumber(bits: bits)) else { return nil }
       setTarget(.object(object), property)
       return object
     }
   }
 
   @usableFromInline
-  final func setTarget(_ target: ManagedObject?, at place: UnsafeRawPointer) {
-    let offset = offset(of: place)
+  final func setTarget(_ target: ManagedObject?, at offset: Int) {
     guard let property = entityDescription?.property(at: offset), let source else {
       preconditionFailure("insert an object into a context before you set its relationships")
     }

@@ -28,13 +28,13 @@ public struct Transient<Value> {
   ) -> Value {
     get {
       if owner.help.contains(.reading) {
-        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+        owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       return owner[keyPath: storage].stored
     }
     set {
       if owner.help.contains(.reading) {
-        withUnsafePointer(to: &owner[keyPath: storage]) { owner.willRead(at: $0) }
+        owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       owner[keyPath: storage].stored = newValue
     }

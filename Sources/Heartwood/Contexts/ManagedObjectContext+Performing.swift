@@ -1,0 +1,7 @@
+extension ManagedObjectContext {
+  /// Runs `body` at once, for code ported from Core Data: a context belongs to whoever uses it.
+  public func performAndWait<R>(_ body: () throws -> R) rethrows -> R { try body() }
+
+  /// Runs `body` on the caller's actor, for code ported from Core Data.
+  public func perform<R>(_ body: () throws -> R) async rethrows -> R { try body() }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Heartwood
+import Testing
+
+@Suite("Two contexts that change the same object")
+struct ConflictTests {
+  /// What one context sets, what the other one had saved before, and what the store holds then.
+  private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?) {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy
+    let mine: Person = context.object(with: id)
+    mine.age = 10
+    mine.nickname = "mine"
+    try fixture.change(id) {
+      $0.age = 20
+      $0.name = "Theirs"
+    }
+    try context.save()
+    let stored: Person = try #require(try fixture.context().existingObject(with: id))
+    #expect((mine.name, mine.age) == (stored.name, stored.age))
+    #expect(mine.nickname == stored.nickname && !context.hasChanges)
+    return (stored.name, stored.age, stored.nickname)
+  }
+
+  @Test func `throw by default`() throws {
+    let error = try #require(throws: ObjectGraphError.self) { try outcome(.error) }
+    #expect(error.kind == .mergeConflict)
+  }
+
+  @Test func `merge property by property`() throws {
+    #expect(try outcome(.mergeByPropertyObjectTrump) == ("Theirs", 10, "mine"))
+    #expect(try outcome(.mergeByPropertyStoreTrump) == ("Theirs", 20, "mine"))
+  }
+
+  @Test func `overwrite or give way`() throws {
+    #expect(try outcome(.overwrite) == ("Ada", 10, "mine"))
+    #expect(try outcome(.rollback) == ("Theirs", 20, nil))
+  }
+
+  @Test func `are settled by a policy of the program's own`() throws {
+    let policy = MergePolicy.custom { conflict in
+      guard case .integer(let mine)? = conflict.mine["age"],
+        case .integer(let theirs)? = conflict.theirs?["age"],
+        case .integer(let base)? = conflict.base["age"]
+      else { return }
+      conflict.result["age"] = .integer(mine + theirs - base)
+    }
+    #expect(try outcome(policy) == ("Theirs", 29, "mine"))
+  }
+
+  /// Whether the row is there after one context changed it and another one had deleted it.
+  private func survives(_ policy: MergePolicy) throws -> Bool {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy
+    let mine: Person = context.object(with: id)
+    mine.age = 10
+    try fixture.change(id) { $0.managedObjectContext?.delete($0) }
+    try context.save()
+    let stored = try fixture.stored(id)
+    #expect(stored == nil ? mine.isDeleted : stored?.age == 10)
+    return stored != nil
+  }
+
+  @Test func `bring a deleted row back if the object trumps`() throws {
+    #expect(throws: ObjectGraphError.self) { try survives(.error) }
+    #expect(try survives(.mergeByPropertyObjectTrump))
+    #expect(try survives(.overwrite))
+    #expect(try !survives(.mergeByPropertyStoreTrump))
+    #expect(try !survives(.rollback))
+  }
+
+  /// Whether the row is gone after one context deleted it and another one had changed it.
+  private func isGone(_ policy: MergePolicy) throws -> Bool {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy
+    let mine: Person = context.object(with: id)
+    #expect(mine.age == 1)
+    context.delete(mine)
+    try fixture.change(id) { $0.age = 2 }
+    try context.save()
+    let stored = try fixture.stored(id)
+    #expect(stored == nil ? mine.isDeleted : !mine.isDeleted && mine.age == 2)
+    return stored == nil
+  }
+
+  @Test func `delete a changed row if the object trumps`() throws {
+    #expect(throws: ObjectGraphError.self) { try isGone(.error) }
+    #expect(try isGone(.mergeByPropertyObjectTrump))
+    #expect(try isGone(.overwrite))
+    #expect(try !isGone(.mergeByPropertyStoreTrump))
+    #expect(try !isGone(.rollback))
+  }
+
+  @Test func `notice what is unchanged only if asked to`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let mine: Person = context.object(with: id)
+    #expect(mine.age == 1)
+    try fixture.change(id) { $0.age = 2 }
+    try context.save()
+    context.detectConflicts(for: mine)
+    #expect(throws: ObjectGraphError.self) { try context.save() }
+  }
+
+  /// What a new object with the unique name of a stored one becomes.
+  private func clash(_ policy: MergePolicy) throws -> (age: Int, isReplaced: Bool, cars: Int) {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy
+    let new = Person(context: context)
+    new.name = "Ada"
+    new.age = 2
+    Car(context: context).owner = new
+    try context.save()
+    let people = try fixture.context().fetch(FetchRequest<Person>())
+    #expect(people.count == 1 && people.first?.objectID == id)
+    return (
+      people.first?.age ?? 0, new.managedObjectContext == nil, people.first?.cars.count ?? 0
+    )
+  }
+
+  @Test func `give new objects the place of stored ones with the same unique values`() throws {
+    #expect(throws: ObjectGraphError.self) { try clash(.error) }
+    #expect(try clash(.mergeByPropertyObjectTrump) == (2, true, 2))
+    #expect(try clash(.overwrite) == (2, true, 2))
+    #expect(try clash(.mergeByPropertyStoreTrump) == (1, true, 2))
+    #expect(try clash(.rollback) == (1, true, 2))
+  }
+
+  /// Which of two new objects with the same unique name stays.
+  private func twins(_ policy: MergePolicy) throws -> Int {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    context.mergePolicy = policy
+    for age in 1...2 {
+      let new = Person(context: context)
+      new.name = "Ada"
+      new.age = age
+    }
+    try context.save()
+    let people = try fixture.context().fetch(FetchRequest<Person>())
+    #expect(people.count == 1)
+    return people.first?.age ?? 0
+  }
+
+  @Test func `keep one of two new ones with the same unique values`() throws {
+    #expect(throws: ObjectGraphError.self) { try twins(.error) }
+    #expect(try twins(.mergeByPropertyObjectTrump) == 2)
+    #expect(try twins(.overwrite) == 2)
+    #expect(try twins(.mergeByPropertyStoreTrump) == 1)
+    #expect(try twins(.rollback) == 1)
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Saving")
+struct SavingTests {
+  @Test func `is one generation, and nothing without changes`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    let before = try fixture.container.store.snapshot().generation
+    try context.save()
+    #expect(try fixture.container.store.snapshot().generation == before)
+    for number in 0..<10 { Person(context: context).name = "\(number)" }
+    try context.save()
+    let after = try fixture.container.store.snapshot().generation
+    #expect(after > before)
+    try context.save()
+    #expect(try fixture.container.store.snapshot().generation == after)
+    #expect(fixture.container.store.statistics.activity.commits == 2)
+  }
+
+  @Test(.evidence("U-07"), .evidence("U-08"))
+  func `exchanges temporary IDs for lasting ones`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    let person = Person(context: context)
+    let temporary = person.objectID
+    #expect(temporary.isTemporary)
+    try context.save()
+    let id = person.objectID
+    #expect(!id.isTemporary && id != temporary)
+    #expect(ManagedObjectID(uriRepresentation: id.uriRepresentation) == id)
+    let coded = try JSONDecoder().decode(
+      ManagedObjectID.self, from: JSONEncoder().encode(id))
+    #expect(coded == id && coded.hashValue == id.hashValue)
+    let found = try fixture.context().existingObject(Person.self, with: coded)
+    #expect(found != nil)
+    #expect(context.registeredObject(Person.self, for: id) === person)
+    #expect(context.registeredObject(Person.self, for: temporary) == nil)
+  }
+
+  @Test func `of a class with a rule that does not hold throws and changes nothing`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let ada: Person = context.object(with: id)
+    ada.age = 2
+    Person(context: context).name = "Ada"
+    let error = try #require(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error.kind == .constraintConflict)
+    #expect(context.insertedObjects.count == 1 && context.updatedObjects == [ada])
+    #expect(ada.age == 2)
+    #expect(try fixture.stored(id)?.age == 1)
+    context.rollback()
+    #expect(ada.age == 1 && !context.hasChanges)
+  }
+
+  @Test func `lets unique values move between objects`() throws {
+    let fixture = try GraphFixture()
+    let ids = (try fixture.person("Ada"), try fixture.person("Bob"))
+    let context = fixture.context()
+    let (ada, bob): (Person, Person) = (context.object(with: ids.0), context.object(with: ids.1))
+    (ada.name, bob.name) = (bob.name, ada.name)
+    try context.save()
+    #expect(try fixture.stored(ids.0)?.name == "Bob")
+    let found = try fixture.context().fetch(
+      FetchRequest<Person>(where: #Predicate { $0.name == "Ada" }))
+    #expect(found.map(\.objectID) == [ids.1])
+    context.delete(ada)
+    let new = Person(context: context)
+    new.name = "Bob"
+    try context.save()
+    #expect(try fixture.stored(new.objectID)?.name == "Bob")
+  }
+
+  @Test(.evidence("S-07"))
+  func `can be given up`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 2)
+    let context = fixture.context()
+    let ada: Person = context.object(with: id)
+    let cars = ada.cars
+    ada.age = 5
+    let new = Car(context: context)
+    new.owner = ada
+    context.delete(try #require(cars.first))
+    context.rollback()
+    #expect(!context.hasChanges && new.managedObjectContext == nil)
+    #expect(ada.age == 1 && ada.cars == cars && cars.allSatisfy { $0.owner === ada })
+    #expect(!cars.contains { $0.isDeleted })
+  }
+
+  @Test(.evidence("U-01"), .evidence("U-02"), .evidence("U-03"))
+  func `frees objects that nobody holds, and keeps one for each row`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    let context = fixture.context()
+    do {
+      let person: Person = context.object(with: id)
+      let byName = try context.fetch(FetchRequest<Person>(where: #Predicate { $0.name == "Ada" }))
+      #expect(byName.first === person)
+      #expect(fixture.context().object(with: id) as Person !== person)
+      #expect(context.registeredObjects == [person])
+    }
+    #expect(context.registeredObjects == [])
+    do {
+      let person: Person = context.object(with: id)
+      person.age = 7
+    }
+    #expect(context.registeredObjects.count == 1)
+    try context.save()
+    #expect(context.registeredObjects == [])
+    context.retainsRegisteredObjects = true
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(context.registeredObjects.count == 1)
+  }
+}
