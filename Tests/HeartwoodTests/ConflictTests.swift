@@ -1,11 +1,13 @@
 import Foundation
 import Heartwood
+import HeartwoodTestSupport
 import Testing
 
 @Suite("Two contexts that change the same object")
 struct ConflictTests {
   /// What one context sets, what the other one had saved before, and what the store holds then.
-  private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?) {
+  private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?)
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -24,22 +26,22 @@ struct ConflictTests {
     return (stored.name, stored.age, stored.nickname)
   }
 
-  @Test func `throw by default`() throws {
+  @Test(.evidence("C-02")) func `throw by default`() throws {
     let error = try #require(throws: ObjectGraphError.self) { try outcome(.error) }
     #expect(error.kind == .mergeConflict)
   }
 
-  @Test func `merge property by property`() throws {
+  @Test(.evidence("C-02")) func `merge property by property`() throws {
     #expect(try outcome(.mergeByPropertyObjectTrump) == ("Theirs", 10, "mine"))
     #expect(try outcome(.mergeByPropertyStoreTrump) == ("Theirs", 20, "mine"))
   }
 
-  @Test func `overwrite or give way`() throws {
+  @Test(.evidence("C-02")) func `overwrite or give way`() throws {
     #expect(try outcome(.overwrite) == ("Ada", 10, "mine"))
     #expect(try outcome(.rollback) == ("Theirs", 20, nil))
   }
 
-  @Test func `are settled by a policy of the program's own`() throws {
+  @Test(.evidence("C-02")) func `are settled by a policy of the program's own`() throws {
     let policy = MergePolicy.custom { conflict in
       guard case .integer(let mine)? = conflict.mine["age"],
         case .integer(let theirs)? = conflict.theirs?["age"],
@@ -65,7 +67,7 @@ struct ConflictTests {
     return stored != nil
   }
 
-  @Test func `bring a deleted row back if the object trumps`() throws {
+  @Test(.evidence("C-02")) func `bring a deleted row back if the object trumps`() throws {
     #expect(throws: ObjectGraphError.self) { try survives(.error) }
     #expect(try survives(.mergeByPropertyObjectTrump))
     #expect(try survives(.overwrite))
@@ -89,7 +91,7 @@ struct ConflictTests {
     return stored == nil
   }
 
-  @Test func `delete a changed row if the object trumps`() throws {
+  @Test(.evidence("C-02")) func `delete a changed row if the object trumps`() throws {
     #expect(throws: ObjectGraphError.self) { try isGone(.error) }
     #expect(try isGone(.mergeByPropertyObjectTrump))
     #expect(try isGone(.overwrite))
@@ -97,7 +99,7 @@ struct ConflictTests {
     #expect(try !isGone(.rollback))
   }
 
-  @Test func `notice what is unchanged only if asked to`() throws {
+  @Test(.evidence("C-02")) func `notice what is unchanged only if asked to`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -127,7 +129,8 @@ struct ConflictTests {
     )
   }
 
-  @Test func `give new objects the place of stored ones with the same unique values`() throws {
+  @Test(.evidence("C-03"))
+  func `give new objects the place of stored ones with the same unique values`() throws {
     #expect(throws: ObjectGraphError.self) { try clash(.error) }
     #expect(try clash(.mergeByPropertyObjectTrump) == (2, true, 2))
     #expect(try clash(.overwrite) == (2, true, 2))
@@ -151,7 +154,7 @@ struct ConflictTests {
     return people.first?.age ?? 0
   }
 
-  @Test func `keep one of two new ones with the same unique values`() throws {
+  @Test(.evidence("C-03")) func `keep one of two new ones with the same unique values`() throws {
     #expect(throws: ObjectGraphError.self) { try twins(.error) }
     #expect(try twins(.mergeByPropertyObjectTrump) == 2)
     #expect(try twins(.overwrite) == 2)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Saving")
 struct SavingTests {
-  @Test func `is one generation, and nothing without changes`() throws {
+  @Test(.evidence("C-01")) func `is one generation, and nothing without changes`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let before = try fixture.container.store.snapshot().generation
@@ -40,7 +40,8 @@ struct SavingTests {
     #expect(context.registeredObject(Person.self, for: temporary) == nil)
   }
 
-  @Test func `of a class with a rule that does not hold throws and changes nothing`() throws {
+  @Test(.evidence("C-01"))
+  func `of a class with a rule that does not hold throws and changes nothing`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -56,7 +57,7 @@ struct SavingTests {
     #expect(ada.age == 1 && !context.hasChanges)
   }
 
-  @Test func `lets unique values move between objects`() throws {
+  @Test(.evidence("C-04")) func `lets unique values move between objects`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada"), try fixture.person("Bob"))
     let context = fixture.context()
@@ -91,7 +92,7 @@ struct SavingTests {
     #expect(!cars.contains { $0.isDeleted })
   }
 
-  @Test(.evidence("U-01"), .evidence("U-02"), .evidence("U-03"))
+  @Test(.evidence("U-01"), .evidence("U-02"), .evidence("U-03"), .evidence("U-04"))
   func `frees objects that nobody holds, and keeps one for each row`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")

@@ -1,10 +1,11 @@
 import Foundation
 import Heartwood
+import HeartwoodTestSupport
 import Testing
 
 @Suite("Attributes")
 struct ValueTests {
-  @Test func `of every kind come back as they were`() throws {
+  @Test(.evidence("M-01")) func `of every kind come back as they were`() throws {
     let fixture = try GraphFixture(Schema(More.self))
     let context = fixture.context()
     let object = More(context: context)
@@ -30,7 +31,7 @@ struct ValueTests {
     #expect(found.note == "kept in memory")
   }
 
-  @Test func `can be set to every kind of value and to none`() throws {
+  @Test(.evidence("M-01")) func `can be set to every kind of value and to none`() throws {
     let fixture = try GraphFixture(Schema(Everything.self))
     let context = fixture.context()
     let object = Everything(context: context)
@@ -53,7 +54,9 @@ struct ValueTests {
     #expect(found.colour == nil && found.severity == .low && found.uint64 == 1)
   }
 
-  @Test func `inherited by a subclass are found by fetching either class`() throws {
+  @Test(.evidence("M-01")) func `inherited by a subclass are found by fetching either class`()
+    throws
+  {
     let fixture = try GraphFixture(Schema(More.self))
     let context = fixture.context()
     More(context: context).int = 1

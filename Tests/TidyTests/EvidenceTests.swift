@@ -3,11 +3,13 @@ import Testing
 /// The promises of the documents: each numbered clause is cited by a test that shows it to hold.
 @Suite("The clauses")
 struct EvidenceTests {
-  private static let documents = ["Docs/Durability.md", "Docs/Concurrency.md"]
+  private static let documents = [
+    "Docs/Durability.md", "Docs/Concurrency.md", "Docs/ObjectGraph.md",
+  ]
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.
   private static func clauses(of path: String) throws -> [String] {
-    try Package.text(of: path).matches(of: /\*\*([A-Z][0-9]+)\.\*\*/).map { String($0.output.1) }
+    try Package.text(of: path).matches(of: /\*\*([A-Z]-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }
 
   /// The clauses that tests cite.
@@ -16,7 +18,7 @@ struct EvidenceTests {
     for path in try Package.files(under: ["Tests"], ending: ".swift")
     where !path.hasPrefix("Tests/TidyTests/") && !path.hasPrefix("Tests/Support/") {
       for call in try Package.text(of: path).matches(of: /\.evidence\(([^)]*)\)/) {
-        for clause in call.output.1.matches(of: /"([A-Z][0-9]+)"/) {
+        for clause in call.output.1.matches(of: /"([A-Z]-?[0-9]+)"/) {
           result.insert(String(clause.output.1))
         }
       }

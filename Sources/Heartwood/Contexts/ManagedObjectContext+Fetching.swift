@@ -106,9 +106,8 @@ extension ManagedObjectContext {
     try view.objects(storage)?.forEach { key, value in
       let row = try Key.decode(key, as: Int64.self)
       let number = ObjectNumber(entity: storage.number, row: row)
-      let object = try value.withUnsafeBytes { bytes in
-        let record = try RecordView(bytes, storage.layouts)
-        return try plan.holds(for: record, storage) ? realise(number, storage, record) : nil
+      let object = try value.withRecord(storage.layouts) { record in
+        try plan.holds(for: record, storage) ? realise(number, storage, record) : nil
       }
       if let object { try body(object) }
       return true

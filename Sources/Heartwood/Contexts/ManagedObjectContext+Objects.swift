@@ -127,7 +127,8 @@ extension ManagedObjectContext {
 extension ManagedObjectContext: ObjectSource {
   func object(_ number: ObjectNumber) -> ManagedObject? {
     if let known = registered[number] { return known.takeUnretainedValue() }
-    guard let storage = model.storage(of: number), let type = storage.entity.type as? ManagedObject.Type
+    guard let storage = model.storage(of: number),
+      let type = storage.entity.type as? ManagedObject.Type
     else { return nil }
     let object = type.init()
     object.entityDescription = storage.entity
@@ -176,6 +177,7 @@ extension ManagedObjectContext: ObjectSource {
     guard !object.isInserted, !object.isDeleted else { return }
     let changes = object.changes ?? ObjectChanges()
     object.changes = changes
+    changes.count += 1
     change(changes)
     object.state.insert(.updated)
     updated.insert(object)

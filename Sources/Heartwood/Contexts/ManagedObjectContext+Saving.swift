@@ -45,10 +45,10 @@ extension ManagedObjectContext {
       let marks = (inserted.all + updated.all + deleted.all).filter { asked.insert($0).inserted }
       guard !marks.isEmpty else { return }
       for object in marks {
-        let before = object.changes?.originals.count
+        let before = object.changes?.count
         try object.willSave()
         // One that has changed itself is asked again.
-        if object.changes?.originals.count != before { asked.remove(object) }
+        if object.changes?.count != before { asked.remove(object) }
       }
     }
     throw ObjectGraphError(
@@ -137,7 +137,9 @@ extension ManagedObjectContext {
     }
     // Rows that others were put into are read again.
     for number in places.values {
-      guard let object = registered[number]?.takeUnretainedValue(), !object.hasChanges else { continue }
+      guard let object = registered[number]?.takeUnretainedValue(), !object.hasChanges else {
+        continue
+      }
       turnIntoFault(object)
     }
   }

@@ -109,6 +109,8 @@ struct ObjectState: OptionSet, Sendable {
 final class ObjectChanges {
   /// What the row holds, of each property that was set since it was read.
   var originals: [Int: StoredValue] = [:]
+  /// How often something was set.
+  var count = 0
   /// What joined and left to-many relationships, by slot.
   var members: [Int: MemberChanges] = [:]
 

@@ -60,7 +60,8 @@ final class PropertyProbe: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
   func object(_ number: ObjectNumber) -> ManagedObject? { nil }
   func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] { [] }
-  func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {}
+  func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {
+  }
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
   ) {}

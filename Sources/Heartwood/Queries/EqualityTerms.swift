@@ -1,6 +1,6 @@
 import Foundation
 
-/// The conditions of a predicate of the kind "this attribute is this value", all of which must hold.
+/// The conditions of a predicate of the kind "this attribute is this value"; all must hold.
 ///
 /// Nodes of a `Predicate` are generic types without a common protocol; each kind that is understood
 /// conforms to one here, without conditions, so that one unknown child does not hide the others.

@@ -1,8 +1,8 @@
 /// A record where it lies: reads single fields without decoding the others.
 ///
-/// Valid as long as the bytes it was made of, which it points to. They come from a file; what cannot
-/// be a record of its layout throws `corrupt`, here or when a field is read, and nothing outside of
-/// the bytes is looked at.
+/// Valid as long as the bytes it was made of, which it points to. They come from a file; what
+/// cannot be a record of its layout throws `corrupt`, here or when a field is read, and nothing
+/// outside of the bytes is looked at.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   let layout: RecordLayout

@@ -1,9 +1,9 @@
 /// The keys of indexes and edges.
 ///
-/// An entry of an index has the values as its key, then the number of the object if several may have
-/// the same. One of a unique index has the number as its value. An edge has the number of one object
-/// and that of the other; in an ordered relationship the position comes between, and the number is
-/// the value.
+/// An entry of an index has the values as its key, then the number of the object if several may
+/// have the same. One of a unique index has the number as its value. An edge has the number of one
+/// object and that of the other; in an ordered relationship the position comes between, and the
+/// number is the value.
 enum EntryKey {
   /// A key of these values, in order.
   static func key(_ values: [StoredValue]) -> Key {
@@ -25,24 +25,7 @@ enum EntryKey {
 
   /// The number an entry is of: its value, or the last part of its key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
-    if value.byteCount > 0 { return try number(value) }
-    let byteCount = key.byteCount
-    guard byteCount >= 8 else {
-      throw StorageError(.corrupt, "An entry of an index names no object.")
-    }
-    let bits = key.withUnsafeBytes {
-      UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: byteCount - 8, as: UInt64.self))
-    }
-    return ObjectNumber(bits: Int64(bitPattern: bits ^ 1 << 63))
-  }
-
-  /// The number that is the value of an entry.
-  static func number(_ value: RawSpan) throws -> ObjectNumber {
-    guard value.byteCount == 8 else {
-      throw StorageError(.corrupt, "An entry of an index names no object.")
-    }
-    return ObjectNumber(
-      bits: value.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) })
+    ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyPart())
   }
 
   /// A number as the value of an entry.
@@ -66,7 +49,7 @@ struct EntryRange {
   }
 
   func contains(_ key: RawSpan) -> Bool {
-    key.byteCount == prefix.count + 9 && key.withUnsafeBytes { $0.starts(with: prefix) }
+    key.byteCount == prefix.count + 9 && key.starts(with: prefix)
   }
 }
 

@@ -25,21 +25,14 @@ final class RowWriter {
     if let known = nextRows[storage.number] {
       row = known
     } else {
-      let bytes = try keyspace(StoredModel.rowsKeyspace).get(storage.number)
-      row = try bytes.map { try Self.row($0) } ?? 1
+      row =
+        try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
     guard row <= ObjectNumber.maxRow else {
       throw StorageError(.tooLarge, "There are no more numbers for a \(storage.entity.name).")
     }
     nextRows[storage.number] = row + 1
     return ObjectNumber(entity: storage.number, row: row)
-  }
-
-  private static func row(_ bytes: [UInt8]) throws -> Int64 {
-    guard bytes.count == 8 else {
-      throw StorageError(.corrupt, "The number of the next row is damaged.")
-    }
-    return bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
   /// Writes the numbers of the next rows.
@@ -56,10 +49,7 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
     try keyspace(storage.keyspace).withValue(number.row) { value in
-      try value.withUnsafeBytes { bytes in
-        let view = try RecordView(bytes, storage.layouts)
-        return (view.version, try storage.values(view))
-      }
+      try value.withRecord(storage.layouts) { ($0.version, try storage.values($0)) }
     }
   }
 
@@ -116,7 +106,7 @@ final class RowWriter {
 
   /// The object that has these values in a unique index.
   func owner(_ name: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    try keyspace(name).withValue(EntryKey.key(values)) { try EntryKey.number($0) }
+    try keyspace(name).withValue(EntryKey.key(values)) { ObjectNumber(bits: try $0.number()) }
   }
 
   // MARK: Edges

@@ -33,9 +33,7 @@ final class StoreView {
   func withRecord<Result>(
     _ number: ObjectNumber, _ storage: EntityStorage, _ body: (RecordView) throws -> Result
   ) throws -> Result? {
-    try objects(storage)?.withValue(number.row) { value in
-      try value.withUnsafeBytes { try body(RecordView($0, storage.layouts)) }
-    }
+    try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
   /// The numbers that a keyspace of edges, or of an index that is not unique, has for its first
@@ -54,6 +52,8 @@ final class StoreView {
 
   /// The number that a unique index has for its values.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) { try EntryKey.number($0) }
+    try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
+      ObjectNumber(bits: try $0.number())
+    }
   }
 }

@@ -1,8 +1,8 @@
 /// What an attribute of a model can be.
 ///
 /// All integer widths, `Double`, `Float`, `Bool`, `String`, `Date`, `Data`, `UUID`, `URL`,
-/// `Decimal`, and optionals, arrays and sets of them are. An enumeration with such a raw value and a
-/// `Codable` type become one by declaring it; nothing has to be written for that:
+/// `Decimal`, and optionals, arrays and sets of them are. An enumeration with such a raw value and
+/// a `Codable` type become one by declaring it; nothing has to be written for that:
 ///
 /// ```swift
 /// enum Severity: Int, AttributeValue { case low, high }

@@ -119,7 +119,8 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
     get throws {
       let parts = try map { try JSONForm.bytes(of: $0) }
       let sorted = parts.sorted { $0.lexicographicallyPrecedes($1) }
-      return .bytes([UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
+      return .bytes(
+        [UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
     }
   }
   public init(storedValue: StoredValue) throws {

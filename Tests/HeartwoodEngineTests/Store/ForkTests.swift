@@ -121,6 +121,23 @@ struct ForkTests {
     }
   }
 
+  @Test(.evidence("E4"))
+  func `has files whose numbers are those of others in the child`() async {
+    await #expect(processExitsWith: .success) {
+      let fixture = try StoreFixture.onDisk(Self.options(.buffered))
+      try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+      var file = try fixture.fileSystem.open(fixture.path(of: "locks"), .read)
+      #expect(file != nil)
+      let child = ForkedProcess {
+        let numbers = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
+        file = nil
+        return numbers.allSatisfy { fcntl($0, F_GETFD) != -1 } ? 0 : 1
+      }
+      #expect(child.wait() == 0)
+      #expect(try file?.byteCount() != nil)
+    }
+  }
+
   /// The child returns through the calls it was forked off in.
   @Test(.evidence("E3"), .evidence("E4"))
   func `ends for the child what it was in the middle of, and only there`() async {

@@ -3,8 +3,8 @@ public import Foundation
 /// What names an object across contexts, threads and processes.
 ///
 /// It does not keep the object, nor anything else. That of an object that was never saved is
-/// temporary: it names the object in its context only, and is exchanged for another one at the first
-/// save.
+/// temporary: it names the object in its context only, and is exchanged for another one at the
+/// first save.
 ///
 /// It is written as `x-heartwood://STORE/Entity/pNUMBER`, which stays the same as long as the store
 /// lives.

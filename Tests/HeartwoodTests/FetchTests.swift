@@ -1,0 +1,92 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Fetching")
+struct FetchTests {
+  private func filled() throws -> GraphFixture {
+    let fixture = try GraphFixture()
+    for number in 0..<20 { try fixture.person("p\(number)", age: number % 4, cars: number % 3) }
+    return fixture
+  }
+
+  @Test func `sorts, skips and limits`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    let sort = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\Person.name)]
+    let all = try context.fetch(FetchRequest<Person>(sort: sort))
+    #expect(all.count == 20 && all.first?.name == "p11" && all.first?.age == 3)
+    let page = try context.fetch(FetchRequest<Person>(sort: sort, limit: 3, offset: 4))
+    #expect(zip(page, all[4..<7]).allSatisfy { $0 === $1 } && page.count == 3)
+    #expect(try context.count(for: FetchRequest<Person>(limit: 50, offset: 18)) == 2)
+    #expect(try context.fetch(FetchRequest<Person>(offset: 100)).isEmpty)
+    #expect(try context.fetchObjectIDs(FetchRequest<Person>(limit: 2)).count == 2)
+  }
+
+  @Test func `finds the same by an index, by comparing records, and by asking objects`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    func names(_ predicate: Predicate<Person>) throws -> [String] {
+      try context.fetch(FetchRequest(where: predicate)).map(\.name)
+    }
+    let name = "p7"
+    let none: String? = nil
+    let byUnique = try names(#Predicate { $0.name == name })
+    #expect(byUnique == ["p7"])
+    let byIndex = try names(#Predicate { $0.age == 2 })
+    #expect(byIndex.count == 5)
+    let byRecord = try names(#Predicate { $0.nickname == none && $0.age == 1 })
+    #expect(byRecord.count == 5)
+    let byObject = try names(#Predicate { $0.age >= 2 })
+    #expect(byObject.count == 10)
+    let byBoth = try names(#Predicate { $0.age == 1 && $0.cars.count == 2 })
+    #expect(byBoth == ["p5", "p17"])
+    let car = "p5's car 1"
+    let cars = try context.fetch(FetchRequest<Car>(where: #Predicate { $0.name == car }))
+    #expect(cars.first?.owner?.name == "p5")
+  }
+
+  @Test(.evidence("F-10"))
+  func `counts what was changed and not saved`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    let request = FetchRequest<Person>(where: #Predicate { $0.age == 3 })
+    let found = try context.fetch(request)
+    #expect(found.count == 5)
+    found[0].age = 100
+    context.delete(found[1])
+    let new = Person(context: context)
+    new.name = "new"
+    new.age = 3
+    let young = FetchRequest<Person>(where: #Predicate { $0.age == 0 })
+    let other = try #require(try context.fetch(young).first)
+    other.age = 3
+    #expect(Set(try context.fetch(request)) == Set(found[2...] + [new, other]))
+    #expect(try context.count(for: request) == 5)
+    var stored = request
+    stored.includesPendingChanges = false
+    #expect(Set(try context.fetch(stored)) == Set(found))
+    #expect(try context.count(for: FetchRequest<Person>()) == 20)
+  }
+
+  @Test func `loads what relationships lead to along`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    var request = FetchRequest<Person>()
+    request.relationshipKeyPathsForPrefetching = [\.cars]
+    let people = try context.fetch(request)
+    #expect(people.flatMap(\.cars).count == 19)
+    #expect(!people.flatMap(\.cars).contains { $0.isFault })
+    request.relationshipKeyPathsForPrefetching = [\.name]
+    #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
+  }
+
+  @Test func `of a class that is no part of the model says so`() throws {
+    let fixture = try filled()
+    let error = try #require(throws: ObjectGraphError.self) {
+      try fixture.context().fetch(FetchRequest<More>())
+    }
+    #expect(error.kind == .unknownEntity && "\(error)".contains("More"))
+  }
+}

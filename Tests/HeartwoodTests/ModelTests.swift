@@ -1,0 +1,127 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private final class Lonely: ManagedObject {
+  @Attribute var name: String = ""
+  @ToMany var others: Set<Lonely>
+}
+
+private final class Doubled: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute("name") var other: String = ""
+  @Attribute var list: [Int] = []
+  override class var entity: Entity { Entity("Doubled") { Index(\Doubled.list) } }
+}
+
+private final class Crossed: ManagedObject {
+  @ToOne(inverse: \Keeper.id) var keeper: Keeper?
+}
+
+/// What a class of a later version of a program has.
+private enum Later {
+  final class Person: ManagedObject {
+    @Attribute var age: Int = 0
+    @Attribute var email: String = "unknown"
+    @Attribute("name") var fullName: String = ""
+    @Attribute var rating: Double? = nil
+    override class var entity: Entity { Entity("Person") { Unique(\Person.fullName) } }
+  }
+
+  final class Other: ManagedObject {
+    @Attribute var age: String = ""
+    override class var entity: Entity { Entity("Person") }
+  }
+}
+
+@Suite("A model")
+struct ModelTests {
+  private func refusal(_ types: ManagedObject.Type...) throws -> String {
+    let error = try #require(throws: ObjectGraphError.self) {
+      try PersistentContainer.inMemory(schema: Schema(types: types))
+    }
+    #expect(error.kind == .invalidModel)
+    return "\(error)"
+  }
+
+  @Test(.evidence("M-02"))
+  func `that cannot be is refused with what is wrong`() throws {
+    #expect(try refusal(Lonely.self).contains("Lonely.others has no inverse"))
+    let doubled = try refusal(Doubled.self)
+    #expect(doubled.contains("two properties called name") && doubled.contains("list"))
+    #expect(try refusal(Crossed.self).contains("Crossed.keeper"))
+  }
+
+  @Test(.evidence("M-03"))
+  func `goes on with the store of an earlier one`() throws {
+    let directory = try ScratchDirectory()
+    let url = URL(filePath: directory.path(of: "store"))
+    do {
+      let container = try PersistentContainer(url: url, schema: people)
+      let context = container.newContext()
+      let person = Person(context: context)
+      person.name = "Ada"
+      person.age = 36
+      try context.save()
+      try container.store.close()
+    }
+    do {
+      let container = try PersistentContainer(
+        url: url, schema: Schema(version: 2, Later.Person.self))
+      let context = container.newContext()
+      let ada = "Ada"
+      let request = FetchRequest<Later.Person>(where: #Predicate { $0.fullName == ada })
+      let found = try #require(try context.fetch(request).first)
+      #expect(found.age == 36 && found.email == "unknown" && found.rating == nil)
+      found.email = "ada@example.org"
+      found.rating = 4.5
+      try context.save()
+      let again = container.newContext()
+      let row: Later.Person = again.object(with: found.objectID)
+      #expect(row.fullName == "Ada" && row.email == "ada@example.org" && row.rating == 4.5)
+      #expect(try container.store.verify().findings == [])
+      try container.store.close()
+    }
+    let older = try #require(throws: ObjectGraphError.self) {
+      try PersistentContainer(url: url, schema: people)
+    }
+    #expect(older.kind == .incompatibleSchema)
+    let other = try #require(throws: ObjectGraphError.self) {
+      try PersistentContainer(url: url, schema: Schema(version: 3, Later.Other.self))
+    }
+    #expect(other.kind == .incompatibleSchema && "\(other)".contains("Person.age"))
+  }
+
+  @Test func `is used by several threads at once`() async throws {
+    let fixture = try GraphFixture()
+    let container = fixture.container
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<4 {
+        group.addTask {
+          let background = container.newBackgroundContext()
+          for round in 0..<5 {
+            try await background.perform { context in
+              Person(context: context).name = "\(worker).\(round)"
+              try context.save()
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let count = try await container.performBackgroundTask(author: "test") { context in
+      try context.count(for: FetchRequest<Person>())
+    }
+    #expect(count == 20)
+  }
+
+  @MainActor @Test func `has one view context`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 36)
+    let view = fixture.container.viewContext
+    #expect(view === fixture.container.viewContext)
+    let person: Person = view.object(with: id)
+    #expect(person.age == 36)
+  }
+}
