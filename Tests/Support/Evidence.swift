@@ -3,7 +3,8 @@ public import Testing
 /// Says which numbered clause of the documents a test proves.
 ///
 /// `Docs/Durability.md`, `Docs/Concurrency.md` and `Docs/ObjectGraph.md` number their promises
-/// (`**D3.** …`, `**F-01.** …`); every one of them must be cited by at least one test, and a test of the rules checks that.
+/// (`**D3.** …`, `**F-01.** …`); every one of them must be cited by at least one test, and a test
+/// of the rules checks that.
 public struct Evidence: TestTrait, SuiteTrait {
   /// The clause, as it is numbered in the document.
   public let clause: String

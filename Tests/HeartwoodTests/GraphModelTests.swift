@@ -1,0 +1,18 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Random work on a graph")
+struct GraphModelTests {
+  @Test(
+    .evidence("C-01"), .evidence("R-01"), .evidence("R-02"), .evidence("R-03"), .evidence("S-07"),
+    arguments: UInt64(0)..<12)
+  func `leads to what a plain reference holds`(seed: UInt64) throws {
+    let run = try GraphRun(seed: seed)
+    do {
+      try run.run(steps: 400)
+    } catch {
+      Issue.record("seed \(seed): \(error)")
+    }
+  }
+}
