@@ -1,0 +1,118 @@
+/// What becomes of people when contexts change them under a merge policy, in the plainest way.
+struct MergeReference {
+  enum Policy: CaseIterable {
+    case error, storeTrump, objectTrump, overwrite, rollback
+  }
+
+  struct Values: Equatable {
+    var age = 0
+    var nickname: String?
+  }
+
+  /// A property that was set: which, and what it was when the row was read.
+  enum Dirty: Hashable {
+    case age, nickname
+  }
+
+  struct Row: Equatable {
+    var version: Int
+    var values: Values
+  }
+
+  /// A person as one context has it.
+  struct Copy {
+    var version: Int
+    var base: Values
+    var values: Values
+    var dirty: Set<Dirty> = []
+    var isDeleted = false
+    var hasChanges: Bool { isDeleted || !dirty.isEmpty }
+  }
+
+  /// The rows; `nil` for those that are gone.
+  var rows: [Row?]
+  /// For each context the people it has loaded.
+  var copies: [[Int: Copy]] = [[:], [:]]
+  private var lastVersion = 0
+
+  init(count: Int) { rows = Array(repeating: Row(version: 0, values: Values()), count: count) }
+
+  /// Reads a row unless the context has it; false if there is none.
+  mutating func load(_ person: Int, _ context: Int) -> Bool {
+    if let copy = copies[context][person] { return !copy.isDeleted }
+    guard let row = rows[person] else { return false }
+    copies[context][person] = Copy(version: row.version, base: row.values, values: row.values)
+    return true
+  }
+
+  mutating func set(_ person: Int, _ context: Int, _ dirty: Dirty, _ change: (inout Values) -> Void)
+  {
+    guard var copy = copies[context][person] else { return }
+    copy.dirty.insert(dirty)
+    change(&copy.values)
+    copies[context][person] = copy
+  }
+
+  /// Forgets what was not saved, as `rollback` does.
+  mutating func rollback(_ context: Int) {
+    for (person, copy) in copies[context] {
+      var copy = copy
+      copy.values = copy.base
+      copy.dirty = []
+      copy.isDeleted = false
+      copies[context][person] = copy
+    }
+  }
+
+  /// Saves a context; false if that throws.
+  mutating func save(_ context: Int, _ policy: Policy) -> Bool {
+    let changed = copies[context].filter(\.value.hasChanges)
+    if policy == .error, changed.contains(where: { isConflict($0.key, $0.value) }) { return false }
+    guard !changed.isEmpty else { return true }
+    lastVersion += 1
+    for (person, copy) in changed { settle(person, copy, context, policy) }
+    return true
+  }
+
+  private func isConflict(_ person: Int, _ copy: Copy) -> Bool {
+    // What is gone already can be deleted once more.
+    guard let row = rows[person] else { return !copy.isDeleted }
+    return row.version != copy.version
+  }
+
+  private mutating func settle(_ person: Int, _ copy: Copy, _ context: Int, _ policy: Policy) {
+    let mineWins = policy == .objectTrump || policy == .overwrite
+    guard isConflict(person, copy), policy != .error else {
+      if copy.isDeleted { return drop(person, context) }
+      return store(person, copy.values, context)
+    }
+    guard let row = rows[person] else {
+      return mineWins ? store(person, copy.values, context) : drop(person, context)
+    }
+    if copy.isDeleted || policy == .rollback {
+      if copy.isDeleted, mineWins { return drop(person, context) }
+      return copies[context][person] = nil
+    }
+    var merged = row.values
+    if policy == .overwrite { merged = copy.values }
+    for dirty in copy.dirty {
+      switch dirty {
+      case .age where mineWins || row.values.age == copy.base.age: merged.age = copy.values.age
+      case .nickname where mineWins || row.values.nickname == copy.base.nickname:
+        merged.nickname = copy.values.nickname
+      case .age, .nickname: break
+      }
+    }
+    store(person, merged, context)
+  }
+
+  private mutating func store(_ person: Int, _ values: Values, _ context: Int) {
+    rows[person] = Row(version: lastVersion, values: values)
+    copies[context][person] = Copy(version: lastVersion, base: values, values: values)
+  }
+
+  private mutating func drop(_ person: Int, _ context: Int) {
+    rows[person] = nil
+    copies[context][person] = nil
+  }
+}
