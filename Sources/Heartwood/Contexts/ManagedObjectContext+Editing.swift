@@ -13,10 +13,8 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     precondition(!entity.isAbstract, "\(entity.name) is abstract; insert objects of subclasses")
     object.entityDescription = entity
-    lastTemporaryRow += 1
     object.state.insert(.inserted)
-    register(
-      object, ObjectNumber(temporary: lastTemporaryRow, entity: model.storage(of: entity).number))
+    register(object, nextTemporaryNumber(entity))
     inserted.insert(object)
     guard !object.state.contains(.hasAwoken) else { return }
     object.state.insert(.hasAwoken)

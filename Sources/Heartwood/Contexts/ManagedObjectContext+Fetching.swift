@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     try requireReadable()
     let plan = try FetchPlan(request, model)
     let total: Int
-    if plan.isEverything, !hasChanges || !request.includesPendingChanges {
+    if parent == nil, plan.isEverything, !hasChanges || !request.includesPendingChanges {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else {
@@ -75,8 +75,15 @@ extension ManagedObjectContext {
       }
       result.append(object)
     }
-    let view = try currentView()
-    for storage in plan.storages { try forEachCandidate(plan, storage, view, consider) }
+    if let parent {
+      for original in try parent.matches(plan, request) {
+        guard let object = object(original.number) else { continue }
+        try consider(object)
+      }
+    } else {
+      let view = try currentView()
+      for storage in plan.storages { try forEachCandidate(plan, storage, view, consider) }
+    }
     guard countsChanges, hasChanges else { return result }
     // Objects whose rows do not match, but that do here.
     var seen = Set(result.map { ObjectIdentifier($0) })

@@ -18,9 +18,13 @@ extension ManagedObjectContext {
   ) throws -> M? {
     try requireReadable()
     if let known: M = registeredObject(for: id), !known.isFault { return known }
-    guard let storage = model.storage(of: id.number), !id.isTemporary,
-      storage.entity.type is M.Type
-    else { return nil }
+    guard let storage = model.storage(of: id.number), storage.entity.type is M.Type else {
+      return nil
+    }
+    if parent != nil {
+      guard let object = object(id.number) else { return nil }
+      return load(object) ? object as? M : nil
+    }
     return try currentView().withRecord(id.number, storage) { view in
       try realise(id.number, storage, view)
     } as? M
@@ -45,6 +49,17 @@ extension ManagedObjectContext {
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
+    awaken(object)
+  }
+
+  /// Loads a fault from the parent; false if it is gone there.
+  private func load(_ object: ManagedObject) -> Bool {
+    guard object.isFault, let parent else { return !object.isDeleted }
+    return fill(object, from: parent)
+  }
+
+  /// Tells an object that its values were loaded.
+  func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
     object.help = []
     object.awakeFromFetch()
@@ -55,7 +70,7 @@ extension ManagedObjectContext {
 
   /// Gives up the values of an object; it reads them again when it is used.
   func turnIntoFault(_ object: ManagedObject) {
-    guard !object.isFault, !object.number.isTemporary else { return }
+    guard !object.isFault, !object.isInserted else { return }
     object.help = []
     object.willTurnIntoFault()
     // Every property is as in a new object, and what it held is released.
@@ -74,7 +89,7 @@ extension ManagedObjectContext {
   /// - Throws: What kept the row from being read; `foreignObject` if the object is not here.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     try requireOwn(object)
-    guard !object.number.isTemporary, !object.isFault else { return }
+    guard !object.isInserted, !object.isFault else { return }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
       updated.remove(object)
       object.state.remove(.updated)
@@ -88,6 +103,11 @@ extension ManagedObjectContext {
     guard let entity = object.entityDescription else { return }
     let mine = try changes.originals.keys.map { slot in
       (entity.properties[slot], try object.storedValue(entity.properties[slot]))
+    }
+    if let parent {
+      guard fill(object, from: parent) else { return }
+      for (property, value) in mine { try object.setStoredValue(value, property) }
+      return
     }
     let storage = model.storage(of: entity)
     let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
@@ -144,6 +164,10 @@ extension ManagedObjectContext: ObjectSource {
     guard object.isFault, let entity = object.entityDescription else { return }
     let storage = model.storage(of: entity)
     do {
+      if parent != nil {
+        if !load(object) { try giveUp(object) }
+        return
+      }
       let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
         try fill(object, storage, view)
       }

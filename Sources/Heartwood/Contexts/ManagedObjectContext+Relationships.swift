@@ -26,7 +26,9 @@ extension ManagedObjectContext {
   func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     guard let entity = object.entityDescription else { return [] }
     var members: [ManagedObject] = []
-    if !object.number.isTemporary {
+    if let parent, !object.isInserted, let original = parent.object(object.number) {
+      members = parent.loadedMembers(of: original, property).compactMap { self.object($0.number) }
+    } else if !object.isInserted {
       do {
         let numbers = try currentView().numbers(
           in: edgeKeyspace(property, of: entity), [.integer(object.number.bits)])

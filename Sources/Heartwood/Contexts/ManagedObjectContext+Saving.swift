@@ -18,6 +18,12 @@ extension ManagedObjectContext {
     try callWillSave()
     try validateAll()
     guard hasChanges || !watched.isEmpty else { return }
+    if let parent {
+      let saved = inserted.all + updated.all + deleted.all
+      push(to: parent)
+      for object in saved { object.didSave() }
+      return
+    }
     var request: SaveRequest?
     let generation = try store.write { transaction in
       var running = try SaveRequest(self, transaction)
@@ -142,12 +148,6 @@ extension ManagedObjectContext {
       }
       turnIntoFault(object)
     }
-  }
-
-  private func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
-    registered[object.number] = nil
-    object.number = number
-    registered[number] = .passUnretained(object)
   }
 
   private func take(_ values: [StoredValue], _ object: ManagedObject) {

@@ -11,6 +11,9 @@
 public final class ManagedObjectContext {
   let store: Store
   let model: StoreModel
+  /// The context that takes the place of the store, if it is one below another.
+  let parent: ManagedObjectContext?
+  var children: [Child] = []
   /// A name for people: logs and history.
   public var name: String?
   /// Who makes the changes, for the history.
@@ -35,14 +38,15 @@ public final class ManagedObjectContext {
   var deleted = ObjectList()
   /// Objects that a save checks though they are unchanged.
   var watched = ObjectList()
-  var lastTemporaryRow: Int64 = 0
+  private var lastTemporaryRow: Int64 = 0
   var view: StoreView?
   /// Objects that are being deleted, so that a cycle of cascades ends.
   var isDeleting: Set<ObjectIdentifier> = []
 
-  init(store: Store, model: StoreModel) {
+  init(store: Store, model: StoreModel, parent: ManagedObjectContext? = nil) {
     self.store = store
     self.model = model
+    self.parent = parent
   }
 
   deinit { abandonAll() }
@@ -79,6 +83,13 @@ public final class ManagedObjectContext {
   }
 
   // MARK: Registration
+
+  /// The number of a new object, which no other one has here, above or below.
+  func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
+    if let parent { return parent.nextTemporaryNumber(entity) }
+    lastTemporaryRow += 1
+    return ObjectNumber(temporary: lastTemporaryRow, entity: model.storage(of: entity).number)
+  }
 
   func register(_ object: ManagedObject, _ number: ObjectNumber) {
     object.number = number

@@ -42,7 +42,9 @@ struct SaveRequest {
   /// - Throws: `mergeConflict` or `constraintConflict`, with all of them.
   mutating func run() throws {
     for object in context.inserted.all {
-      numbers[ObjectIdentifier(object)] = try rows.nextNumber(model.storage(of: entity(object)))
+      numbers[ObjectIdentifier(object)] =
+        object.number.isTemporary
+        ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
     }
     for object in context.watched.all where !object.hasChanges { try check(object) }
     for object in context.deleted.all { try delete(object) }

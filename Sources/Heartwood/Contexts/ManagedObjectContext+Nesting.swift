@@ -1,0 +1,128 @@
+extension ManagedObjectContext {
+  /// Makes a context whose store is another context.
+  ///
+  /// It sees the parent's objects as they are there, saved or not. Saving it changes the parent's
+  /// objects, and nothing in the store; the parent decides whether to save them.
+  ///
+  /// - Precondition: It is used by the same thread as its parent.
+  public convenience init(parent: ManagedObjectContext) {
+    self.init(store: parent.store, model: parent.model, parent: parent)
+    parent.children.append(Child(context: self))
+  }
+
+  /// A context below another one, which does not hold it.
+  struct Child {
+    weak var context: ManagedObjectContext?
+  }
+
+  /// Gives an object the values it has in the parent; false if it is gone there.
+  func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
+    guard let original = parent.object(object.number) else { return false }
+    if original.isFault { parent.fire(original) }
+    guard !original.isDeleted, !original.isFault else { return false }
+    for property in object.entityDescription?.properties ?? [] {
+      switch property.kind {
+      case .attribute: object.copy(property, from: original)
+      case .toOne:
+        // Of this context, once it is asked for.
+        if case .object(let target) = original.target(property) {
+          object.setTarget(.number(target.number.bits), property)
+        } else {
+          object.copy(property, from: original)
+        }
+      case .toMany: object.setMembers(nil, property)
+      case .transient: break
+      }
+    }
+    awaken(object)
+    return true
+  }
+
+  // MARK: Saving
+
+  /// Makes the parent's objects what those here are.
+  func push(to parent: ManagedObjectContext) {
+    let changed = inserted.all + updated.all
+    for object in inserted.all { adopt(object, into: parent) }
+    for object in changed { push(object, to: parent) }
+    for object in deleted.all {
+      guard let original = parent.object(object.number) else { continue }
+      parent.delete(original)
+      object.state.remove(.registered)
+      object.help = []
+      leave(object)
+    }
+    for object in changed {
+      object.state.subtract([.inserted, .updated])
+      object.changes = nil
+      object.help = .writing
+    }
+    inserted.removeAll()
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+  }
+
+  /// Makes an object of the parent for one that is new here, of the same number.
+  private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
+    let original = type(of: object).init()
+    // It was awoken here already.
+    original.state.insert(.hasAwoken)
+    parent.insert(original)
+    parent.renumber(original, object.number)
+  }
+
+  private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
+    guard let original = parent.object(object.number) else { return }
+    if original.isFault { parent.fire(original) }
+    let isNew = object.isInserted
+    for property in object.entityDescription?.properties ?? [] {
+      let isSet = isNew || object.changes?.originals[property.slot] != nil
+      switch property.kind {
+      case .attribute where isSet:
+        parent.willChange(original, property)
+        original.copy(property, from: object)
+      case .toOne where isSet:
+        parent.relate(
+          original, property,
+          to: toOneTarget(of: object, property).flatMap { parent.object($0.number) })
+      case .toMany where object.changes?.members[property.slot] != nil:
+        let members = loadedMembers(of: object, property)
+        parent.relate(original, property, to: members.compactMap { parent.object($0.number) })
+      case .attribute, .toOne, .toMany, .transient: continue
+      }
+    }
+  }
+
+  // MARK: IDs
+
+  /// Exchanges the temporary IDs of new objects for lasting ones, before they are saved.
+  ///
+  /// - Throws: What kept the store from being written.
+  /// - Complexity: One transaction.
+  public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
+    guard !new.isEmpty else { return }
+    var numbers: [ObjectNumber] = []
+    try store.write { transaction in
+      let rows = RowWriter(transaction, model)
+      numbers = try new.map { try rows.nextNumber(model.storage(of: entity(of: $0))) }
+      try rows.finish()
+    }
+    for (object, number) in zip(new, numbers) { renumber(object, number) }
+  }
+
+  /// Gives an object another number, here and in the contexts below.
+  func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
+    let old = object.number
+    guard old != number else { return }
+    registered[old] = nil
+    object.number = number
+    registered[number] = .passUnretained(object)
+    children.removeAll { $0.context == nil }
+    for child in children {
+      guard let context = child.context, let own = context.registered[old] else { continue }
+      context.renumber(own.takeUnretainedValue(), number)
+    }
+  }
+}

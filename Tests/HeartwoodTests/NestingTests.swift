@@ -1,0 +1,98 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("A context below another")
+struct NestingTests {
+  @Test(.evidence("N-01"))
+  func `sees what its parent has not saved`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 1)
+    let parent = fixture.context()
+    let ada: Person = parent.object(with: id)
+    ada.age = 2
+    let bob = Person(context: parent)
+    bob.name = "Bob"
+    Car(context: parent).owner = bob
+    let child = ManagedObjectContext(parent: parent)
+    let people = try child.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    #expect(people.map(\.age) == [2, 0] && people.map(\.name) == ["Ada", "Bob"])
+    #expect(people[0] !== ada && people[0].objectID == ada.objectID)
+    #expect(people[1].objectID == bob.objectID && people[1].cars.count == 1)
+    #expect(people[1].cars.first?.owner === people[1])
+    #expect(!child.hasChanges)
+    parent.delete(ada)
+    #expect(try child.count(for: FetchRequest<Person>()) == 1)
+  }
+
+  @Test(.evidence("N-02"))
+  func `saves to its parent only`() throws {
+    let fixture = try GraphFixture()
+    let ids = (try fixture.person("Ada", age: 1, cars: 2), try fixture.person("Bob"))
+    let before = try fixture.container.store.snapshot().generation
+    let parent = fixture.context()
+    let child = ManagedObjectContext(parent: parent)
+    let (ada, bob): (Person, Person) = (child.object(with: ids.0), child.object(with: ids.1))
+    ada.age = 5
+    let moved = try #require(ada.cars.first)
+    moved.owner = bob
+    let club = Club(context: child)
+    club.name = "club"
+    club.members = [ada, bob]
+    for number in 0..<3 {
+      let hall = Hall(context: child)
+      hall.number = number
+      hall.club = club
+    }
+    club.halls.reverse()
+    child.delete(try #require(ada.cars.first))
+    #expect(!parent.hasChanges)
+    try child.save()
+    #expect(!child.hasChanges && parent.hasChanges)
+    #expect(try fixture.container.store.snapshot().generation == before)
+    let adaThere: Person = parent.object(with: ids.0)
+    #expect(adaThere.age == 5 && adaThere.cars.isEmpty && adaThere.clubs.count == 1)
+    #expect(adaThere.clubs.first?.halls.map(\.number) == [2, 1, 0])
+    #expect(club.objectID.isTemporary)
+    try parent.save()
+    #expect(!club.objectID.isTemporary)
+    #expect(adaThere.clubs.first?.objectID == club.objectID)
+    let stored: Club = fixture.context().object(with: club.objectID)
+    #expect(Set(stored.members.map(\.name)) == ["Ada", "Bob"])
+    #expect(stored.halls.map(\.number) == [2, 1, 0])
+    #expect(try fixture.stored(ids.0)?.cars == 0)
+    #expect(try fixture.stored(ids.1)?.cars == 1)
+  }
+
+  @Test(.evidence("N-02"))
+  func `is given up without a trace in its parent`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let parent = fixture.context()
+    let child = ManagedObjectContext(parent: parent)
+    let ada: Person = child.object(with: id)
+    ada.age = 7
+    Person(context: child).name = "new"
+    child.rollback()
+    try child.save()
+    #expect(ada.age == 1 && !parent.hasChanges)
+  }
+
+  @Test(.evidence("U-07"))
+  func `and its parent know an object by the lasting ID it gets early`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    let child = ManagedObjectContext(parent: parent)
+    let person = Person(context: child)
+    person.name = "Ada"
+    try child.obtainPermanentIDs(for: [person])
+    let id = person.objectID
+    #expect(!id.isTemporary && person.isInserted)
+    try child.save()
+    let original = parent.registeredObject(Person.self, for: id)
+    #expect(original?.name == "Ada" && original?.isInserted == true)
+    try parent.save()
+    #expect(try fixture.stored(id)?.name == "Ada")
+  }
+}
