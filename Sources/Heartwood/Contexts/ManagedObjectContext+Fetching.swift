@@ -111,8 +111,7 @@ extension ManagedObjectContext {
       return
     }
     try view.objects(storage)?.forEach { key, value in
-      let row = try Key.decode(key, as: Int64.self)
-      let number = ObjectNumber(entity: storage.number, row: row)
+      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
       let object = try value.withRecord(storage.layouts) { record in
         try plan.holds(for: record, storage) ? realise(number, storage, record) : nil
       }

@@ -41,8 +41,8 @@ extension ManagedObjectContext {
   func realise(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
-    guard let object = object(number) else { return nil }
-    if object.isFault { try fill(object, storage, view) }
+    let object = registered[number]?.takeUnretainedValue() ?? make(number, storage)
+    if let object, object.isFault { try fill(object, storage, view) }
     return object
   }
 
@@ -147,9 +147,12 @@ extension ManagedObjectContext {
 extension ManagedObjectContext: ObjectSource {
   func object(_ number: ObjectNumber) -> ManagedObject? {
     if let known = registered[number] { return known.takeUnretainedValue() }
-    guard let storage = model.storage(of: number),
-      let type = storage.entity.type as? ManagedObject.Type
-    else { return nil }
+    return model.storage(of: number).flatMap { make(number, $0) }
+  }
+
+  /// Makes the object of a row, a fault.
+  private func make(_ number: ObjectNumber, _ storage: EntityStorage) -> ManagedObject? {
+    guard let type = storage.entity.type as? ManagedObject.Type else { return nil }
     let object = type.init()
     object.entityDescription = storage.entity
     object.state = .fault

@@ -46,15 +46,18 @@ extension ManagedObjectContext {
   private static let roundLimit = 100
 
   private func callWillSave() throws {
-    var asked: Set<ManagedObject> = []
+    var asked: [ManagedObject] = []
+    defer { for object in asked { object.state.remove(.isAsked) } }
     for _ in 0..<Self.roundLimit {
-      let marks = (inserted.all + updated.all + deleted.all).filter { asked.insert($0).inserted }
-      guard !marks.isEmpty else { return }
-      for object in marks {
+      let new = (inserted.all + updated.all + deleted.all).filter { !$0.state.contains(.isAsked) }
+      guard !new.isEmpty else { return }
+      for object in new {
         let before = object.changes?.count
+        object.state.insert(.isAsked)
+        asked.append(object)
         try object.willSave()
         // One that has changed itself is asked again.
-        if object.changes?.count != before { asked.remove(object) }
+        if object.changes?.count != before { object.state.remove(.isAsked) }
       }
     }
     throw ObjectGraphError(
@@ -102,7 +105,7 @@ extension ManagedObjectContext {
     for (object, outcome) in request.outcomes {
       switch outcome {
       case .saved, .merged:
-        if let number = request.numbers[ObjectIdentifier(object)] { renumber(object, number) }
+        if let number = request.numbers[object.number] { renumber(object, number) }
         if case .merged(let values) = outcome { take(values, object) }
         object.version = request.base
         object.state.subtract([.inserted, .updated])

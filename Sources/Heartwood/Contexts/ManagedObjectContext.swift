@@ -31,13 +31,13 @@ public final class ManagedObjectContext {
   public internal(set) var faultError: (any Error)?
 
   /// By number. Not retained: an object takes itself out when it goes.
-  var registered: [ObjectNumber: Unmanaged<ManagedObject>] = [:]
+  var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   var inserted = ObjectList()
   var updated = ObjectList()
   var deleted = ObjectList()
   /// Objects that a save checks though they are unchanged.
-  var watched = ObjectList()
+  var watched: Set<ManagedObject> = []
   private var lastTemporaryRow: Int64 = 0
   var view: StoreView?
   /// Objects that are being deleted, so that a cycle of cascades ends.
@@ -116,7 +116,7 @@ public final class ManagedObjectContext {
 
   func abandonAll() {
     for object in allRegistered() { abandon(object) }
-    registered = [:]
+    registered.removeAll()
     retained = []
     inserted.removeAll()
     updated.removeAll()

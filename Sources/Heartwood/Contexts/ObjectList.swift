@@ -1,29 +1,35 @@
 /// Objects in the order they were added, each once, strongly held.
+///
+/// An object keeps its own place, so it can be in one of these lists only.
 struct ObjectList {
   private var objects: [ManagedObject?] = []
-  private var positions: [ObjectIdentifier: Int] = [:]
+  private(set) var count = 0
 
-  var isEmpty: Bool { positions.isEmpty }
-  var count: Int { positions.count }
+  var isEmpty: Bool { count == 0 }
   /// The objects, the first that was added first.
   var all: [ManagedObject] { objects.compactMap { $0 } }
 
-  func contains(_ object: ManagedObject) -> Bool { positions[ObjectIdentifier(object)] != nil }
+  func contains(_ object: ManagedObject) -> Bool {
+    let position = object.listPosition
+    return objects.indices.contains(position) && objects[position] === object
+  }
 
   mutating func insert(_ object: ManagedObject) {
-    guard positions[ObjectIdentifier(object)] == nil else { return }
-    positions[ObjectIdentifier(object)] = objects.count
+    guard !contains(object) else { return }
+    object.listPosition = objects.count
     objects.append(object)
+    count += 1
   }
 
   mutating func remove(_ object: ManagedObject) {
-    guard let position = positions.removeValue(forKey: ObjectIdentifier(object)) else { return }
-    objects[position] = nil
-    if positions.isEmpty { objects = [] }
+    guard contains(object) else { return }
+    objects[object.listPosition] = nil
+    count -= 1
+    if count == 0 { objects = [] }
   }
 
   mutating func removeAll() {
     objects = []
-    positions = [:]
+    count = 0
   }
 }

@@ -23,7 +23,7 @@ struct SaveRequest {
   let base: UInt64
   let rows: RowWriter
   /// The numbers of inserted objects from now on.
-  private(set) var numbers: [ObjectIdentifier: ObjectNumber] = [:]
+  private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   private var conflicts: [ObjectGraphError] = []
   /// By the numbers that inserted objects would have had, the rows in their places.
@@ -42,11 +42,11 @@ struct SaveRequest {
   /// - Throws: `mergeConflict` or `constraintConflict`, with all of them.
   mutating func run() throws {
     for object in context.inserted.all {
-      numbers[ObjectIdentifier(object)] =
+      numbers[object.number] =
         object.number.isTemporary
         ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
     }
-    for object in context.watched.all where !object.hasChanges { try check(object) }
+    for object in context.watched where !object.hasChanges { try check(object) }
     for object in context.deleted.all { try delete(object) }
     var writes: [Write] = []
     for object in context.updated.all {
@@ -81,7 +81,7 @@ struct SaveRequest {
 
   /// The number an object has after the commit.
   private func number(of object: ManagedObject) -> ObjectNumber {
-    numbers[ObjectIdentifier(object)] ?? object.number
+    numbers[object.number] ?? object.number
   }
 
   /// The values of an object as its row will hold them.
@@ -292,7 +292,7 @@ struct SaveRequest {
     outcomes.removeAll { $0.object === object }
     outcomes.append((object, .replaced(by: stored)))
     replaced[number(of: object).bits] = stored
-    numbers[ObjectIdentifier(object)] = stored
+    numbers[object.number] = stored
   }
 
   private func throwConflicts() throws {

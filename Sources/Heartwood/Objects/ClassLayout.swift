@@ -71,6 +71,7 @@ extension ManagedObject {
     add(EntityDescription?.self)
     add((any ObjectSource)?.self)
     add(ObjectChanges?.self)
+    add(Int.self)
     return end
   }
 }

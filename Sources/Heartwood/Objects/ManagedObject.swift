@@ -25,6 +25,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable {
   /// The context, which clears this when it goes.
   final unowned(unsafe) var source: (any ObjectSource)?
   final var changes: ObjectChanges?
+  /// Its place in the list of changed objects it is in.
+  final var listPosition = 0
 
   /// Makes an object that belongs to no context yet; `insert` takes it into one.
   ///
@@ -103,6 +105,8 @@ struct ObjectState: OptionSet, Sendable {
   /// Made to find out which properties a key path names.
   static let prototype = ObjectState(rawValue: 32)
   static let hasAwoken = ObjectState(rawValue: 64)
+  /// Asked whether it may be saved.
+  static let isAsked = ObjectState(rawValue: 128)
 }
 
 /// What is known of an object that was changed.

@@ -1,5 +1,5 @@
 /// Where the objects of an entity are in a store, and how their records are read.
-struct EntityStorage: Sendable {
+final class EntityStorage: Sendable {
   let entity: EntityDescription
   /// The number of the entity in the store.
   let number: Int

@@ -9,13 +9,13 @@
 ///
 /// Temporary numbers (`t`) count in this process, until the object is saved. Numbers are never used
 /// again.
-struct ObjectNumber: Hashable, Comparable, Sendable {
+package struct ObjectNumber: Hashable, Comparable, Sendable {
   static let maxEntity = 1 << 15 - 1
   static let maxRow: Int64 = 1 << 48 - 1
 
-  let bits: Int64
+  package let bits: Int64
 
-  init(bits: Int64) { self.bits = bits }
+  package init(bits: Int64) { self.bits = bits }
 
   init(entity: Int, row: Int64) { bits = Int64(entity) << 48 | row }
 
@@ -27,5 +27,5 @@ struct ObjectNumber: Hashable, Comparable, Sendable {
   var entity: Int { Int(bits >> 48) & 0x7FFF }
   var row: Int64 { bits & Self.maxRow }
 
-  static func < (first: ObjectNumber, second: ObjectNumber) -> Bool { first.bits < second.bits }
+  package static func < (first: ObjectNumber, second: ObjectNumber) -> Bool { first.bits < second.bits }
 }

@@ -1,0 +1,78 @@
+/// Values by the number of an object.
+///
+/// A context looks into such a table for every row it reads, so numbers are spread by one
+/// multiplication: nobody who could choose them gains anything by collisions, which is what the
+/// hashes of `Dictionary` guard against at five times the price. Places are probed one after the
+/// other (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
+package struct NumberTable<Value> {
+  private struct Place {
+    var number: Int64
+    var value: Value?
+  }
+
+  private var places: [Place] = []
+  package private(set) var count = 0
+  /// By how much a product is shifted to be a position.
+  private var shift = 64
+
+  package init() {}
+
+  package var values: [Value] { places.compactMap(\.value) }
+
+  private func home(_ number: Int64) -> Int {
+    Int((UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) >> UInt64(shift))
+  }
+
+  /// Where a number is, or would be.
+  private func position(_ number: Int64) -> Int {
+    var position = home(number)
+    while places[position].value != nil, places[position].number != number {
+      position = (position + 1) & (places.count - 1)
+    }
+    return position
+  }
+
+  package subscript(number: ObjectNumber) -> Value? {
+    get { places.isEmpty ? nil : places[position(number.bits)].value }
+    set {
+      guard let newValue else { return remove(number.bits) }
+      if (count + 1) * 4 > places.count * 3 { grow() }
+      let position = position(number.bits)
+      if places[position].value == nil { count += 1 }
+      places[position] = Place(number: number.bits, value: newValue)
+    }
+  }
+
+  private mutating func grow() {
+    let old = places
+    let newCount = max(16, old.count * 2)
+    places = Array(repeating: Place(number: 0, value: nil), count: newCount)
+    shift = 64 - newCount.trailingZeroBitCount
+    for place in old where place.value != nil { places[position(place.number)] = place }
+  }
+
+  private mutating func remove(_ number: Int64) {
+    guard !places.isEmpty else { return }
+    var hole = position(number)
+    guard places[hole].value != nil else { return }
+    count -= 1
+    // What lies behind moves up if it would not be found across the hole.
+    var position = hole
+    while true {
+      position = (position + 1) & (places.count - 1)
+      guard places[position].value != nil else { break }
+      let distance = (position - home(places[position].number)) & (places.count - 1)
+      if distance >= (position - hole) & (places.count - 1) {
+        places[hole] = places[position]
+        hole = position
+      }
+    }
+    places[hole].value = nil
+  }
+
+  package mutating func removeAll() {
+    places = []
+    count = 0
+    shift = 64
+  }
+}
