@@ -12,15 +12,29 @@ final class GraphRun {
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
-  init(seed: UInt64) throws {
+  /// What was before each group that can be taken back, and after each that can be done again.
+  private var past: [GraphReference] = []
+  private var future: [GraphReference] = []
+  /// Whether a step has done something that can be taken back.
+  private var isNew = true
+
+  init(seed: UInt64, tracksUndo: Bool) throws {
     fixture = try GraphFixture()
     context = fixture.context()
+    context.tracksUndo = tracksUndo
     random = SeededGenerator(seed: seed)
   }
 
   func run(steps: Int) throws {
     for step in 0..<steps {
+      let before = now
+      isNew = true
       try take()
+      if context.tracksUndo, isNew, before != now, context.canUndo {
+        context.endUndoGroup()
+        past.append(before)
+        future = []
+      }
       if step % 16 == 0 { try expectSame(context, now, "step \(step)") }
     }
     try save()
@@ -64,7 +78,7 @@ final class GraphRun {
       ("set", 20, setPerson), ("move", 14, moveCar), ("cars", 5, setCars), ("join", 10, join),
       ("members", 4, setMembers), ("order", 5, reorder), ("delete", 5, deletePerson),
       ("delete car", 5, deleteCar), ("save", 8, save), ("rollback", 2, rollback),
-      ("refresh", 4, refresh), ("lose", 1, lose),
+      ("refresh", 4, refresh), ("lose", 1, lose), ("undo", 12, undo), ("redo", 10, redo),
     ]
     var choice = random.below(steps.reduce(0) { $0 + $1.weight })
     for step in steps {
@@ -107,7 +121,7 @@ final class GraphRun {
 
   private func setPerson() throws {
     guard let person = try one(Person.self) else { return }
-    person.age = random.below(100)
+    person.age += 1 + random.below(100)
     now.people[person.name]?.age = person.age
     guard random.isTrue(in256: 100) else { return }
     person.nickname = random.isTrue(in256: 128) ? "nick\(person.age)" : nil
@@ -163,13 +177,38 @@ final class GraphRun {
     context.delete(car)
   }
 
+  private func undo() throws {
+    isNew = false
+    guard let before = past.popLast() else { return }
+    future.append(now)
+    now = before
+    context.undo()
+    try expectSame(context, now, "after an undo")
+  }
+
+  private func redo() throws {
+    isNew = false
+    guard let after = future.popLast() else { return }
+    past.append(now)
+    now = after
+    context.redo()
+    try expectSame(context, now, "after a redo")
+  }
+
+  private func forgetUndo() {
+    past = []
+    future = []
+  }
+
   private func save() throws {
+    forgetUndo()
     try context.save()
     saved = now
     try expectSame(fixture.context(), saved, "after a save")
   }
 
   private func rollback() throws {
+    forgetUndo()
     context.rollback()
     now = saved
     try expectSame(context, now, "after a rollback")
@@ -181,6 +220,7 @@ final class GraphRun {
   }
 
   private func lose() {
+    forgetUndo()
     context.reset()
     now = saved
   }

@@ -16,13 +16,16 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     register(object, nextTemporaryNumber(entity))
     inserted.insert(object)
+    undoLog?.record(.insertion(object))
+    if tracksUndo { object.help = .writing }
     guard !object.state.contains(.hasAwoken) else { return }
     object.state.insert(.hasAwoken)
     object.awakeFromInsert()
   }
 
   /// Takes back that an object was deleted.
-  private func revive(_ object: ManagedObject) {
+  func revive(_ object: ManagedObject) {
+    undoLog?.record(.insertion(object))
     deleted.remove(object)
     object.state.remove(.deleted)
     guard let changes = object.changes, !changes.isEmpty else { return }
@@ -44,9 +47,15 @@ extension ManagedObjectContext {
     object.prepareForDeletion()
     propagateDelete(of: object)
     if object.isInserted {
+      undoLog?.record(.deletion(object))
       inserted.remove(object)
       return abandon(object)
     }
+    markDeleted(object)
+  }
+
+  func markDeleted(_ object: ManagedObject) {
+    undoLog?.record(.deletion(object))
     updated.remove(object)
     object.state.insert(.deleted)
     deleted.insert(object)
@@ -75,6 +84,7 @@ extension ManagedObjectContext {
   ///
   /// Changed objects are as they were read; nothing is read again.
   public func rollback() {
+    forgetUndo()
     for object in inserted.all { abandon(object) }
     inserted.removeAll()
     let changed = updated.all + deleted.all

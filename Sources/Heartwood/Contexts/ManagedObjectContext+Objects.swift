@@ -196,6 +196,7 @@ extension ManagedObjectContext: ObjectSource {
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let value = try? object.storedValue(property) else { return }
+    if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }
   }
 

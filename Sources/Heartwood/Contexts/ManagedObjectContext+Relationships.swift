@@ -81,9 +81,19 @@ extension ManagedObjectContext {
       attach(object, to: member, property)
     }
     guard case .toMany(isOrdered: true) = property.kind else { return }
-    noteMembers(of: object, property) { _ in }
     var seen: Set<ManagedObject> = []
-    object.setMembers(members.filter { seen.insert($0).inserted }, property)
+    reorder(object, property, members.filter { seen.insert($0).inserted })
+  }
+
+  /// Sets the order of the members of a relationship, who stay the same.
+  func reorder(
+    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    let old = loadedMembers(of: object, property)
+    guard old != members else { return }
+    undoLog?.record(.order(object, property, old))
+    noteMembers(of: object, property) { _ in }
+    object.setMembers(members, property)
   }
 
   private func requireSameContext(_ object: ManagedObject) {
@@ -135,17 +145,21 @@ extension ManagedObjectContext {
 
   // MARK: One side
 
-  private func setToOne(
+  func setToOne(
     _ object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?
   ) {
     if object.isFault { fire(object) }
+    if undoLog != nil {
+      undoLog?.record(.target(object, property, toOneTarget(of: object, property)))
+    }
     willChange(object, property)
     object.setTarget(target.map { .object($0) } ?? .none, property)
   }
 
-  private func add(
+  func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) {
+    undoLog?.record(.joined(object, property, member))
     noteMembers(of: object, property) { changes in
       if let position = changes.removed.firstIndex(of: member) {
         changes.removed.remove(at: position)
@@ -156,9 +170,14 @@ extension ManagedObjectContext {
     object.insertMember(member, property)
   }
 
-  private func drop(
+  func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
+    if undoLog != nil, case .toMany(isOrdered: true) = property.kind {
+      // Taken back last, when the member is there again: at the end, and not where it was.
+      undoLog?.record(.order(object, property, loadedMembers(of: object, property)))
+    }
+    undoLog?.record(.left(object, property, member))
     noteMembers(of: object, property) { changes in
       if let position = changes.added.firstIndex(of: member) {
         changes.added.remove(at: position)

@@ -21,6 +21,7 @@ extension ManagedObjectContext {
     if let parent {
       let saved = inserted.all + updated.all + deleted.all
       push(to: parent)
+      forgetUndo()
       for object in saved { object.didSave() }
       return
     }
@@ -33,6 +34,7 @@ extension ManagedObjectContext {
     guard let request else { return }
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
     let saved = finish(request)
+    forgetUndo()
     ContextLog.saved(counts, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }

@@ -38,6 +38,7 @@ public final class ManagedObjectContext {
   var deleted = ObjectList()
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
+  var undoLog: UndoLog?
   private var lastTemporaryRow: Int64 = 0
   var view: StoreView?
   /// Objects that are being deleted, so that a cycle of cascades ends.
@@ -115,6 +116,7 @@ public final class ManagedObjectContext {
   }
 
   func abandonAll() {
+    forgetUndo()
     for object in allRegistered() { abandon(object) }
     registered.removeAll()
     retained = []
@@ -122,6 +124,11 @@ public final class ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+  }
+
+  /// Forgets what could be taken back, because it can not any more.
+  func forgetUndo() {
+    if undoLog != nil { undoLog = UndoLog() }
   }
 
   /// The entity of an object's class, which must be part of the model.

@@ -27,5 +27,7 @@ package struct ObjectNumber: Hashable, Comparable, Sendable {
   var entity: Int { Int(bits >> 48) & 0x7FFF }
   var row: Int64 { bits & Self.maxRow }
 
-  package static func < (first: ObjectNumber, second: ObjectNumber) -> Bool { first.bits < second.bits }
+  package static func < (first: ObjectNumber, second: ObjectNumber) -> Bool {
+    first.bits < second.bits
+  }
 }
