@@ -1,34 +1,56 @@
 /// Fills objects of a class from records of one layout.
 ///
-/// What is stored as it is in memory is set directly; the rest goes by way of ``StoredValue``.
-struct ObjectFiller: Sendable {
-  private enum Step: Sendable {
-    case int(offset: Int)
-    case double(offset: Int)
-    case string(offset: Int)
-    case toOne(offset: Int)
-    case other(PropertyDescription)
+/// What is stored as it is in memory is copied from place to place; the rest goes by way of
+/// ``StoredValue``. The lists of places hold numbers only, so that going through them retains
+/// nothing.
+final class ObjectFiller: Sendable {
+  /// Eight bytes that are the same in a record and in an object.
+  private struct Word: Sendable {
+    let field: Int
+    let source: Int
+    let target: Int
   }
 
-  /// A step for each field that has a property.
-  private let steps: [(field: Int, step: Step)]
+  private struct Text: Sendable {
+    let field: Int
+    let target: Int
+  }
+
+  private let words: [Word]
+  private let texts: [Text]
+  private let references: [Word]
+  private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
 
-  init(_ properties: [PropertyDescription?], missing: [PropertyDescription]) {
-    steps = properties.enumerated().compactMap { field, property in
-      property.map { (field, Self.step($0)) }
+  /// - Parameter properties: The property of each field; `nil` where the class has none any more.
+  init(
+    _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription]
+  ) {
+    var words: [Word] = []
+    var texts: [Text] = []
+    var references: [Word] = []
+    var others: [(field: Int, property: PropertyDescription)] = []
+    for (field, property) in properties.enumerated() {
+      guard let property else { continue }
+      let word = Word(
+        field: field, source: layout.fields[field].offset, target: property.offset)
+      switch property.storage {
+      case is Attribute<Int>.Type, is Attribute<Int64>.Type, is Attribute<Double>.Type:
+        words.append(word)
+      case is Attribute<String>.Type: texts.append(Text(field: field, target: property.offset))
+      default:
+        if case .toOne = property.kind {
+          references.append(word)
+        } else {
+          others.append((field, property))
+        }
+      }
     }
+    self.words = words
+    self.texts = texts
+    self.references = references
+    self.others = others
     self.missing = missing
-  }
-
-  private static func step(_ property: PropertyDescription) -> Step {
-    switch property.storage {
-    case is Attribute<Int>.Type, is Attribute<Int64>.Type: .int(offset: property.offset)
-    case is Attribute<Double>.Type: .double(offset: property.offset)
-    case is Attribute<String>.Type: .string(offset: property.offset)
-    default:
-      if case .toOne = property.kind { .toOne(offset: property.offset) } else { .other(property) }
-    }
   }
 
   /// Sets every stored property of an object.
@@ -38,28 +60,30 @@ struct ObjectFiller: Sendable {
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
-    for (field, step) in steps {
-      switch step {
-      case .int(let offset) where !view.isNull(field):
-        (memory + offset).assumingMemoryBound(to: Attribute<Int64>.self).pointee.stored =
-          Int64(bitPattern: view.bits(field))
-      case .double(let offset) where !view.isNull(field):
-        (memory + offset).assumingMemoryBound(to: Attribute<Double>.self).pointee.stored =
-          Double(bitPattern: view.bits(field))
-      case .string(let offset) where !view.isNull(field):
-        (memory + offset).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
-          try view.text(field)
-      case .toOne(let offset):
-        (memory + offset).assumingMemoryBound(to: ToOneTarget.self).pointee =
-          view.isNull(field) ? .none : .number(Int64(bitPattern: view.bits(field)))
-      case .other(let property):
-        try property.storage.setValue(try view.value(field), at: memory + property.offset)
-      case .int, .double, .string:
-        throw StorageError(.corrupt, "A record has no value where its class needs one.")
-      }
+    for word in words {
+      guard !view.isNull(word.field) else { throw Self.hole }
+      // An Int64 or a Double: the only thing in its wrapper, and of the same eight bytes.
+      (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
+    }
+    for text in texts {
+      guard !view.isNull(text.field) else { throw Self.hole }
+      (memory + text.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
+        try view.text(text.field)
+    }
+    for word in references {
+      (memory + word.target).assumingMemoryBound(to: ToOneTarget.self).pointee =
+        view.isNull(word.field)
+        ? .none : .number(Int64(bitPattern: view.word(at: word.source)))
+    }
+    for (field, property) in others {
+      try property.storage.setValue(try view.value(field), at: memory + property.offset)
     }
     for property in missing {
       try property.storage.setValue(property.initialValue, at: memory + property.offset)
     }
+  }
+
+  private static var hole: StorageError {
+    StorageError(.corrupt, "A record has no value where its class needs one.")
   }
 }

@@ -11,7 +11,7 @@
 /// The version is the base of the transaction that wrote the record: its first frame. A bit is set
 /// for each field without a value; a field of fixed length keeps its place then, filled with zeros.
 /// The end of a variable field counts from the first of them. All numbers are little-endian.
-struct RecordLayout: Sendable {
+final class RecordLayout: Sendable {
   /// A field: what it holds, and where.
   struct Field: Sendable {
     /// The number of the property, the same in every layout of its entity.

@@ -33,6 +33,9 @@ struct RecordView {
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
+  /// Eight bytes of the fixed part, at an offset that a layout names.
+  func word(at offset: Int) -> UInt64 { Self.load(bytes, offset, UInt64.self) }
+
   /// Whether a field has no value.
   func isNull(_ field: Int) -> Bool {
     let byte = Self.load(bytes, RecordLayout.nullsOffset + field / 8, UInt8.self)

@@ -31,7 +31,9 @@ final class EntityStorage: Sendable {
     }
     self.properties = properties
     self.missing = missing
-    fillers = zip(properties, missing).map { ObjectFiller($0, missing: $1) }
+    fillers = layouts.indices.map {
+      ObjectFiller(layouts[$0], properties[$0], missing: missing[$0])
+    }
   }
 
   /// The keyspace of the entries of an index.
