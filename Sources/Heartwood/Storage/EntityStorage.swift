@@ -21,7 +21,7 @@ final class EntityStorage: Sendable {
       uniqueKeysWithValues: entity.properties.compactMap { property in
         (try? stored.number(of: property)).map { ($0, property) }
       })
-    layouts = stored.layouts.enumerated().map { number, columns in
+    let layouts = stored.layouts.enumerated().map { number, columns in
       RecordLayout(number: UInt16(number), columns.map { ($0.property, $0.form) })
     }
     let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
@@ -29,6 +29,7 @@ final class EntityStorage: Sendable {
       let slots = Set(present.compactMap { $0?.slot })
       return entity.columns.filter { !slots.contains($0.slot) }
     }
+    self.layouts = layouts
     self.properties = properties
     self.missing = missing
     fillers = layouts.indices.map {
