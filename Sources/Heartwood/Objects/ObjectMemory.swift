@@ -65,7 +65,7 @@ extension ManagedObject {
   /// Where a wrapper lies in an object.
   ///
   /// Nothing may be called while the pointer is there: it could use the same property.
-  @inlinable
+  @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner
   ) -> Int {

@@ -38,12 +38,12 @@ public struct OrderedToMany<Destination: ManagedObject> {
     wrapped wrapped: ReferenceWritableKeyPath<Owner, [Destination]>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> [Destination] {
-    get {
+    @inline(__always) get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
       owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
       return owner[keyPath: storage].members ?? []
     }
-    set {
+    @inline(__always) set {
       owner.setMembers(newValue, at: ManagedObject.offset(of: storage, in: owner))
     }
   }

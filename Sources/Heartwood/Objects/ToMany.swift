@@ -39,12 +39,12 @@ public struct ToMany<Destination: ManagedObject> {
     wrapped wrapped: ReferenceWritableKeyPath<Owner, Set<Destination>>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Set<Destination> {
-    get {
+    @inline(__always) get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
       owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
       return owner[keyPath: storage].members ?? []
     }
-    set {
+    @inline(__always) set {
       owner.setMembers(Array(newValue), at: ManagedObject.offset(of: storage, in: owner))
     }
   }

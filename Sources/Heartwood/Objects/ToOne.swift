@@ -38,14 +38,14 @@ public struct ToOne<Destination: ManagedObject> {
     wrapped wrapped: ReferenceWritableKeyPath<Owner, Destination?>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Destination? {
-    get {
+    @inline(__always) get {
       if owner.help.isEmpty, case .object(let object) = owner[keyPath: storage].target {
         return unsafeDowncast(object, to: Destination.self)
       }
       return owner.target(at: ManagedObject.offset(of: storage, in: owner))
         .map { unsafeDowncast($0, to: Destination.self) }
     }
-    set {
+    @inline(__always) set {
       owner.setTarget(newValue, at: ManagedObject.offset(of: storage, in: owner))
     }
   }

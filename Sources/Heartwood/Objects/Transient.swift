@@ -26,13 +26,13 @@ public struct Transient<Value> {
     wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
-    get {
+    @inline(__always) get {
       if owner.help.contains(.reading) {
         owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       return owner[keyPath: storage].stored
     }
-    set {
+    @inline(__always) set {
       if owner.help.contains(.reading) {
         owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
