@@ -29,6 +29,19 @@ private enum Later {
     override class var entity: Entity { Entity("Person") { Unique(\Person.fullName) } }
   }
 
+  /// Renamed, and with other indexes.
+  final class Human: ManagedObject {
+    @Attribute(renamedFrom: "age") var years: Int = 0
+    @Attribute var name: String = ""
+    @Attribute var nickname: String? = nil
+    override class var entity: Entity {
+      Entity("Human", renamedFrom: "Person") {
+        Index(\Human.nickname)
+        Unique(\Human.years)
+      }
+    }
+  }
+
   final class Other: ManagedObject {
     @Attribute var age: String = ""
     override class var entity: Entity { Entity("Person") }
@@ -91,6 +104,55 @@ struct ModelTests {
       try PersistentContainer(url: url, schema: Schema(version: 3, Later.Other.self))
     }
     #expect(other.kind == .incompatibleSchema && "\(other)".contains("Person.age"))
+  }
+
+  @Test(.evidence("M-04"), .evidence("M-05"))
+  func `with other names and indexes finds what was there`() throws {
+    let directory = try ScratchDirectory()
+    let url = URL(filePath: directory.path(of: "store"))
+    func fill(_ change: (ManagedObjectContext) throws -> Void) throws {
+      let container = try PersistentContainer(url: url, schema: people)
+      let context = container.newContext()
+      try change(context)
+      try context.save()
+      try container.store.close()
+    }
+    try fill { context in
+      for number in 0..<20 {
+        let person = Person(context: context)
+        person.name = "p\(number)"
+        person.age = number / 2
+        person.nickname = number % 3 == 0 ? "third" : nil
+      }
+    }
+    let later = Schema(version: 2, Later.Human.self)
+    let refused = try #require(throws: ObjectGraphError.self) {
+      try PersistentContainer(url: url, schema: later)
+    }
+    #expect(refused.kind == .incompatibleSchema && "\(refused)".contains("years"))
+    // Nothing of it has happened: the old model still fits.
+    try fill { context in
+      for (number, person) in try context.fetch(FetchRequest<Person>()).enumerated() {
+        person.age = number
+      }
+    }
+    let container = try PersistentContainer(url: url, schema: later)
+    let context = container.newContext()
+    let third: String? = "third"
+    let named = try context.fetch(
+      FetchRequest<Later.Human>(where: #Predicate { $0.nickname == third }))
+    #expect(named.count == 7)
+    let found = try context.fetch(FetchRequest<Later.Human>(where: #Predicate { $0.years == 13 }))
+    #expect(found.map(\.name) == ["p13"])
+    let twin = Later.Human(context: context)
+    twin.years = 13
+    #expect(throws: ObjectGraphError.self) { try context.save() }
+    twin.years = 100
+    twin.name = "p13"
+    try context.save()
+    let names = try container.store.snapshot().keyspaceNames
+    #expect(names.count { $0.hasPrefix("unique.1.") } == 1)
+    #expect(try container.store.verify().findings == [])
   }
 
   @Test func `is used by several threads at once`() async throws {

@@ -12,10 +12,18 @@ final class EntityStorage: Sendable {
   let fillers: [ObjectFiller]
   /// The keyspace of its records, by the number of the row.
   let keyspace: String
+  /// The numbers of its properties in the store, by slot.
+  let propertyNumbers: [Int: UInt16]
+  private let stored: StoredModel.StoredEntity
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) {
     self.entity = entity
+    self.stored = stored
     number = stored.number
+    propertyNumbers = Dictionary(
+      uniqueKeysWithValues: entity.properties.compactMap { property in
+        (try? stored.number(of: property)).map { (property.slot, $0) }
+      })
     keyspace = "objects.\(stored.number)"
     let byNumber = Dictionary(
       uniqueKeysWithValues: entity.properties.compactMap { property in
@@ -37,9 +45,12 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// The keyspace of the entries of an index.
-  static func keyspace(of index: IndexDescription, _ number: Int) -> String {
-    "index.\(number).\(index.name)"
+  /// The keyspace of an index that the entity declares.
+  func keyspace(of index: IndexDescription) -> String {
+    guard let name = try? index.keyspace(stored) else {
+      preconditionFailure("an index of properties that the store does not have")
+    }
+    return name
   }
 
   /// The record of an object's values; those of relationships go through `reference`.

@@ -35,14 +35,15 @@ final class StoreModel: Sendable {
 
   /// The keyspace of an index.
   func keyspace(_ index: IndexDescription) -> String {
-    EntityStorage.keyspace(of: index, storage(of: index.entity).number)
+    storage(of: index.entity).keyspace(of: index)
   }
 
   /// The keyspace that tells who refers to an object by a to-one relationship, or who is in a
   /// to-many relationship.
   func keyspace(_ relationship: PropertyDescription, of entity: EntityDescription) -> String {
     let declaring = entity.declaring(relationship)
-    return "edges.\(storage(of: declaring).number).\(relationship.storedName)"
+    let storage = storage(of: declaring)
+    return "edges.\(storage.number).\(storage.propertyNumbers[relationship.slot] ?? 0)"
   }
 }
 

@@ -19,6 +19,8 @@ extension StoredModel {
       let known = try own.get(key).map { try decoded($0) }
       let joined = try (known ?? StoredModel(version: schema.version)).joined(schema)
       let identity = try identity(own.get(identityKey)) ?? UUID()
+      let model = try StoreModel(schema.content, joined, store: identity)
+      try IndexBuilding(model: model, before: known).run(transaction)
       try own.put(key, joined.encoded())
       try own.put(identityKey, Array(identity.uuidString.utf8))
       result = (joined, identity)

@@ -12,6 +12,7 @@ struct StoredModel: Codable, Equatable {
     var properties: [StoredProperty] = []
     /// Every layout its records have had, the last one for new ones.
     var layouts: [[Column]] = []
+    /// The keyspaces of the indexes it declares itself.
     var indexes: [String] = []
   }
 
@@ -77,6 +78,9 @@ struct StoredModel: Codable, Equatable {
     let position: Int
     if let known = entities.firstIndex(where: { $0.name == entity.name }) {
       position = known
+    } else if let old = entities.firstIndex(where: { $0.name == entity.renamedFrom }) {
+      position = old
+      entities[old].name = entity.name
     } else {
       let number = (entities.map(\.number).max() ?? 0) + 1
       guard number <= ObjectNumber.maxEntity else {
@@ -92,7 +96,8 @@ struct StoredModel: Codable, Equatable {
         form: try Self.form(of: property))
     }
     if entities[position].layouts.last != columns { entities[position].layouts.append(columns) }
-    entities[position].indexes = entity.indexes.map(\.name)
+    let own = entity.indexes.filter { $0.entity === entity }
+    entities[position].indexes = try own.map { try $0.keyspace(entities[position]) }
   }
 
   private static func form(of property: PropertyDescription) throws -> StoredForm {
@@ -107,6 +112,11 @@ extension StoredModel.StoredEntity {
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws {
     guard let kind = property.storedKind else { return }
+    if !properties.contains(where: { $0.name == property.storedName }),
+      let old = properties.firstIndex(where: { $0.name == property.options.renamedFrom })
+    {
+      properties[old].name = property.storedName
+    }
     guard let known = properties.first(where: { $0.name == property.storedName }) else {
       let number = (properties.map(\.number).max() ?? 0) + 1
       return properties.append(.init(name: property.storedName, number: number, kind: kind))
@@ -139,8 +149,11 @@ extension PropertyDescription {
 }
 
 extension IndexDescription {
-  /// Its keyspace's name behind that of the entity.
-  var name: String {
-    slots.map { entity.properties[$0].storedName }.joined(separator: ",")
+  /// The keyspace of its entries, named after the numbers of the entity that declares it and of its
+  /// attributes, which stay when they are renamed.
+  func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
+    let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
+    let kind = isUnique ? "unique" : "index"
+    return "\(kind).\(stored.number).\(numbers.joined(separator: "-"))"
   }
 }

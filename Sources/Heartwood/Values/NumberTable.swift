@@ -36,7 +36,7 @@ package struct NumberTable<Value> {
     get { places.isEmpty ? nil : places[position(number.bits)].value }
     set {
       guard let newValue else { return remove(number.bits) }
-      if (count + 1) * 4 > places.count * 3 { grow() }
+      if (count + 1) * 2 > places.count { grow() }
       let position = position(number.bits)
       if places[position].value == nil { count += 1 }
       places[position] = Place(number: number.bits, value: newValue)
