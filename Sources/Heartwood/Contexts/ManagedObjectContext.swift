@@ -20,7 +20,7 @@ public final class ManagedObjectContext {
   public var transactionAuthor: String?
   /// What happens when a save meets the changes of others; by default it throws.
   public var mergePolicy: MergePolicy = .error
-  /// Whether an object whose row is gone counts as deleted when it is read. If not, reading it sets
+  /// Whether an object whose row is gone counts as deleted when it is read; if not, reading it sets
   /// ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
   /// Whether the context holds all its objects, not only those that were changed.
@@ -30,7 +30,7 @@ public final class ManagedObjectContext {
   /// Why an object could not be read; fetching and saving throw it until ``reset()``.
   public internal(set) var faultError: (any Error)?
 
-  /// By number. Not retained: an object takes itself out when it goes.
+  /// The objects by number, not retained: one takes itself out when it goes.
   var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   var inserted = ObjectList()

@@ -48,8 +48,9 @@ public struct Attribute<Value: AttributeValue> {
   }
 
   /// The value in an object, which is loaded first if that is a fault.
-  // Always inlined: only then the compiler knows the key path, and takes the property's place
-  // instead of a projection at run time, which is a hundred times as much.
+  ///
+  /// Always inlined: only then the compiler knows the key path, and takes the property's place
+  /// instead of a projection at run time, which is a hundred times as much.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

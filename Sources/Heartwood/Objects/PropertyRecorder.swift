@@ -8,7 +8,7 @@ import Synchronization
 /// the type can be had without keeping it in every object.
 @usableFromInline
 enum PropertyRecorder {
-  /// Whether somebody is recording. Asked by each wrapper of each new object, so it is only this.
+  /// Whether somebody is recording; asked by each wrapper of each new object, so it is only this.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)

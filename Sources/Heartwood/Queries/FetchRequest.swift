@@ -9,7 +9,7 @@ public import Foundation
 public struct FetchRequest<M: ManagedObject> {
   /// Which objects; all without one.
   public var predicate: QueryPredicate<M>?
-  /// The order, by the first descriptor first. Without one, that in which the rows were made.
+  /// The order, by the first descriptor first; without one, that in which the rows were made.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The most objects; all without one.
   public var fetchLimit: Int?

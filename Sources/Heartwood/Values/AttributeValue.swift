@@ -35,8 +35,11 @@ extension AttributeValue {
 }
 
 extension Bool: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .bool }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .bool(self) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .bool(let value) = storedValue else { throw Self.mismatch(storedValue) }
     self = value
@@ -44,8 +47,11 @@ extension Bool: AttributeValue {
 }
 
 extension String: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .string }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .string(self) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .string(let value) = storedValue else { throw Self.mismatch(storedValue) }
     self = value
@@ -53,8 +59,11 @@ extension String: AttributeValue {
 }
 
 extension Double: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .double }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .number(self) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(bitPattern: bits)
@@ -62,8 +71,11 @@ extension Double: AttributeValue {
 }
 
 extension Float: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .float }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .number(Double(self)) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(Double(bitPattern: bits))
@@ -89,21 +101,55 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
   }
 }
 
-extension Int: AttributeValue { public static var storedForm: StoredForm { .int64 } }
-extension Int8: AttributeValue { public static var storedForm: StoredForm { .int8 } }
-extension Int16: AttributeValue { public static var storedForm: StoredForm { .int16 } }
-extension Int32: AttributeValue { public static var storedForm: StoredForm { .int32 } }
-extension Int64: AttributeValue { public static var storedForm: StoredForm { .int64 } }
-extension UInt: AttributeValue { public static var storedForm: StoredForm { .uint64 } }
-extension UInt8: AttributeValue { public static var storedForm: StoredForm { .uint8 } }
-extension UInt16: AttributeValue { public static var storedForm: StoredForm { .uint16 } }
-extension UInt32: AttributeValue { public static var storedForm: StoredForm { .uint32 } }
-extension UInt64: AttributeValue { public static var storedForm: StoredForm { .uint64 } }
+extension Int: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .int64 }
+}
+extension Int8: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .int8 }
+}
+extension Int16: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .int16 }
+}
+extension Int32: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .int32 }
+}
+extension Int64: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .int64 }
+}
+extension UInt: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .uint64 }
+}
+extension UInt8: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .uint8 }
+}
+extension UInt16: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .uint16 }
+}
+extension UInt32: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .uint32 }
+}
+extension UInt64: AttributeValue {
+  /// How values lie in a record.
+  public static var storedForm: StoredForm { .uint64 }
+}
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { Wrapped.storedForm }
+  /// Whether there may be no value.
   public static var isOptional: Bool { true }
+  /// The value in its stored form.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     self = storedValue == .null ? nil : try Wrapped(storedValue: storedValue)
   }

@@ -1,8 +1,11 @@
 public import Foundation
 
 extension Date: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .date }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .date(timeIntervalSinceReferenceDate.bitPattern) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .date(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
@@ -10,8 +13,11 @@ extension Date: AttributeValue {
 }
 
 extension UUID: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .uuid }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .uuid(high: halves.high, low: halves.low) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .uuid(let high, let low) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(high: high, low: low)
@@ -40,8 +46,11 @@ extension UUID {
 }
 
 extension Data: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .bytes }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .bytes([UInt8](self)) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(bytes)
@@ -49,8 +58,11 @@ extension Data: AttributeValue {
 }
 
 extension URL: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .string }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .string(absoluteString) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue, let url = URL(string: text) else {
       throw Self.mismatch(storedValue)
@@ -60,8 +72,11 @@ extension URL: AttributeValue {
 }
 
 extension Decimal: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .decimal }
+  /// The value in its stored form.
   public var storedValue: StoredValue { .string(description) }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue,
       let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
@@ -71,9 +86,13 @@ extension Decimal: AttributeValue {
 }
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { RawValue.storedForm }
+  /// Whether there may be no value.
   public static var isOptional: Bool { RawValue.isOptional }
+  /// The value in its stored form.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
       throw Self.mismatch(storedValue)
@@ -83,8 +102,11 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 extension AttributeValue where Self: Codable {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .json }
+  /// The value in its stored form.
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
     self = try JSONForm.value(Self.self, from: bytes)
@@ -93,8 +115,11 @@ extension AttributeValue where Self: Codable {
 
 /// An enumeration that is `Codable` too is stored by its raw value.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { RawValue.storedForm }
+  /// The value in its stored form.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
       throw Self.mismatch(storedValue)
@@ -104,8 +129,11 @@ extension AttributeValue where Self: Codable & RawRepresentable, RawValue: Attri
 }
 
 extension Array: AttributeValue where Element: AttributeValue & Codable {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .json }
+  /// The value in its stored form.
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
     self = try JSONForm.value(Self.self, from: bytes)
@@ -113,6 +141,7 @@ extension Array: AttributeValue where Element: AttributeValue & Codable {
 }
 
 extension Set: AttributeValue where Element: AttributeValue & Codable {
+  /// How values lie in a record.
   public static var storedForm: StoredForm { .json }
   /// The elements in the order of their own JSON, so that equal sets are equal bytes.
   public var storedValue: StoredValue {
@@ -123,6 +152,7 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
         [UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
     }
   }
+  /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
     self = try JSONForm.value(Self.self, from: bytes)
