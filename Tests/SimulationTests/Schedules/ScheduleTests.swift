@@ -9,10 +9,10 @@ struct ScheduleTests {
   /// Runs for each number of preemptions: for two participants all there are with two, for more as
   /// many as there is time for.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
-    guard SimulationScale.isOptimised else { return 12 }
+    guard SimulationScale.isOptimised else { return 8 }
     guard scenario.roles.count > 2 else { return 4000 }
     if SimulationScale.isDeep { return 200_000 }
-    return SimulationScale.isLong ? 1000 : 150
+    return SimulationScale.isLong ? 600 : 150
   }
 
   @Test(
