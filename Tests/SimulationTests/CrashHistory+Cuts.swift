@@ -39,10 +39,10 @@ extension CrashHistory {
 
   /// What a power cut now may leave.
   private func outcomes() -> [SimulatedDisk] {
-    let limit = SimulationScale.count(64, timesWhenLong: 4)
+    let limit = SimulationScale.count(64, timesWhenLong: 3)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
     var outcomes = [disk.crashed(.nothing), disk.crashed(.everything)]
-    let perMode = SimulationScale.count(2, timesWhenLong: 4)
+    let perMode = SimulationScale.count(2, timesWhenLong: 3)
     for mode in CrashMode.allCases {
       for seed in 0..<perMode {
         let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
