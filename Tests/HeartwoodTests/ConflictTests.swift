@@ -109,6 +109,10 @@ struct ConflictTests {
     try context.save()
     context.detectConflicts(for: mine)
     #expect(throws: ObjectGraphError.self) { try context.save() }
+    // What was never read here cannot have changed since.
+    let other = fixture.context()
+    other.detectConflicts(for: other.object(with: id) as Person)
+    try other.save()
   }
 
   /// What a new object with the unique name of a stored one becomes.

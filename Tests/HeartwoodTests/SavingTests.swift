@@ -116,4 +116,36 @@ struct SavingTests {
     _ = try context.fetch(FetchRequest<Person>())
     #expect(context.registeredObjects.count == 1)
   }
+
+  @Test(.evidence("U-08"))
+  func `finds nothing by the ID of another store`() throws {
+    let (fixture, other) = (try GraphFixture(), try GraphFixture())
+    let id = try fixture.person("Ada")
+    try other.person("Bob")
+    let context = other.context()
+    let people = try context.fetch(FetchRequest<Person>())
+    #expect(people.count == 1)
+    let found = try context.existingObject(Person.self, with: id)
+    #expect(found == nil)
+    #expect(context.registeredObject(Person.self, for: id) == nil)
+  }
+
+  @Test(.evidence("R-03"))
+  func `of a deleted object leaves nothing of it behind`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    let club = Club(context: context)
+    let person = Person(context: context)
+    person.clubs = [club]
+    Hall(context: context).club = club
+    try context.save()
+    for hall in club.halls { context.delete(hall) }
+    context.delete(person)
+    context.delete(club)
+    try context.save()
+    let snapshot = try fixture.container.store.snapshot()
+    for name in try snapshot.keyspaceNames where !name.hasPrefix("heartwood.") {
+      #expect(try snapshot.keyspace(name)?.count() == 0, "\(name)")
+    }
+  }
 }

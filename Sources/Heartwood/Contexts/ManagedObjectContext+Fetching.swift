@@ -71,7 +71,7 @@ extension ManagedObjectContext {
         guard countsChanges else { return result.append(object) }
         guard !object.isDeleted, try plan.holds(for: object) else { return }
       } else if !plan.terms.isWhole {
-        guard try request.predicate?.foundation.evaluate(object) ?? true else { return }
+        guard try plan.holds(for: object) else { return }
       }
       result.append(object)
     }
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
   ) throws {
     let property = try model.schema.property(keyPath, of: entity)
-    guard !property.isAttribute else {
+    guard property.isRelationship else {
       throw ObjectGraphError(.unknownProperty, "\(property.name) is no relationship.")
     }
     var faults: Set<ManagedObject> = []

@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The ID is of this container's store and of class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
-    guard let object = object(id.number) as? M else {
+    guard isOwn(id), let object = object(id.number) as? M else {
       preconditionFailure("\(id) names no object of class \(M.self)")
     }
     return object
@@ -18,9 +18,8 @@ extension ManagedObjectContext {
   ) throws -> M? {
     try requireReadable()
     if let known: M = registeredObject(for: id), !known.isFault { return known }
-    guard let storage = model.storage(of: id.number), storage.entity.type is M.Type else {
-      return nil
-    }
+    guard isOwn(id), let storage = model.storage(of: id.number), storage.entity.type is M.Type
+    else { return nil }
     if parent != nil {
       guard let object = object(id.number) else { return nil }
       return load(object) ? object as? M : nil
@@ -34,7 +33,12 @@ extension ManagedObjectContext {
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
-    registered[id.number]?.takeUnretainedValue() as? M
+    isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
+  }
+
+  /// Whether an ID names an object of this store: numbers are the same in all of them.
+  private func isOwn(_ id: ManagedObjectID) -> Bool {
+    id.space === model.space || id.space.store == model.space.store
   }
 
   /// The object of a row, filled from its record unless it is here already.

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     } else if !object.isInserted {
       do {
         let numbers = try currentView().numbers(
-          in: edgeKeyspace(property, of: entity), [.integer(object.number.bits)])
+          in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
         if faultError == nil { faultError = error }
@@ -42,17 +42,6 @@ extension ManagedObjectContext {
     members.removeAll { removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
-  }
-
-  /// Where the members of a to-many relationship are listed: at the references of its inverse, if
-  /// that is to-one and there is no order to keep.
-  func edgeKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
-    if case .toMany(isOrdered: false) = property.kind,
-      let inverse = entity.inverses[property.slot], case .toOne = inverse.property.kind
-    {
-      return model.keyspace(inverse.property, of: inverse.entity)
-    }
-    return model.keyspace(property, of: entity)
   }
 
   // MARK: Setting

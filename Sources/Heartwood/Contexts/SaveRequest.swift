@@ -46,7 +46,9 @@ struct SaveRequest {
         object.number.isTemporary
         ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
     }
-    for object in context.watched where !object.hasChanges { try check(object) }
+    for object in context.watched where !object.hasChanges && !object.isFault {
+      try check(object)
+    }
     for object in context.deleted.all { try delete(object) }
     var writes: [Write] = []
     for object in context.updated.all {
@@ -134,7 +136,7 @@ struct SaveRequest {
       case .objectTrump, .overwrite: break
       }
     }
-    try rows.delete(object.number, storage, row.values, base)
+    try rows.delete(object.number, storage, row.values)
     outcomes.append((object, .deleted))
   }
 
@@ -310,14 +312,14 @@ struct SaveRequest {
     guard let members = write.object.changes?.members else { return }
     for (slot, changes) in members {
       let property = write.storage.entity.properties[slot]
-      let keyspace = context.edgeKeyspace(property, of: write.storage.entity)
+      let keyspace = model.memberKeyspace(property, of: write.storage.entity)
       switch property.kind {
       case .toMany(isOrdered: true):
         let all = context.loadedMembers(of: write.object, property)
         try rows.putList(keyspace, write.number, all.map { number(of: $0) })
       case .toMany:
         // Listed by the references of the others, if those are to one.
-        guard keyspace == model.keyspace(property, of: write.storage.entity) else { continue }
+        guard model.listsMembers(property, of: write.storage.entity) else { continue }
         try rows.changeEdges(
           keyspace, write.number, added: changes.added.map { number(of: $0) },
           removed: changes.removed.map { number(of: $0) })

@@ -38,12 +38,7 @@ final class EntityDescription: @unchecked Sendable {
     self.superentity = superentity
     self.properties = properties
     columns = properties.filter { $0.recordForm != nil }
-    relationships = properties.filter {
-      switch $0.kind {
-      case .toOne, .toMany: true
-      case .attribute, .transient: false
-      }
-    }
+    relationships = properties.filter(\.isRelationship)
     slotsByOffset = Dictionary(
       properties.map { ($0.offset, $0.slot) }, uniquingKeysWith: { first, _ in first })
     superentity?.subentities.append(self)

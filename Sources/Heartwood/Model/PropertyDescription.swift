@@ -37,6 +37,18 @@ final class PropertyDescription: Sendable {
   /// The name in the store.
   var storedName: String { options.storedName ?? name }
 
+  var isAttribute: Bool {
+    if case .attribute = kind { return true }
+    return false
+  }
+
+  var isRelationship: Bool {
+    switch kind {
+    case .toOne, .toMany: true
+    case .attribute, .transient: false
+    }
+  }
+
   /// The form of its field in a record; `nil` if it has none.
   var recordForm: StoredForm? {
     switch kind {

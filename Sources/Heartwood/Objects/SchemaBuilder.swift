@@ -130,7 +130,7 @@ struct SchemaBuilder {
       let path = try content.path(keyPath)
       let type = property.storage.destination.flatMap { content.entity(of: $0) }
       guard path.count == 1, let destination = type, let other = path.first,
-        destination.isKind(of: other.entity), !other.property.isAttribute
+        destination.isKind(of: other.entity), other.property.isRelationship
       else {
         return fail("The inverse of \(entity.name).\(property.name) is no relationship there.")
       }
@@ -182,11 +182,6 @@ struct SchemaBuilder {
 }
 
 extension PropertyDescription {
-  var isAttribute: Bool {
-    if case .attribute = kind { return true }
-    return false
-  }
-
   /// Its slot, if its values have an order in an index.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let form, _) = kind, form != .json, form != .decimal { return slot }

@@ -44,10 +44,10 @@ struct FetchPlan {
   /// Whether a record meets the conditions.
   func holds(for record: RecordView, _ storage: EntityStorage) throws -> Bool {
     guard !conditions.isEmpty else { return true }
-    let properties = storage.properties[Int(record.layout.number)]
+    let fields = storage.fields[Int(record.layout.number)]
     for (slot, value) in conditions {
-      let field = properties.firstIndex { $0?.slot == slot }
-      let found = try field.map { try record.value($0) } ?? entity.properties[slot].initialValue
+      let found =
+        try fields[slot].map { try record.value($0) } ?? entity.properties[slot].initialValue
       guard found.equals(value) else { return false }
     }
     return true

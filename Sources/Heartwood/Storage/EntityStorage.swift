@@ -6,29 +6,32 @@ final class EntityStorage: Sendable {
   let layouts: [RecordLayout]
   /// For each layout, the property of each field; `nil` where the class has none any more.
   let properties: [[PropertyDescription?]]
-  /// For each layout, the properties of the class without a field.
-  let missing: [[PropertyDescription]]
+  /// For each layout, the field of each property, by slot.
+  let fields: [[Int?]]
   /// For each layout, how an object is filled from a record.
   let fillers: [ObjectFiller]
   /// The keyspace of its records, by the number of the row.
   let keyspace: String
   /// The numbers of its properties in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  private let stored: StoredModel.StoredEntity
+  /// The keyspaces of the indexes the entity declares, by their position.
+  let indexKeyspaces: [String]
 
-  init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) {
+  init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
     self.entity = entity
-    self.stored = stored
+    indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
+      .map { try $0.keyspace(stored) }
     number = stored.number
-    propertyNumbers = Dictionary(
+    let propertyNumbers = Dictionary(
       uniqueKeysWithValues: entity.properties.compactMap { property in
         (try? stored.number(of: property)).map { (property.slot, $0) }
       })
     keyspace = "objects.\(stored.number)"
+    self.propertyNumbers = propertyNumbers
     let byNumber = Dictionary(
-      uniqueKeysWithValues: entity.properties.compactMap { property in
-        (try? stored.number(of: property)).map { ($0, property) }
-      })
+      entity.properties.compactMap { property in
+        propertyNumbers[property.slot].map { ($0, property) }
+      }, uniquingKeysWith: { first, _ in first })
     let layouts = stored.layouts.enumerated().map { number, columns in
       RecordLayout(number: UInt16(number), columns.map { ($0.property, $0.form) })
     }
@@ -39,21 +42,15 @@ final class EntityStorage: Sendable {
     }
     self.layouts = layouts
     self.properties = properties
-    self.missing = missing
+    fields = properties.map { present in
+      entity.properties.map { property in present.firstIndex { $0 === property } }
+    }
     fillers = layouts.indices.map {
       ObjectFiller(layouts[$0], properties[$0], missing: missing[$0])
     }
   }
 
-  /// The keyspace of an index that the entity declares.
-  func keyspace(of index: IndexDescription) -> String {
-    guard let name = try? index.keyspace(stored) else {
-      preconditionFailure("an index of properties that the store does not have")
-    }
-    return name
-  }
-
-  /// The record of an object's values; those of relationships go through `reference`.
+  /// The record of an object's values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
     for property in entity.columns { builder.append(values[property.slot]) }

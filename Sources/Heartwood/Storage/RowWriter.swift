@@ -67,11 +67,11 @@ final class RowWriter {
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
       }
     }
-    for property in storage.entity.referencesWithMembers {
-      let old = before?[property.slot] ?? .null
-      let new = values[property.slot]
+    for (slot, name) in model.references(of: storage.entity) {
+      let old = before?[slot] ?? .null
+      let new = values[slot]
       guard old != new else { continue }
-      let edges = try keyspace(model.keyspace(property, of: storage.entity))
+      let edges = try keyspace(name)
       if !old.isNull { try edges.delete(EntryKey.key([old, .integer(number.bits)])) }
       if !new.isNull { try edges.put(EntryKey.key([new, .integer(number.bits)]), []) }
     }
@@ -92,15 +92,20 @@ final class RowWriter {
     }
   }
 
-  /// Deletes a row with all its entries, and every reference to it that is still there.
+  /// Deletes a row with all its entries and lists of members.
   func delete(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue], _ base: UInt64
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
     try removeEntries(number, storage, values)
     try keyspace(storage.keyspace).delete(number.row)
-    for property in storage.entity.referencesWithMembers where !values[property.slot].isNull {
-      try keyspace(model.keyspace(property, of: storage.entity))
-        .delete(EntryKey.key([values[property.slot], .integer(number.bits)]))
+    for (slot, name) in model.references(of: storage.entity) where !values[slot].isNull {
+      try keyspace(name).delete(EntryKey.key([values[slot], .integer(number.bits)]))
+    }
+    for name in model.lists(of: storage.entity) {
+      let edges = try keyspace(name)
+      for part in try lastParts(edges, number) {
+        try edges.delete(EntryKey.key([.integer(number.bits), .integer(part)]))
+      }
     }
   }
 
@@ -111,22 +116,28 @@ final class RowWriter {
 
   // MARK: Edges
 
+  /// The last parts of the keys that edges have for an object: positions, or numbers.
+  private func lastParts(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
+    let range = EntryRange([.integer(owner.bits)])
+    var parts: [Int64] = []
+    try edges.forEach(from: range.lower) { key, _ in
+      guard range.contains(key) else { return false }
+      parts.append(try key.lastKeyPart())
+      return true
+    }
+    return parts
+  }
+
   /// Writes the members of an ordered relationship.
   func putList(_ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber]) throws {
     let edges = try keyspace(name)
-    let range = EntryRange([.integer(owner.bits)])
-    var old = 0
-    try edges.forEach(from: range.lower) { key, _ in
-      guard range.contains(key) else { return false }
-      old += 1
-      return true
-    }
+    let old = try lastParts(edges, owner)
     for (position, member) in members.enumerated() {
       try edges.put(
         EntryKey.key([.integer(owner.bits), .integer(Int64(position))]), EntryKey.value(member))
     }
-    for position in members.count..<max(old, members.count) {
-      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(Int64(position))]))
+    for position in old where position >= members.count {
+      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(position)]))
     }
   }
 
@@ -140,18 +151,6 @@ final class RowWriter {
     }
     for member in added {
       try edges.put(EntryKey.key([.integer(owner.bits), .integer(member.bits)]), [])
-    }
-  }
-}
-
-extension EntityDescription {
-  /// The references that list the members of an unordered relationship at the other end.
-  var referencesWithMembers: [PropertyDescription] {
-    relationships.filter { property in
-      guard case .toOne = property.kind, let inverse = inverses[property.slot],
-        case .toMany(isOrdered: false) = inverse.property.kind
-      else { return false }
-      return true
     }
   }
 }

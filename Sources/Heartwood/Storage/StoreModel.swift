@@ -1,28 +1,57 @@
 import Foundation
 
 /// A schema and a store, brought together: which object is where.
+///
+/// What is asked for each row is worked out once, when the model is made.
 final class StoreModel: Sendable {
   let schema: Schema.Content
   /// By the position of the entity in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
   private let positionsByNumber: [Int: Int]
+  /// The keyspaces of relationships by entity and slot; `nil` for other properties.
+  private let edges: [[String?]]
+  private let references: [[(slot: Int, keyspace: String)]]
+  private let lists: [[String]]
 
   init(_ schema: Schema.Content, _ stored: StoredModel, store: UUID) throws {
+    // The store's own bytes: what is named twice is damage, and no reason to trap.
+    guard Set(stored.entities.map(\.name)).count == stored.entities.count,
+      Set(stored.entities.map(\.number)).count == stored.entities.count
+    else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
     self.schema = schema
     let byName = Dictionary(uniqueKeysWithValues: stored.entities.map { ($0.name, $0) })
-    entities = try schema.entities.map { entity in
+    let entities = try schema.entities.map { entity in
       guard let found = byName[entity.name] else {
         throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(entity.name).")
       }
-      return EntityStorage(entity, found)
+      return try EntityStorage(entity, found)
     }
+    self.entities = entities
     positionsByNumber = Dictionary(
       uniqueKeysWithValues: entities.enumerated().map { ($1.number, $0) })
     space = ManagedObjectID.Space(
       store: store,
       entityNames: Dictionary(
         uniqueKeysWithValues: stored.entities.map { ($0.number, $0.name) }))
+    let edges = entities.map { storage in
+      storage.entity.properties.map { property -> String? in
+        guard property.isRelationship else { return nil }
+        let declaring = entities[storage.entity.declaring(property).position]
+        return "edges.\(declaring.number).\(declaring.propertyNumbers[property.slot] ?? 0)"
+      }
+    }
+    self.edges = edges
+    references = entities.map { storage in
+      storage.entity.relationships.filter { storage.entity.isMemberReference($0) }.compactMap {
+        property in
+        edges[storage.entity.position][property.slot].map { (property.slot, $0) }
+      }
+    }
+    lists = entities.map { storage in
+      storage.entity.relationships.filter { storage.entity.listsMembers($0) }
+        .compactMap { edges[storage.entity.position][$0.slot] }
+    }
   }
 
   /// Where the objects of an entity are.
@@ -35,23 +64,56 @@ final class StoreModel: Sendable {
 
   /// The keyspace of an index.
   func keyspace(_ index: IndexDescription) -> String {
-    storage(of: index.entity).keyspace(of: index)
+    storage(of: index.entity).indexKeyspaces[index.position]
   }
 
-  /// The keyspace that tells who refers to an object by a to-one relationship, or who is in a
-  /// to-many relationship.
-  func keyspace(_ relationship: PropertyDescription, of entity: EntityDescription) -> String {
-    let declaring = entity.declaring(relationship)
-    let storage = storage(of: declaring)
-    return "edges.\(storage.number).\(storage.propertyNumbers[relationship.slot] ?? 0)"
+  /// The references whose keyspaces list the members of unordered relationships elsewhere.
+  func references(of entity: EntityDescription) -> [(slot: Int, keyspace: String)] {
+    references[entity.position]
+  }
+
+  /// The keyspaces that list the members of an entity's own relationships.
+  func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
+
+  /// Whether a to-many relationship has a list of its own.
+  func listsMembers(_ property: PropertyDescription, of entity: EntityDescription) -> Bool {
+    entity.listsMembers(property)
+  }
+
+  /// Where the members of a to-many relationship are listed: at the references of its inverse, if
+  /// that is to-one and there is no order to keep.
+  func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
+    var place = (entity: entity, property: property)
+    if !entity.listsMembers(property), let inverse = entity.inverses[property.slot] {
+      place = (inverse.entity, inverse.property)
+    }
+    guard let name = edges[place.entity.position][place.property.slot] else {
+      preconditionFailure("\(property.name) is no relationship")
+    }
+    return name
   }
 }
 
 extension EntityDescription {
   /// The entity that declares a property, which this one may inherit.
-  func declaring(_ property: PropertyDescription) -> EntityDescription {
+  fileprivate func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let above = entity.superentity, property.slot < above.properties.count { entity = above }
     return entity
+  }
+
+  /// Whether a reference lists the members of an unordered relationship at the other end.
+  fileprivate func isMemberReference(_ property: PropertyDescription) -> Bool {
+    guard case .toOne = property.kind, let inverse = inverses[property.slot],
+      case .toMany(isOrdered: false) = inverse.property.kind
+    else { return false }
+    return true
+  }
+
+  /// Whether a to-many relationship has a list of its own.
+  fileprivate func listsMembers(_ property: PropertyDescription) -> Bool {
+    guard case .toMany(let isOrdered) = property.kind else { return false }
+    guard !isOrdered, let inverse = inverses[property.slot] else { return true }
+    return !inverse.entity.isMemberReference(inverse.property)
   }
 }
