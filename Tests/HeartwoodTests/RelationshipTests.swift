@@ -113,6 +113,7 @@ struct RelationshipTests {
     #expect(cars.allSatisfy(\.isDeleted) && club.members == [])
     try context.save()
     #expect(try fixture.context().count(for: FetchRequest<Car>()) == 0)
+    #expect(ada.isDeleted && ada.name == "Ada" && ada.cars.isEmpty && cars.first?.owner == nil)
     let new = Car(context: context)
     context.delete(new)
     #expect(!context.hasChanges && new.managedObjectContext == nil)

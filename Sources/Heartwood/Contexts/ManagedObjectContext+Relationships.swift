@@ -23,7 +23,9 @@ extension ManagedObjectContext {
     return members
   }
 
-  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
+  private func members(
+    of object: ManagedObject, _ property: PropertyDescription
+  ) -> [ManagedObject] {
     guard let entity = object.entityDescription else { return [] }
     var members: [ManagedObject] = []
     if let parent, !object.isInserted, let original = parent.object(object.number) {
@@ -149,13 +151,7 @@ extension ManagedObjectContext {
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) {
     undoLog?.record(.joined(object, property, member))
-    noteMembers(of: object, property) { changes in
-      if let position = changes.removed.firstIndex(of: member) {
-        changes.removed.remove(at: position)
-      } else {
-        changes.added.append(member)
-      }
-    }
+    noteMembers(of: object, property) { $0.join(member) }
     object.insertMember(member, property)
   }
 
@@ -167,13 +163,7 @@ extension ManagedObjectContext {
       undoLog?.record(.order(object, property, loadedMembers(of: object, property)))
     }
     undoLog?.record(.left(object, property, member))
-    noteMembers(of: object, property) { changes in
-      if let position = changes.added.firstIndex(of: member) {
-        changes.added.remove(at: position)
-      } else {
-        changes.removed.append(member)
-      }
-    }
+    noteMembers(of: object, property) { $0.leave(member) }
     object.removeMember(member, property)
   }
 

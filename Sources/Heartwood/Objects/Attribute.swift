@@ -30,11 +30,11 @@ public struct Attribute<Value: AttributeValue> {
   ) {
     stored = wrappedValue
     guard PropertyRecorder.isRecording else { return }
-    var options = PropertyOptions()
-    options.storedName = name
-    options.renamedFrom = renamedFrom
-    options.isPreservedOnDeletion = preservesValueOnDeletion
-    PropertyRecorder.note(Self.self, options)
+    PropertyRecorder.note(
+      Self.self,
+      PropertyOptions(
+        storedName: name, renamedFrom: renamedFrom, isPreservedOnDeletion: preservesValueOnDeletion)
+    )
   }
 
   @usableFromInline
@@ -96,7 +96,7 @@ extension ManagedObject {
   }
 
   /// Traps if the object's context is gone: what it would show then could be anything.
-  private final func requireContext() {
+  final func requireContext() {
     precondition(
       source != nil, "a \(type(of: self)) was used that was reset, or whose context is gone")
   }

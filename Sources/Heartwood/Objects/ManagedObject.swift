@@ -126,6 +126,20 @@ final class ObjectChanges {
 
 /// Who joined and left a to-many relationship since it was read.
 struct MemberChanges {
-  var added: [ManagedObject] = []
-  var removed: [ManagedObject] = []
+  private(set) var added: [ManagedObject] = []
+  private(set) var removed: [ManagedObject] = []
+
+  mutating func join(_ member: ManagedObject) { Self.move(member, from: &removed, to: &added) }
+  mutating func leave(_ member: ManagedObject) { Self.move(member, from: &added, to: &removed) }
+
+  /// Who comes back or leaves again has done nothing.
+  private static func move(
+    _ member: ManagedObject, from undone: inout [ManagedObject], to done: inout [ManagedObject]
+  ) {
+    if let position = undone.firstIndex(of: member) {
+      undone.remove(at: position)
+    } else {
+      done.append(member)
+    }
+  }
 }

@@ -4,10 +4,11 @@ protocol ObjectSource: AnyObject {
   func fire(_ object: ManagedObject)
   /// Told before a persistent property of an object is set.
   func willChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// The object with this number, a fault if it is not there yet.
-  func object(_ number: ObjectNumber) -> ManagedObject?
-  /// The objects at the other end of a to-many relationship.
-  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject]
+  /// The target of a to-one relationship, a fault if it is not there yet.
+  func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
+  /// The members of a to-many relationship, which the object has then.
+  @discardableResult
+  func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject]
   /// Sets a to-one relationship, and the other side of it.
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?)
   /// Sets a to-many relationship, and the other side of it.

@@ -16,10 +16,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
   ///   - deleteRule: What becomes of the others when this object is deleted.
   public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
     guard PropertyRecorder.isRecording else { return }
-    var options = PropertyOptions()
-    options.inverse = inverse
-    options.deleteRule = deleteRule
-    PropertyRecorder.note(Self.self, options)
+    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: deleteRule, inverse: inverse))
   }
 
   /// Not to be used: a relationship belongs to a class of objects.

@@ -58,8 +58,12 @@ final class PropertyProbe: ObjectSource {
 
   func fire(_ object: ManagedObject) {}
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
-  func object(_ number: ObjectNumber) -> ManagedObject? { nil }
-  func members(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] { [] }
+  func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
+    nil
+  }
+  func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
+    []
+  }
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {
   }
   func relate(

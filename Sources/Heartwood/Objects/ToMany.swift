@@ -17,10 +17,7 @@ public struct ToMany<Destination: ManagedObject> {
   ///   - deleteRule: What becomes of the others when this object is deleted.
   public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
     guard PropertyRecorder.isRecording else { return }
-    var options = PropertyOptions()
-    options.inverse = inverse
-    options.deleteRule = deleteRule
-    PropertyRecorder.note(Self.self, options)
+    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: deleteRule, inverse: inverse))
   }
 
   /// Not to be used: a relationship belongs to a class of objects.
@@ -79,11 +76,10 @@ extension ManagedObject {
   @usableFromInline
   final func loadMembers(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
-    if state.contains(.fault) { source?.fire(self) }
-    guard let property = entityDescription?.property(at: offset), members(property) == nil,
-      let source
-    else { return }
-    setMembers(source.members(of: self, property), property)
+    guard let property = entityDescription?.property(at: offset) else { return }
+    // One that was deleted and saved is not in a context either, and can be looked at.
+    if help.contains(.reading) { requireContext() }
+    source?.loadedMembers(of: self, property)
   }
 
   @usableFromInline

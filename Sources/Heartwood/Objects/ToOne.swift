@@ -18,10 +18,7 @@ public struct ToOne<Destination: ManagedObject> {
   ///   - deleteRule: What becomes of the other object when this one is deleted.
   public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
     guard PropertyRecorder.isRecording else { return }
-    var options = PropertyOptions()
-    options.inverse = inverse
-    options.deleteRule = deleteRule
-    PropertyRecorder.note(Self.self, options)
+    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: deleteRule, inverse: inverse))
   }
 
   /// Not to be used: a relationship belongs to a class of objects.
@@ -82,16 +79,10 @@ extension ManagedObject {
   @usableFromInline
   final func target(at offset: Int) -> ManagedObject? {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
-    if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return nil }
-    switch target(property) {
-    case .none: return nil
-    case .object(let object): return object
-    case .number(let bits):
-      guard let object = source?.object(ObjectNumber(bits: bits)) else { return nil }
-      setTarget(.object(object), property)
-      return object
-    }
+    // One that was deleted and saved is not in a context either, and can be looked at.
+    if help.contains(.reading) { requireContext() }
+    return source?.toOneTarget(of: self, property)
   }
 
   @usableFromInline

@@ -108,8 +108,7 @@ extension AttributeValue where Self: Codable {
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
-    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
-    self = try JSONForm.value(Self.self, from: bytes)
+    self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
@@ -135,8 +134,7 @@ extension Array: AttributeValue where Element: AttributeValue & Codable {
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
-    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
-    self = try JSONForm.value(Self.self, from: bytes)
+    self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
@@ -154,8 +152,7 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
   }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
-    guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
-    self = try JSONForm.value(Self.self, from: bytes)
+    self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
@@ -170,7 +167,10 @@ enum JSONForm {
     return [UInt8](try encoder.encode(value))
   }
 
-  static func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+  static func value<Value: Decodable & AttributeValue>(
+    _ type: Value.Type, from stored: StoredValue
+  ) throws -> Value {
+    guard case .bytes(let bytes) = stored else { throw Value.mismatch(stored) }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
