@@ -191,8 +191,8 @@ struct SaveRequest {
     }
     var conflict = MergeConflict(
       objectID: ManagedObjectID(object.number, model.space), entityName: entity.name,
-      base: Dictionary(
-        uniqueKeysWithValues: changed.map { (entity.properties[$0.key].name, $0.value) }),
+      base: named(mine).merging(
+        changed.map { (entity.properties[$0.key].name, $0.value) }, uniquingKeysWith: { $1 }),
       mine: named(mine), theirs: named(theirs))
     try resolve(&conflict)
     for (name, value) in conflict.result {

@@ -1,6 +1,10 @@
+import Synchronization
+
 /// The rows of a store as of one generation.
 final class StoreView {
   let snapshot: Snapshot
+  /// Set at every use, for those who let go of views nobody uses.
+  let wasUsed = Atomic(true)
   let model: StoreModel
   private var readers: [String: KeyspaceReader?] = [:]
   private var objectReaders: [KeyspaceReader??]
