@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     switch pin {
     case .none: nil
     case .atNextRead: .current
-    case .at(let view): QueryGenerationToken(generation: view.snapshot.token)
+    case .at(let view): QueryGenerationToken(generation: view.snapshot?.token)
     }
   }
 
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
       pin = .at(view)
       return view
     }
-    if let recentView, recentView.snapshot.generation == snapshot.generation {
+    if let recentView, recentView.snapshot?.generation == snapshot.generation {
       recentView.wasUsed.store(true, ordering: .relaxed)
       return recentView
     }
