@@ -111,11 +111,13 @@ private struct BatchDeletion {
     guard let storage = run.model.storage(of: other), let row = try run.rows.row(other, storage)
     else { return }
     var after = row.values
+    var lists: [Int] = []
     switch property.kind {
     case .toOne:
       guard after[property.slot] == .integer(number.bits) else { return }
       after[property.slot] = .null
     case .toMany(let isOrdered):
+      lists = [property.slot]
       let keyspace = run.model.memberKeyspace(property, of: storage.entity)
       if isOrdered {
         let members = try run.view.numbers(in: keyspace, [.integer(other.bits)])
@@ -125,6 +127,6 @@ private struct BatchDeletion {
       }
     case .attribute, .transient: return
     }
-    try run.replace(other, storage, row.values, after)
+    try run.replace(other, storage, row.values, after, lists: lists)
   }
 }

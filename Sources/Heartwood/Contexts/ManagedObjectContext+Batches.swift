@@ -42,7 +42,6 @@ protocol ExecutableBatch: BatchRequest {
 struct BatchRun {
   let model: StoreModel
   let policy: MergePolicy
-  let base: UInt64
   let rows: RowWriter
   let view: StoreView
   private let keepsNumbers: Bool
@@ -52,8 +51,7 @@ struct BatchRun {
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction, keepsNumbers: Bool) {
     model = context.model
     policy = context.mergePolicy
-    base = transaction.base
-    rows = RowWriter(transaction, context.model)
+    rows = RowWriter(transaction, context.model, context.origin)
     view = StoreView(transaction, context.model)
     self.keepsNumbers = keepsNumbers
   }
@@ -65,12 +63,14 @@ struct BatchRun {
   }
 
   /// Writes a row in place of what it was.
+  ///
+  /// - Parameter lists: The slots of to-many relationships that were changed.
   func replace(
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue]?,
-    _ after: [StoredValue]
+    _ after: [StoredValue], lists: [Int] = []
   ) throws {
     try rows.removeEntries(number, storage, before)
-    try rows.put(number, storage, after, before: before, base)
+    try rows.put(number, storage, after, before: before, lists: lists)
   }
 
   /// The row that has the unique values another one would have; `nil` if there is none.

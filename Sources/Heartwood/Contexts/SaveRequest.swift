@@ -34,7 +34,7 @@ struct SaveRequest {
     model = context.model
     policy = context.mergePolicy
     base = transaction.base
-    rows = RowWriter(transaction, context.model)
+    rows = RowWriter(transaction, context.model, context.origin)
   }
 
   /// Writes everything.
@@ -61,7 +61,9 @@ struct SaveRequest {
     writes = redirected(writes)
     try throwConflicts()
     for write in writes {
-      try rows.put(write.number, write.storage, write.after, before: write.before, base)
+      let lists = write.object.changes?.members.keys.map { $0 } ?? []
+      try rows.put(
+        write.number, write.storage, write.after, before: write.before, lists: lists)
       try putMembers(of: write)
     }
     try rows.finish()
