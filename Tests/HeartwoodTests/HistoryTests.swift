@@ -256,6 +256,54 @@ struct MergingTests {
   }
 }
 
+extension MergingTests {
+  @Test(.evidence("QG-35"), .evidence("QG-36"))
+  func `happens by itself where that is wanted`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 1)
+    let contexts = [fixture.context(), fixture.context()]
+    for context in contexts { context.automaticallyMergesChangesFromParent = true }
+    try contexts[0].setQueryGenerationFrom(.current)
+    let people = contexts.map { $0.object(id) }
+    for context in contexts { #expect(try context.count(for: FetchRequest<Car>()) == 1) }
+    #expect(people.map(\.age) == [1, 1] && people.map(\.cars.count) == [1, 1])
+    let token = try #require(contexts[0].queryGenerationToken)
+    try fixture.change(id) { person in
+      person.age = 2
+      for car in person.cars { person.managedObjectContext?.delete(car) }
+    }
+    #expect(people.map(\.age) == [1, 1])
+    for context in contexts { #expect(try context.count(for: FetchRequest<Car>()) == 0) }
+    #expect(people.map(\.age) == [2, 2] && people.map(\.cars.count) == [0, 0])
+    #expect(contexts[0].queryGenerationToken != token)
+    try contexts[1].execute(BatchUpdateRequest<Person> { $0[\.age] = 3 })
+    for context in contexts { try context.save() }
+    #expect(people.map(\.age) == [3, 3])
+    let error = #expect(throws: ObjectGraphError.self) {
+      try contexts[1].setQueryGenerationFrom(token)
+    }
+    #expect(error?.kind == .autoMergeNeedsCurrentGeneration)
+    contexts[1].automaticallyMergesChangesFromParent = false
+    try fixture.change(id) { $0.age = 4 }
+    for context in contexts { #expect(try context.count(for: FetchRequest<Car>()) == 0) }
+    #expect(people.map(\.age) == [4, 3])
+  }
+
+  @Test(.evidence("N-03")) func `of a parent happens when that has saved`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let parent = fixture.context()
+    let children = [ManagedObjectContext(parent: parent), ManagedObjectContext(parent: parent)]
+    children[0].automaticallyMergesChangesFromParent = true
+    let people = children.map { $0.object(id) }
+    #expect(people.map(\.age) == [1, 1])
+    people[0].nickname = "mine"
+    parent.object(id).age = 2
+    try parent.save()
+    #expect(people.map(\.age) == [2, 1] && people[0].nickname == "mine")
+  }
+}
+
 extension ManagedObjectContext {
   fileprivate func object(_ id: ManagedObjectID) -> Person { object(with: id) }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 public import Foundation
+import Synchronization
 
 /// How a container is made.
 public struct ContainerOptions: Sendable {
@@ -44,12 +46,35 @@ public final class PersistentContainer: Sendable {
     try self.init(store, schema, tracksHistory: options.tracksHistory)
   }
 
-  /// Makes a container whose store is in memory and ends with it.
+  /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
   ///
+  /// Bringing a large store up to a new model takes a while.
+  public static func open(
+    url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
+  ) async throws -> PersistentContainer {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          with: Result {
+            try PersistentContainer(url: url, schema: schema, options: options)
+          })
+      }
+    }
+  }
+
+  /// Makes a container whose store is in memory.
+  ///
+  /// - Parameters:
+  ///   - name: Containers of the same name in this process share a store, which ends with the last
+  ///     one; without a name it is this container's own.
+  ///   - schema: The model.
   /// - Throws: `invalidModel` with everything that is wrong with the classes.
-  public static func inMemory(schema: Schema) throws -> PersistentContainer {
+  public static func inMemory(
+    name: String? = nil, schema: Schema
+  ) throws -> PersistentContainer {
     try check(schema)
-    return try PersistentContainer(try Store.inMemory(), schema)
+    let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
+    return try PersistentContainer(store, schema)
   }
 
   private init(_ store: Store, _ schema: Schema, tracksHistory: Bool = true) throws {
@@ -102,6 +127,26 @@ public final class PersistentContainer: Sendable {
       context.transactionAuthor = author
       try context.setQueryGenerationFrom(token)
       return try body(context)
+    }
+  }
+}
+
+/// The stores in memory that have a name.
+private enum NamedStores {
+  private struct Entry: Sendable {
+    weak var store: Store?
+  }
+
+  private static let entries = Mutex<[String: Entry]>([:])
+
+  /// The store of a name, made if nobody has it open.
+  static func store(_ name: String) throws -> Store {
+    try entries.withLock { entries in
+      entries = entries.filter { $0.value.store != nil }
+      if let store = entries[name]?.store { return store }
+      let store = try Store.inMemory()
+      entries[name] = Entry(store: store)
+      return store
     }
   }
 }

@@ -10,6 +10,7 @@ extension ManagedObjectContext {
   /// - Complexity: One row read for each object whose unique or indexed attributes the predicate
   ///   asks for; without such, every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     var objects = try matches(plan, request)
@@ -36,6 +37,7 @@ extension ManagedObjectContext {
   /// - Complexity: No row is read if there is no predicate and nothing was changed.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     try requireReadable()
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let total: Int
@@ -82,6 +84,7 @@ extension ManagedObjectContext {
       return try fetch(request).map(\.number)
     }
     try requireReadable()
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let numbers = request.page(of: try matchingNumbers(plan, request))

@@ -39,7 +39,8 @@ extension ManagedObjectContext {
   /// - Parameter token: `.current` for the newest at the next read; one of a context, possibly of
   ///   another process; `nil` to end it.
   /// - Throws: `generationExpired` if nobody has kept the generation, `foreignStore` if it is of
-  ///   another store; `childContext` if this is a context below another.
+  ///   another store; `childContext` if this is a context below another;
+  ///   `autoMergeNeedsCurrentGeneration` for a given one while the context merges by itself.
   /// - Complexity: One lock, if this process does not have the generation pinned.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     guard parent == nil else {
@@ -49,6 +50,12 @@ extension ManagedObjectContext {
     }
     guard let token else { return pin = .none }
     guard let generation = token.generation else { return pin = .atNextRead }
+    guard autoMerge == nil else {
+      throw ObjectGraphError(
+        .autoMergeNeedsCurrentGeneration,
+        "A context that merges by itself goes on with the newest generation. Pin it to .current, or "
+          + "turn automaticallyMergesChangesFromParent off.")
+    }
     pin = .at(StoreView(try store.snapshot(at: generation), model))
   }
 

@@ -1,4 +1,46 @@
 extension ManagedObjectContext {
+  /// Whether the context shows what others have saved, by itself.
+  ///
+  /// It merges what is new in the history before each fetch and save, as ``mergeChanges(from:)``
+  /// does; between them its objects stay as they are. One below another does so when its parent
+  /// has saved. Needs the history.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { autoMerge != nil }
+    set {
+      guard newValue != (autoMerge != nil) else { return }
+      autoMerge = newValue ? AutoMerge() : nil
+    }
+  }
+
+  /// How far the context has merged what others have saved.
+  struct AutoMerge {
+    var token: PersistentHistoryToken?
+    var generation: Generation?
+  }
+
+  /// Merges what others have saved since the last time, if that is wanted.
+  func mergeAutomatically() throws {
+    guard let before = autoMerge, parent == nil else { return }
+    let snapshot = try store.snapshot()
+    guard before.generation != snapshot.generation else { return }
+    let reader = HistoryReader(snapshot, model)
+    autoMerge = AutoMerge(token: try reader.newestToken(), generation: snapshot.generation)
+    // What is read for the first time is new enough.
+    guard before.generation != nil else { return }
+    for transaction in try reader.transactions(after: before.token) {
+      try mergeChanges(from: transaction)
+    }
+    // Also of a transaction that has changed no object.
+    advance()
+  }
+
+  /// Has the contexts below that want it read again what this one has saved.
+  func refreshMergingChildren() {
+    for child in children {
+      if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
+    }
+  }
+
   /// Shows what a transaction of the history has changed.
   ///
   /// A context that is pinned goes on to the newest generation. Objects the transaction has updated

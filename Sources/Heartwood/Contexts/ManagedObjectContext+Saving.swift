@@ -14,7 +14,10 @@ extension ManagedObjectContext {
   ///   indexes; one sync.
   public func save() throws {
     try requireReadable()
-    guard hasChanges || !watched.isEmpty else { return advance() }
+    guard hasChanges || !watched.isEmpty else {
+      advance()
+      return try mergeAutomatically()
+    }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
@@ -37,6 +40,7 @@ extension ManagedObjectContext {
     let saved = finish(request)
     advance(to: generation)
     forgetUndo()
+    refreshMergingChildren()
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }

@@ -34,6 +34,9 @@ public final class ManagedObjectContext {
   /// Why an object could not be read; fetching and saving throw it until ``reset()``.
   public internal(set) var faultError: (any Error)?
 
+  /// How far it has merged what others have saved; `nil` if it does not do so by itself.
+  var autoMerge: AutoMerge?
+
   /// The objects by number, not retained: one takes itself out when it goes.
   var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []

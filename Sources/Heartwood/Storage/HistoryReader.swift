@@ -52,6 +52,13 @@ struct HistoryReader {
     return result
   }
 
+  /// The token of the newest transaction; `nil` if there never was one.
+  func newestToken() throws -> PersistentHistoryToken? {
+    let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
+      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
+    return bounds.map { PersistentHistoryToken(store: model.space.store, sequence: $0.next - 1) }
+  }
+
   private func transaction(
     _ found: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])
   ) -> PersistentHistoryTransaction {
