@@ -53,8 +53,8 @@ extension ManagedObjectContext {
     guard autoMerge == nil else {
       throw ObjectGraphError(
         .autoMergeNeedsCurrentGeneration,
-        "A context that merges by itself goes on with the newest generation. Pin it to .current, or "
-          + "turn automaticallyMergesChangesFromParent off.")
+        "A context that merges by itself goes on with the newest generation. Pin it to .current, "
+          + "or turn automaticallyMergesChangesFromParent off.")
     }
     pin = .at(StoreView(try store.snapshot(at: generation), model))
   }

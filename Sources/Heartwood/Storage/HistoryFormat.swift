@@ -70,7 +70,7 @@ struct HistoryBounds {
   init() {}
 
   init(_ value: RawSpan) throws {
-    var reader = ByteReader(value.withUnsafeBytes { Array($0) })
+    var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
     guard deleted >= 0, deleted < next else {

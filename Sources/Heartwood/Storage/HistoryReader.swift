@@ -34,7 +34,7 @@ struct HistoryReader {
     let first = max(token?.sequence ?? 0, bounds.deleted) + 1
     try keyspace.forEach(from: Key(first)) { key, value in
       let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
-      let bytes = value.withUnsafeBytes { Array($0) }
+      let bytes = value.copy
       if piece == 0 {
         if let open { result.append(transaction(open)) }
         open = (sequence, try HistoryHeader(bytes), [])
