@@ -22,6 +22,7 @@ struct SaveRequest {
   let policy: MergePolicy
   let base: UInt64
   let rows: RowWriter
+  private(set) var derived: DerivedRows
   /// The numbers of inserted objects from now on.
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
@@ -29,12 +30,13 @@ struct SaveRequest {
   /// By the numbers that inserted objects would have had, the rows in their places.
   private var replaced: [Int64: ObjectNumber] = [:]
 
-  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) throws {
+  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
     self.context = context
     model = context.model
     policy = context.mergePolicy
     base = transaction.base
     rows = RowWriter(transaction, context.model)
+    derived = DerivedRows(rows, context.model)
   }
 
   /// Writes everything.
@@ -55,15 +57,19 @@ struct SaveRequest {
       if let write = try update(object) { writes.append(write) }
     }
     for object in context.inserted.all { writes.append(try insertion(of: object)) }
+    try derived.deriveOwn(&writes)
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
     writes = redirected(writes)
     try throwConflicts()
     for write in writes {
-      try rows.put(write.number, write.storage, write.after, before: write.before, base)
+      try rows.putReferences(write.number, write.storage, write.after, before: write.before)
       try putMembers(of: write)
     }
+    let others = try derived.deriveRelated(&writes)
+    for write in writes { try rows.put(write.number, write.storage, write.after, version: base) }
+    for row in others { try rows.put(row.number, row.storage, row.values, version: row.version) }
     try rows.finish()
   }
 
@@ -136,6 +142,7 @@ struct SaveRequest {
       case .objectTrump, .overwrite: break
       }
     }
+    try derived.note(object.number, storage.entity, before: row.values, after: nil)
     try rows.delete(object.number, storage, row.values)
     outcomes.append((object, .deleted))
   }
@@ -210,7 +217,8 @@ struct SaveRequest {
     var owners: [UniqueKey: Int] = [:]
     var result: [Write?] = writes
     for position in writes.indices {
-      for index in writes[position].storage.entity.indexes where index.isUnique {
+      for index in writes[position].storage.entity.indexes
+      where index.isUnique && !index.isOverRelationship {
         guard let write = result[position] else { break }
         let values = index.slots.map { write.after[$0] }
         guard !values.contains(.null) else { continue }
@@ -232,13 +240,7 @@ struct SaveRequest {
   }
 
   private mutating func constraintConflict(_ object: ManagedObject, _ index: IndexDescription) {
-    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
-    conflicts.append(
-      ObjectGraphError(
-        .constraintConflict,
-        "There is a \(index.entity.name) with the same \(names) already. Fetch and change it, or "
-          + "set a mergePolicy.",
-        objectID: ManagedObjectID(object.number, model.space)))
+    conflicts.append(index.conflict(ManagedObjectID(object.number, model.space)))
   }
 
   /// An object would have the unique values of a row.

@@ -53,20 +53,33 @@ final class RowWriter {
     }
   }
 
-  /// Writes a row and its entries; those of `before` must have been removed.
+  /// Writes a row and its entries; those it had before must have been removed.
+  ///
+  /// - Throws: `constraintConflict` if another row has the same values of a unique index that is
+  ///   computed over a relationship; the others were settled before.
   func put(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
-    before: [StoredValue]?, _ base: UInt64
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue], version: UInt64
   ) throws {
-    try keyspace(storage.keyspace).put(number.row, storage.record(values, version: base))
+    try keyspace(storage.keyspace).put(number.row, storage.record(values, version: version))
     for index in storage.entity.indexes {
       let parts = index.slots.map { values[$0] }
       if !index.isUnique {
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts + [.integer(number.bits)]), [])
       } else if !parts.contains(.null) {
+        if index.isOverRelationship, try owner(model.keyspace(index), parts) != nil {
+          throw index.conflict(ManagedObjectID(number, model.space))
+        }
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
       }
     }
+  }
+
+  /// Brings the entries that list a row at the other ends of its references from one state to the
+  /// next.
+  func putReferences(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    before: [StoredValue]?
+  ) throws {
     for (slot, name) in model.references(of: storage.entity) {
       let old = before?[slot] ?? .null
       let new = values[slot]
@@ -126,6 +139,18 @@ final class RowWriter {
       return true
     }
     return parts
+  }
+
+  /// The objects that edges, or an index of a reference, have for one.
+  func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
+    let range = EntryRange([.integer(object.bits)])
+    var numbers: [ObjectNumber] = []
+    try keyspace(name).forEach(from: range.lower) { key, value in
+      guard range.contains(key) else { return false }
+      numbers.append(try EntryKey.number(key, value))
+      return true
+    }
+    return numbers
   }
 
   /// Writes the members of an ordered relationship.

@@ -75,6 +75,18 @@ final class StoreModel: Sendable {
   /// The keyspaces that list the members of an entity's own relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
+  /// The keyspace that says who refers to an object: that of the reference itself, or of the index
+  /// the schema has made where the other end does not say it.
+  func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
+    if entity.isMemberReference(property), let name = edges[entity.position][property.slot] {
+      return name
+    }
+    guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
+      preconditionFailure("\(property.name) is no reference that anything is derived over")
+    }
+    return keyspace(index)
+  }
+
   /// Whether a to-many relationship has a list of its own.
   func listsMembers(_ property: PropertyDescription, of entity: EntityDescription) -> Bool {
     entity.listsMembers(property)
@@ -100,14 +112,6 @@ extension EntityDescription {
     var entity = self
     while let above = entity.superentity, property.slot < above.properties.count { entity = above }
     return entity
-  }
-
-  /// Whether a reference lists the members of an unordered relationship at the other end.
-  fileprivate func isMemberReference(_ property: PropertyDescription) -> Bool {
-    guard case .toOne = property.kind, let inverse = inverses[property.slot],
-      case .toMany(isOrdered: false) = inverse.property.kind
-    else { return false }
-    return true
   }
 
   /// Whether a to-many relationship has a list of its own.
