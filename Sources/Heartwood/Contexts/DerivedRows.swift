@@ -41,16 +41,21 @@ struct DerivedRows {
     }
   }
 
+  /// Takes down that an object is concerned.
+  mutating func note(_ number: ObjectNumber) { concerned.insert(number) }
+
   /// Takes down who is concerned when a row is written or deleted.
+  ///
+  /// - Parameter isNew: Whether nobody but what is written too can be related to it.
   mutating func note(
     _ number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
-    after: [StoredValue]?
+    after: [StoredValue]?, isNew: Bool = false
   ) throws {
     for dependence in entity.dependences {
       let isChanged =
         dependence.slot.map { before?[$0] != after?[$0] } ?? ((before == nil) != (after == nil))
       if case .toOne = dependence.relationship.kind {
-        guard isChanged else { continue }
+        guard isChanged, !isNew else { continue }
         let name = model.referrers(dependence.relationship, of: dependence.entity)
         concerned.formUnion(try rows.numbers(in: name, of: number))
         continue
@@ -60,7 +65,7 @@ struct DerivedRows {
         let (old, new) = (before?[inverse.property.slot], after?[inverse.property.slot])
         guard isChanged || old != new else { continue }
         for case .integer(let bits)? in [old, new] { concerned.insert(ObjectNumber(bits: bits)) }
-      } else if isChanged {
+      } else if isChanged, !isNew {
         let name = model.memberKeyspace(inverse.property, of: inverse.entity)
         concerned.formUnion(try rows.numbers(in: name, of: number))
       }
@@ -73,7 +78,9 @@ struct DerivedRows {
   /// - Returns: The others, without their entries.
   mutating func deriveRelated(_ writes: inout [SaveRequest.Write]) throws -> [Row] {
     for write in writes {
-      try note(write.number, write.storage.entity, before: write.before, after: write.after)
+      let isNew = write.before == nil && write.object.isInserted
+      try note(
+        write.number, write.storage.entity, before: write.before, after: write.after, isNew: isNew)
     }
     var positions = NumberTable<Int>()
     for (position, write) in writes.enumerated()

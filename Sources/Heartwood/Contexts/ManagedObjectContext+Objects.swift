@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     }
     if let parent {
       guard fill(object, from: parent) else { return }
-      for (property, value) in mine { try object.setStoredValue(value, property) }
+      for (property, value) in mine { try put(value, property, back: object) }
       return
     }
     let storage = model.storage(of: entity)
@@ -123,7 +123,15 @@ extension ManagedObjectContext {
       }
     }
     guard isThere != nil else { return }
-    for (property, value) in mine { try object.setStoredValue(value, property) }
+    for (property, value) in mine { try put(value, property, back: object) }
+  }
+
+  private func put(
+    _ value: StoredValue, _ property: PropertyDescription, back object: ManagedObject
+  ) throws {
+    try object.setStoredValue(value, property)
+    // A new object is referred to by itself: it has another number when it was saved.
+    if case .toOne = property.kind { _ = toOneTarget(of: object, property) }
   }
 
   /// Turns all objects into faults, or reads those that were changed again and keeps the changes.

@@ -63,9 +63,12 @@ struct SaveRequest {
     writes = try settleUniqueness(writes)
     writes = redirected(writes)
     try throwConflicts()
+    let listing = Set(
+      writes.filter { $0.object.changes?.members.isEmpty == false }
+        .map { ObjectIdentifier($0.object) })
     for write in writes {
       try rows.putReferences(write.number, write.storage, write.after, before: write.before)
-      try putMembers(of: write)
+      try putMembers(of: write, listing)
     }
     let others = try derived.deriveRelated(&writes)
     for write in writes { try rows.put(write.number, write.storage, write.after, version: base) }
@@ -98,10 +101,16 @@ struct SaveRequest {
       guard case .toOne = property.kind else { return try object.storedValue(property) }
       switch object.target(property) {
       case .none: return .null
-      case .number(let bits): return .integer(bits)
-      case .object(let target): return .integer(number(of: target).bits)
+      case .number(let bits): return reference(to: ObjectNumber(bits: bits))
+      case .object(let target): return reference(to: target.number)
       }
     }
+  }
+
+  private func reference(to number: ObjectNumber) -> StoredValue {
+    let lasting = numbers[number] ?? number
+    // One that was taken out of the context before it was saved has no row, and its number none.
+    return lasting.isTemporary ? .null : .integer(lasting.bits)
   }
 
   private mutating func insertion(of object: ManagedObject) throws -> Write {
@@ -310,7 +319,8 @@ struct SaveRequest {
 
   // MARK: Members
 
-  private func putMembers(of write: Write) throws {
+  /// - Parameter listing: The objects whose own members are written; others have given way.
+  private mutating func putMembers(of write: Write, _ listing: Set<ObjectIdentifier>) throws {
     guard let members = write.object.changes?.members else { return }
     for (slot, changes) in members {
       let property = write.storage.entity.properties[slot]
@@ -322,11 +332,26 @@ struct SaveRequest {
       case .toMany:
         // Listed by the references of the others, if those are to one.
         guard model.listsMembers(property, of: write.storage.entity) else { continue }
-        try rows.changeEdges(
-          keyspace, write.number, added: changes.added.map { number(of: $0) },
-          removed: changes.removed.map { number(of: $0) })
+        let other = model.otherList(property, of: write.storage.entity)
+        for (members, isAdded) in [(changes.added, true), (changes.removed, false)] {
+          let silent =
+            other == nil ? [] : members.filter { !listing.contains(ObjectIdentifier($0)) }
+          // Who has given way is listed from this side on both; who is gone is not listed any more.
+          let gone = Set(isAdded ? try silent.filter { try !hasRow($0) } : [])
+          let numbers = members.filter { !gone.contains($0) }.map { number(of: $0) }
+          try rows.changeEdges(keyspace, write.number, numbers, areAdded: isAdded)
+          for member in silent where !gone.contains(member) {
+            derived.note(number(of: member))
+            try rows.changeEdges(
+              other ?? keyspace, number(of: member), [write.number], areAdded: isAdded)
+          }
+        }
       case .attribute, .toOne, .transient: continue
       }
     }
+  }
+
+  private func hasRow(_ object: ManagedObject) throws -> Bool {
+    try rows.row(number(of: object), model.storage(of: entity(object))) != nil
   }
 }

@@ -114,8 +114,14 @@ final class RowWriter {
     for (slot, name) in model.references(of: storage.entity) where !values[slot].isNull {
       try keyspace(name).delete(EntryKey.key([values[slot], .integer(number.bits)]))
     }
-    for name in model.lists(of: storage.entity) {
-      let edges = try keyspace(name)
+    for list in model.lists(of: storage.entity) {
+      if let other = list.other {
+        // Others may list it too who were not known to whoever deletes it.
+        for member in try numbers(in: list.own, of: number) {
+          try changeEdges(other, member, [number], areAdded: false)
+        }
+      }
+      let edges = try keyspace(list.own)
       for part in try lastParts(edges, number) {
         try edges.delete(EntryKey.key([.integer(number.bits), .integer(part)]))
       }
@@ -166,16 +172,14 @@ final class RowWriter {
     }
   }
 
-  /// Changes the members of a relationship from many to many, as this side lists them.
+  /// Has objects join or leave a relationship from many to many, as this side lists them.
   func changeEdges(
-    _ name: String, _ owner: ObjectNumber, added: [ObjectNumber], removed: [ObjectNumber]
+    _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
   ) throws {
     let edges = try keyspace(name)
-    for member in removed {
-      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(member.bits)]))
-    }
-    for member in added {
-      try edges.put(EntryKey.key([.integer(owner.bits), .integer(member.bits)]), [])
+    for member in members {
+      let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
+      if areAdded { try edges.put(key, []) } else { try edges.delete(key) }
     }
   }
 }
