@@ -53,14 +53,16 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The least value that an attribute of the objects of a relationship has; `nil` if there is none.
+  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute) { try first($0, by: <) }
   }
 
-  /// The least value that an attribute of the objects of a relationship has; `nil` if there is none.
+  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {

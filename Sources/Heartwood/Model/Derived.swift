@@ -11,8 +11,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// What is computed is seen when the save is over, and what was set by hand is lost then. What it is
-/// computed from must not be derived itself. Where there is nothing to compute it from, the
+/// What is computed is seen when the save is over, and what was set by hand is lost then. What it
+/// is computed from must not be derived itself. Where there is nothing to compute it from, the
 /// attribute is `nil`, or what it is in a new object.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
