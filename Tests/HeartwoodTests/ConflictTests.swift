@@ -45,7 +45,9 @@ struct ConflictTests {
     let policy = MergePolicy.custom { conflict in
       guard case .integer(let mine)? = conflict.mine["age"],
         case .integer(let theirs)? = conflict.theirs?["age"],
-        case .integer(let base)? = conflict.base["age"]
+        case .integer(let base)? = conflict.base["age"],
+        // Not changed here, and so as it was read.
+        conflict.base["name"] == .string("Ada"), conflict.mine["name"] == .string("Ada")
       else { return }
       conflict.result["age"] = .integer(mine + theirs - base)
     }

@@ -203,6 +203,7 @@ struct DerivedTests {
     try context.save()
     stops[0].town = oslo
     stops[1].town = rome
+    for stop in stops { stop.townName = "alike, and set by hand" }
     try context.save()
     #expect(stops.map(\.townName) == ["Oslo", "Rome", nil])
     stops[2].town = rome
@@ -260,5 +261,74 @@ struct DerivedTests {
     let error = try #require(throws: ObjectGraphError.self) { try context.save() }
     #expect(error.kind == .validation && error.message.contains("Town.rooms"))
     #expect(error.objectID == rome.objectID)
+  }
+
+  @Test(.evidence("D-09"))
+  func `are computed by batch requests`() throws {
+    let fixture = try GraphFixture(towns)
+    let context = fixture.context()
+    let rome = try town("Rome", rooms: [1, 2], context)
+    let team = Team(context: context)
+    team.towns = [rome]
+    let stop = Stop(context: context)
+    stop.next = rome
+    try context.save()
+    /// The town of this number of houses as the store has it.
+    func stored(_ id: ManagedObjectID) throws -> Town {
+      try #require(try fixture.context().existingObject(with: id))
+    }
+    try context.execute(
+      BatchUpdateRequest<House> { row in
+        row[\.rooms] *= 10
+        row[\.townName] = "set by hand"
+      })
+    #expect(try stored(rome.objectID).rooms == 30 && stored(rome.objectID).mostRooms == 20)
+    try context.execute(
+      BatchUpdateRequest<Town> { row in
+        row[\.name] = "Ürom"
+        row[\.inhabitants] = 7
+      })
+    let seen = try stored(rome.objectID)
+    #expect(seen.searchName == "urom" && seen.capitals == "ÜROM" && seen.rooms == 30)
+    #expect(seen.houses.map(\.townName) == ["Ürom", "Ürom"])
+    let there = fixture.context()
+    #expect(there.object(Team.self, with: team.objectID).fans == 7)
+    #expect(there.object(Stop.self, with: stop.objectID).nextName == "Ürom")
+
+    var names = ["Évora", "Rom"]
+    let inserted = BatchInsertRequest<Town> { row in
+      row[\.houseCount] = 9
+      row[\.name] = names.last ?? ""
+      return names.popLast() == nil
+    }
+    try context.execute(inserted)
+    let byName = FetchRequest<Town>(where: #Predicate { $0.searchName == "evora" })
+    let evora = try #require(try there.fetch(byName).first)
+    #expect(evora.houseCount == 0 && evora.saved != nil)
+    let twoRooms = FetchRequest<House>(where: #Predicate { $0.rooms == 20 })
+    #expect(try there.count(for: twoRooms) == 1)
+    try context.execute(BatchDeleteRequest<House>(where: #Predicate { $0.rooms == 20 }))
+    #expect(try stored(rome.objectID).houseCount == 1 && stored(rome.objectID).rooms == 10)
+    try context.execute(BatchDeleteRequest<Town>(objectIDs: [rome.objectID]))
+    let left = fixture.context()
+    #expect(try left.fetch(FetchRequest<House>()).map(\.townName) == ["nowhere"])
+    #expect(left.object(Team.self, with: team.objectID).fans == 0)
+    #expect(left.object(Team.self, with: team.objectID).townCount == 0)
+    #expect(left.object(Stop.self, with: stop.objectID).nextName == nil)
+  }
+
+  @Test(.evidence("D-10"))
+  func `are seen by a fetch when others have had them computed`() throws {
+    let fixture = try GraphFixture(towns)
+    let context = fixture.context()
+    let rome = try town("Rome", rooms: [1], context)
+    rome.alias = "changed here"
+    let other = fixture.context()
+    try #require(try other.fetch(FetchRequest<House>()).first).rooms = 4
+    try other.save()
+    #expect(rome.rooms == 1)
+    #expect(try context.fetch(FetchRequest<Town>()) == [rome])
+    #expect(rome.rooms == 4 && rome.alias == "changed here")
+    try context.save()
   }
 }

@@ -55,4 +55,22 @@ final class GraphFixture {
     body(person)
     try context.save()
   }
+
+  /// Waits until no process holds an earlier generation.
+  func waitUntilOnlyNewestIsLive(seconds: Double = 10) throws {
+    let end = Date.now + seconds
+    while true {
+      let newest = try container.store.snapshot().generation
+      let live = try container.store.liveGenerations().map(\.generation)
+      if live.allSatisfy({ $0 >= newest }) { return }
+      guard Date.now < end else { throw HeldGenerations(live: live, newest: newest) }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+  }
+}
+
+/// Earlier generations were held for longer than a test waits.
+private struct HeldGenerations: Error {
+  let live: [Generation]
+  let newest: Generation
 }

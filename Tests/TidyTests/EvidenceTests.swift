@@ -9,7 +9,7 @@ struct EvidenceTests {
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.
   private static func clauses(of path: String) throws -> [String] {
-    try Package.text(of: path).matches(of: /\*\*([A-Z]-?[0-9]+)\.\*\*/).map { String($0.output.1) }
+    try Package.text(of: path).matches(of: /\*\*([A-Z]+-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }
 
   /// The clauses that tests cite.
@@ -18,7 +18,7 @@ struct EvidenceTests {
     for path in try Package.files(under: ["Tests"], ending: ".swift")
     where !path.hasPrefix("Tests/TidyTests/") && !path.hasPrefix("Tests/Support/") {
       for call in try Package.text(of: path).matches(of: /\.evidence\(([^)]*)\)/) {
-        for clause in call.output.1.matches(of: /"([A-Z]-?[0-9]+)"/) {
+        for clause in call.output.1.matches(of: /"([A-Z]+-?[0-9]+)"/) {
           result.insert(String(clause.output.1))
         }
       }

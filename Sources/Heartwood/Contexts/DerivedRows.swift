@@ -33,10 +33,17 @@ struct DerivedRows {
   func deriveOwn(_ writes: inout [SaveRequest.Write]) throws {
     for position in writes.indices {
       let (number, storage) = (writes[position].number, writes[position].storage)
-      for attribute in storage.entity.derived where !attribute.isOverRelationship {
-        writes[position].after[attribute.slot] = try derived.value(
-          of: attribute, number, writes[position].after, storage
-        ) { _, _ in nil }
+      try deriveOwn(&writes[position].after, number, storage)
+    }
+  }
+
+  /// Computes what depends on nothing but the row itself.
+  func deriveOwn(
+    _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage
+  ) throws {
+    for attribute in storage.entity.derived where !attribute.isOverRelationship {
+      values[attribute.slot] = try derived.value(of: attribute, number, values, storage) { _, _ in
+        nil
       }
     }
   }
@@ -70,6 +77,17 @@ struct DerivedRows {
         concerned.formUnion(try rows.numbers(in: name, of: number))
       }
     }
+  }
+
+  /// Writes what depends on rows that were written already.
+  mutating func finish() throws {
+    var none: [SaveRequest.Write] = []
+    for row in try deriveRelated(&none) { try put(row) }
+  }
+
+  /// Writes a row with its entries.
+  func put(_ row: Row) throws {
+    try rows.put(row.number, row.storage, row.values, version: row.version)
   }
 
   /// Computes what depends on other rows, in the rows to be written and in others.

@@ -22,12 +22,11 @@ extension ManagedObjectContext {
         return false
       }
     }
-    let rest = objects.dropFirst(request.fetchOffset)
-    let result = Array(request.fetchLimit.map { rest.prefix(max(0, $0)) } ?? rest)
+    let result = request.page(of: objects)
     for keyPath in request.relationshipKeyPathsForPrefetching {
       try prefetch(keyPath, plan.entity, result)
     }
-    ContextLog.fetched(plan, result.count, start.duration(to: .now))
+    ContextLog.fetched(plan, result.map(\.number), model.space, start.duration(to: .now))
     return result
   }
 
@@ -37,25 +36,74 @@ extension ManagedObjectContext {
   /// - Complexity: No row is read if there is no predicate and nothing was changed.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     try requireReadable()
+    let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let total: Int
     if parent == nil, plan.isEverything, !hasChanges || !request.includesPendingChanges {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else {
-      total = try matches(plan, request).count
+      total = try matchingNumbers(plan, request).count
     }
-    return max(0, min(total - request.fetchOffset, request.fetchLimit ?? .max))
+    let result = max(0, min(total - request.fetchOffset, request.fetchLimit ?? .max))
+    ContextLog.counted(plan, result, start.duration(to: .now))
+    return result
   }
 
   /// The IDs of the objects a request asks for, as ``fetch(_:)`` would find them.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetch(_:)``; no objects are made unless an order or a condition asks them.
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ManagedObjectID] {
-    try fetch(request).map(\.objectID)
+    try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
+  }
+
+  /// The objects a request asks for, as a collection that loads them when they are looked at.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetchObjectIDs(_:)``, and one row read for each object looked at.
+  public func fetchBatched<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) throws -> BatchedResults<M> {
+    let numbers = try orderedNumbers(request)
+    return BatchedResults(
+      self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)
   }
 
   // MARK: Finding
+
+  /// The numbers of the objects a request asks for, in its order.
+  private func orderedNumbers<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) throws -> [ObjectNumber] {
+    guard request.sortDescriptors.isEmpty, request.relationshipKeyPathsForPrefetching.isEmpty else {
+      return try fetch(request).map(\.number)
+    }
+    try requireReadable()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model)
+    let numbers = request.page(of: try matchingNumbers(plan, request))
+    ContextLog.fetched(plan, numbers, model.space, start.duration(to: .now))
+    return numbers
+  }
+
+  /// The numbers of the objects of a plan, in the order of ``matches(_:_:)``; objects are made only
+  /// if the records do not tell enough.
+  private func matchingNumbers<M: ManagedObject>(
+    _ plan: FetchPlan, _ request: FetchRequest<M>
+  ) throws -> [ObjectNumber] {
+    guard parent == nil, plan.terms.isWhole, !hasChanges || !request.includesPendingChanges else {
+      return try matches(plan, request).map(\.number)
+    }
+    let view = try currentView()
+    var numbers: [ObjectNumber] = []
+    for storage in plan.storages {
+      try forEachRecord(plan, storage, view) { number, _ in numbers.append(number) }
+    }
+    return numbers
+  }
 
   /// The objects of a plan, in the order of their rows, then those that were not saved yet.
   private func matches<M: ManagedObject>(
@@ -82,7 +130,11 @@ extension ManagedObjectContext {
       }
     } else {
       let view = try currentView()
-      for storage in plan.storages { try forEachCandidate(plan, storage, view, consider) }
+      for storage in plan.storages {
+        try forEachRecord(plan, storage, view) { number, record in
+          if let object = try realise(number, storage, record) { try consider(object) }
+        }
+      }
     }
     guard countsChanges, hasChanges else { return result }
     // Objects whose rows do not match, but that do here.
@@ -96,26 +148,24 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Calls `body` with the object of every row that the conditions of a plan hold for.
-  private func forEachCandidate(
+  /// Calls `body` with every record that the conditions of a plan hold for.
+  private func forEachRecord(
     _ plan: FetchPlan, _ storage: EntityStorage, _ view: StoreView,
-    _ body: (ManagedObject) throws -> Void
+    _ body: (ObjectNumber, RecordView) throws -> Void
   ) throws {
     if let numbers = try plan.indexedNumbers(storage, view, model) {
       for number in numbers where number.entity == storage.number {
-        let object: ManagedObject?? = try view.withRecord(number, storage) { record in
-          try plan.holds(for: record, storage) ? realise(number, storage, record) : nil
+        try view.withRecord(number, storage) { record in
+          if try plan.holds(for: record, storage) { try body(number, record) }
         }
-        if case .some(.some(let object)) = object { try body(object) }
       }
       return
     }
     try view.objects(storage)?.forEach { key, value in
       let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
-      let object = try value.withRecord(storage.layouts) { record in
-        try plan.holds(for: record, storage) ? realise(number, storage, record) : nil
+      try value.withRecord(storage.layouts) { record in
+        if try plan.holds(for: record, storage) { try body(number, record) }
       }
-      if let object { try body(object) }
       return true
     }
   }

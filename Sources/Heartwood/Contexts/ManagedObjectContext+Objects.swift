@@ -41,13 +41,42 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// The object of a row, filled from its record unless it is here already.
+  /// The object of a row, filled from its record unless it is here already as it is there.
+  ///
+  /// One that was changed here stays as it is.
   func realise(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
-    let object = registered[number]?.takeUnretainedValue() ?? make(number, storage)
-    if let object, object.isFault { try fill(object, storage, view) }
+    guard let object = registered[number]?.takeUnretainedValue() ?? make(number, storage) else {
+      return nil
+    }
+    if object.isFault {
+      try fill(object, storage, view)
+    } else if object.version != view.version, !object.hasChanges {
+      try fill(object, storage, view)
+      forgetMembers(of: object, storage.entity)
+    } else if object.version == view.version {
+      try readDerived(object, storage, view)
+    }
     return object
+  }
+
+  /// Takes over what was derived for a row since, which does not change its version.
+  private func readDerived(
+    _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
+  ) throws {
+    for attribute in storage.entity.derived
+    where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
+      guard let field = storage.fields[Int(view.layout.number)][attribute.slot] else { continue }
+      try object.setStoredValue(try view.value(field), attribute.property)
+    }
+  }
+
+  /// Has to-many relationships read again, but for those that were changed here.
+  private func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
+    for property in entity.relationships where object.changes?.members[property.slot] == nil {
+      if case .toMany = property.kind { object.setMembers(nil, property) }
+    }
   }
 
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
@@ -89,17 +118,37 @@ extension ManagedObjectContext {
 
   /// Turns an object into a fault, or reads it again under what was changed in it.
   ///
-  /// - Parameter mergeChanges: Whether what was changed here and not saved is kept.
-  /// - Throws: What kept the row from being read; `foreignObject` if the object is not here.
-  public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+  /// - Parameters:
+  ///   - mergeChanges: Whether what was changed here and not saved is kept.
+  ///   - force: Whether to drop changed relationships too. Those on their other side stay changed,
+  ///     so that the two no longer fit together until both were refreshed.
+  /// - Throws: What kept the row from being read; `foreignObject` if the object is not here;
+  ///   `unsavedRelationships` if it would drop changed ones without `force`.
+  public func refresh(
+    _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
+  ) throws {
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
+      if !force { try requireSavedRelationships(object) }
       updated.remove(object)
       object.state.remove(.updated)
       return turnIntoFault(object)
     }
     try reload(object, under: changes)
+  }
+
+  private func requireSavedRelationships(_ object: ManagedObject) throws {
+    guard let changes = object.changes, let entity = object.entityDescription else { return }
+    let slots = Set(changes.originals.keys).union(changes.members.keys)
+    guard let property = entity.relationships.first(where: { slots.contains($0.slot) }) else {
+      return
+    }
+    throw ObjectGraphError(
+      .unsavedRelationships,
+      "\(entity.name).\(property.name) was changed and not saved. Save first, take the change "
+        + "back, or refresh with force, and what it led to as well.",
+      objectID: ManagedObjectID(object.number, model.space))
   }
 
   /// Reads an object again and puts on top what was changed in it.
@@ -118,9 +167,7 @@ extension ManagedObjectContext {
       let theirs = try storage.values(view)
       for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
       try fill(object, storage, view)
-      for property in entity.relationships where changes.members[property.slot] == nil {
-        if case .toMany = property.kind { object.setMembers(nil, property) }
-      }
+      forgetMembers(of: object, entity)
     }
     guard isThere != nil else { return }
     for (property, value) in mine { try put(value, property, back: object) }
@@ -144,7 +191,7 @@ extension ManagedObjectContext {
   /// Forgets all objects and changes; objects still held must not be used any more.
   public func reset() {
     abandonAll()
-    view = nil
+    advance()
     faultError = nil
   }
 
@@ -176,14 +223,23 @@ extension ManagedObjectContext: ObjectSource {
   func forget(_ number: ObjectNumber) { registered[number] = nil }
 
   func fire(_ object: ManagedObject) {
+    fire(object) { try currentView() }
+  }
+
+  /// Loads the values of a fault from a generation of its own.
+  func fire(_ object: ManagedObject, in view: StoreView) {
+    fire(object) { view }
+  }
+
+  private func fire(_ object: ManagedObject, _ view: () throws -> StoreView) {
     guard object.isFault, let entity = object.entityDescription else { return }
-    let storage = model.storage(of: entity)
     do {
       if parent != nil {
         if !load(object) { try giveUp(object) }
         return
       }
-      let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
+      let storage = model.storage(of: entity)
+      let isThere: Void? = try view().withRecord(object.number, storage) { view in
         try fill(object, storage, view)
       }
       if isThere == nil { try giveUp(object) }
@@ -195,7 +251,10 @@ extension ManagedObjectContext: ObjectSource {
 
   /// The row of a fault is gone.
   private func giveUp(_ object: ManagedObject) throws {
-    guard shouldDeleteInaccessibleFaults else {
+    let isDeletedAnyway = !isDeleting.isEmpty
+    guard
+      isDeletedAnyway || shouldHandleInaccessibleFault?(object) ?? shouldDeleteInaccessibleFaults
+    else {
       throw ObjectGraphError(
         .missingObject, "The row of a \(type(of: object)) is gone.",
         objectID: ManagedObjectID(object.number, model.space))

@@ -89,7 +89,15 @@ extension ManagedObjectContext {
 
   private func requireSameContext(_ object: ManagedObject) {
     if object.source == nil, object.number.bits == 0 { return insert(object) }
-    precondition(object.source === self, "objects of different contexts cannot be related")
+    guard object.source !== self else { return }
+    if let other = object.managedObjectContext, other.store !== store {
+      preconditionFailure(
+        "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "
+          + "in an attribute instead.")
+    }
+    preconditionFailure(
+      "A \(type(of: object)) of another context cannot be related to: take this context's object "
+        + "with its objectID.")
   }
 
   /// Takes an object out of all its relationships of a kind, and the others' sides of it.

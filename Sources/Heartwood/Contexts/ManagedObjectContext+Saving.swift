@@ -4,7 +4,8 @@ extension ManagedObjectContext {
   /// In this order: objects are asked by `willSave` (again if that has changed objects) and by
   /// `validate`; conflicts with others are settled by ``mergePolicy``; everything is written in one
   /// transaction; new objects get their permanent IDs; `didSave` is called. Without changes nothing
-  /// happens.
+  /// is written. A context that is pinned to a generation reads the one it has made from then on,
+  /// without changes the newest, unless ``generationAfterSave`` says otherwise.
   ///
   /// - Throws: `validation` with all that is wrong, `deniedDelete`, `mergeConflict`,
   ///   `constraintConflict`; what `willSave` or a custom policy throws; what kept the store from
@@ -13,11 +14,11 @@ extension ManagedObjectContext {
   ///   indexes; one sync.
   public func save() throws {
     try requireReadable()
-    guard hasChanges || !watched.isEmpty else { return }
+    guard hasChanges || !watched.isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
-    guard hasChanges || !watched.isEmpty else { return }
+    guard hasChanges || !watched.isEmpty else { return advance() }
     if let parent {
       let saved = inserted.all + updated.all + deleted.all
       push(to: parent)
@@ -34,8 +35,9 @@ extension ManagedObjectContext {
     guard let request else { return }
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
     let saved = finish(request)
+    advance(to: generation)
     forgetUndo()
-    ContextLog.saved(counts, generation, start.duration(to: .now))
+    ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }
 

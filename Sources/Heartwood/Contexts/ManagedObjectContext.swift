@@ -23,6 +23,10 @@ public final class ManagedObjectContext {
   /// Whether an object whose row is gone counts as deleted when it is read; if not, reading it sets
   /// ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
+  /// Decides it for one object, if set: whether that counts as deleted.
+  ///
+  /// Not called where the caller is told by other means, nor while objects are being deleted.
+  public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context holds all its objects, not only those that were changed.
   public var retainsRegisteredObjects = false {
     didSet { retained = retainsRegisteredObjects ? allRegistered() : [] }
@@ -40,7 +44,12 @@ public final class ManagedObjectContext {
   var watched: Set<ManagedObject> = []
   var undoLog: UndoLog?
   private var lastTemporaryRow: Int64 = 0
-  var view: StoreView?
+  /// Which generation is read.
+  var pin = Pin.none
+  /// What was read last without a pin; held for a moment only.
+  weak var recentView: StoreView?
+  /// What becomes of a pin when the context has saved.
+  public var generationAfterSave = GenerationAfterSave.advance
   /// Objects that are being deleted, so that a cycle of cascades ends.
   var isDeleting: Set<ObjectIdentifier> = []
 
@@ -68,15 +77,6 @@ public final class ManagedObjectContext {
   func allRegistered() -> [ManagedObject] { registered.values.map { $0.takeUnretainedValue() } }
 
   // MARK: Reading the store
-
-  /// The newest generation, as long as it is the newest.
-  func currentView() throws -> StoreView {
-    let snapshot = try store.snapshot()
-    if let view, view.snapshot.generation == snapshot.generation { return view }
-    let new = StoreView(snapshot, model)
-    view = new
-    return new
-  }
 
   /// Throws what kept an object from being read.
   func requireReadable() throws {

@@ -43,7 +43,7 @@ public struct MergeConflict: Sendable {
   public let objectID: ManagedObjectID
   /// The name of its entity.
   public let entityName: String
-  /// What the properties changed here were when they were read, by name.
+  /// What the properties were when they were read, by name.
   public let base: [String: StoredValue]
   /// What the properties are here.
   public let mine: [String: StoredValue]

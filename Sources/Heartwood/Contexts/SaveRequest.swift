@@ -72,7 +72,7 @@ struct SaveRequest {
     }
     let others = try derived.deriveRelated(&writes)
     for write in writes { try rows.put(write.number, write.storage, write.after, version: base) }
-    for row in others { try rows.put(row.number, row.storage, row.values, version: row.version) }
+    for row in others { try derived.put(row) }
     try rows.finish()
   }
 
@@ -207,8 +207,8 @@ struct SaveRequest {
     }
     var conflict = MergeConflict(
       objectID: ManagedObjectID(object.number, model.space), entityName: entity.name,
-      base: Dictionary(
-        uniqueKeysWithValues: changed.map { (entity.properties[$0.key].name, $0.value) }),
+      base: named(mine).merging(
+        changed.map { (entity.properties[$0.key].name, $0.value) }, uniquingKeysWith: { $1 }),
       mine: named(mine), theirs: named(theirs))
     try resolve(&conflict)
     for (name, value) in conflict.result {

@@ -24,6 +24,10 @@ public struct ObjectGraphError: Error, Sendable {
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
     /// An object that belongs to another context, or to none, was used in this one.
     public static let foreignObject = Kind(name: "foreignObject")
+    /// It was asked of a context below another what only the one at the top can do.
+    public static let childContext = Kind(name: "childContext")
+    /// An object was to give up relationships that were changed and not saved.
+    public static let unsavedRelationships = Kind(name: "unsavedRelationships")
     /// The store has no object of this ID.
     public static let missingObject = Kind(name: "missingObject")
     /// The willSave callbacks keep changing objects.

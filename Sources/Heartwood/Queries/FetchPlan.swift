@@ -53,26 +53,47 @@ struct FetchPlan {
     return true
   }
 
+  /// The index by which the rows of an entity are found; `nil` if all of them are looked at.
+  private func index(for storage: EntityStorage) -> IndexDescription? {
+    let asked = Set(conditions.map(\.slot))
+    let fitting = storage.entity.indexes.filter { $0.slots.allSatisfy(asked.contains) }
+    guard let index = fitting.first(where: \.isUnique) ?? fitting.first else { return nil }
+    // Unique indexes have no entries for what is like no other.
+    let isListed = !index.isUnique || !conditions.contains { $0.value == .null }
+    return isListed ? index : nil
+  }
+
   /// The rows that an index names for the conditions; `nil` if none fits.
   func indexedNumbers(
     _ storage: EntityStorage, _ view: StoreView, _ model: StoreModel
   ) throws -> [ObjectNumber]? {
+    guard let index = index(for: storage) else { return nil }
     let asked = Dictionary(conditions.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 })
-    let fitting = storage.entity.indexes.filter { $0.slots.allSatisfy { asked[$0] != nil } }
-    guard let index = fitting.first(where: \.isUnique) ?? fitting.first else { return nil }
     let values = index.slots.compactMap { asked[$0] }
-    // Unique indexes have no entries for what is like no other.
-    if index.isUnique, values.contains(.null) { return nil }
     let keyspace = model.keyspace(index)
     if index.isUnique { return try view.number(in: keyspace, values).map { [$0] } ?? [] }
     return try view.numbers(in: keyspace, values)
   }
 
-  /// In words, for the log.
-  var sentence: String {
-    let names = conditions.map { entity.properties[$0.slot].name }
-    let rest = terms.isWhole ? "" : ", evaluated for each"
-    return "\(entity.name)" + (names.isEmpty ? "" : " by \(names.joined(separator: ", "))") + rest
+  // MARK: In words, for the log
+
+  /// What is asked for, with the values that are compared if the log wants them.
+  func sentence(withValues: Bool) -> String {
+    let terms = conditions.map { slot, value in
+      entity.properties[slot].name + (withValues ? " = \(value)" : "")
+    }
+    let rest = self.terms.isWhole ? "" : ", evaluated for each"
+    return "\(entity.name)" + (terms.isEmpty ? "" : " by \(terms.joined(separator: ", "))") + rest
+  }
+
+  /// How the rows of each entity are found.
+  var way: String {
+    storages.map { storage in
+      guard let index = index(for: storage) else { return "every row of \(storage.entity.name)" }
+      let names = index.slots.map { storage.entity.properties[$0].name }
+      return "\(storage.entity.name) by its \(index.isUnique ? "unique" : "index") "
+        + names.joined(separator: ", ")
+    }.joined(separator: "; ")
   }
 }
 

@@ -40,6 +40,13 @@ public struct FetchRequest<M: ManagedObject> {
     fetchOffset = offset
     fetchBatchSize = batchSize
   }
+
+  /// What offset and limit leave of all that was found.
+  func page<Element>(of all: [Element]) -> [Element] {
+    guard fetchOffset > 0 || fetchLimit != nil else { return all }
+    let rest = all.dropFirst(max(0, fetchOffset))
+    return Array(fetchLimit.map { rest.prefix(max(0, $0)) } ?? rest)
+  }
 }
 
 /// A question an object answers with yes or no.

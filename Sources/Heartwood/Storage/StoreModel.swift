@@ -8,6 +8,8 @@ final class StoreModel: Sendable {
   /// By the position of the entity in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
+  /// What contexts have read lately.
+  let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   /// The keyspaces of relationships by entity and slot; `nil` for other properties.
   private let edges: [[String?]]

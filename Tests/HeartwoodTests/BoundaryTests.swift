@@ -1,0 +1,158 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+@Suite("At its edges, the graph")
+struct BoundaryTests {
+  @Test(.evidence("F-09")) func `reads again what others have changed, when it is fetched`() throws
+  {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1, cars: 1) }
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    #expect(people.map(\.age) == [1, 1] && people.map(\.cars.count) == [1, 1])
+    people[1].nickname = "mine"
+    for id in ids {
+      try fixture.change(id) { person in
+        person.age = 2
+        Car(context: person.managedObjectContext ?? context).owner = person
+      }
+    }
+    #expect(people.map(\.age) == [1, 1])
+    #expect(try context.fetch(FetchRequest<Person>()).count == 2)
+    #expect(people.map(\.age) == [2, 1] && people.map(\.cars.count) == [2, 1])
+  }
+
+  @Test(.evidence("U-05")) func `has cycles of objects that hold each other until a refresh`()
+    throws
+  {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    weak var held: Car?
+    do {
+      let ada: Person = context.object(with: id)
+      held = ada.cars.first
+      #expect(held?.owner === ada)
+    }
+    #expect(held != nil && context.registeredObjects.count == 2)
+    context.refreshAllObjects()
+    #expect(held == nil && context.registeredObjects.isEmpty)
+  }
+
+  @Test(.evidence("I-03")) func `asks what to do with a fault whose row is gone`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: 1) }
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    let cars = people[2].cars
+    try fixture.change(try #require(cars.first).owner?.objectID ?? ids[2]) { person in
+      for car in person.cars { person.managedObjectContext?.delete(car) }
+    }
+    for id in ids.prefix(2) { try fixture.change(id) { $0.managedObjectContext?.delete($0) } }
+    var asked: [ManagedObject] = []
+    context.shouldHandleInaccessibleFault = { fault in
+      asked.append(fault)
+      return fault === people[0]
+    }
+    // Told otherwise, or deleted anyway: nobody is asked.
+    #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
+    context.delete(people[2])
+    #expect(asked == [] && cars.allSatisfy { $0.isDeleted })
+    #expect(people[0].name == "" && people[0].isDeleted && context.faultError == nil)
+    #expect(people[1].name == "" && people[1].isFault && context.faultError != nil)
+    #expect(asked == [people[0], people[1]])
+    context.reset()
+  }
+
+  @Test(.evidence("S-02")) func `gives up changed relationships only by force`() throws {
+    let fixture = try GraphFixture()
+    let ids = (try fixture.person("Ada", cars: 1), try fixture.person("Bob"))
+    let context = fixture.context()
+    let (ada, bob): (Person, Person) = (context.object(with: ids.0), context.object(with: ids.1))
+    let car = try #require(ada.cars.first)
+    car.owner = bob
+    for object in [ada, bob, car] {
+      let error = #expect(throws: ObjectGraphError.self) {
+        try context.refresh(object, mergeChanges: false)
+      }
+      #expect(error?.kind == .unsavedRelationships && error?.objectID == object.objectID)
+    }
+    for object in [ada, bob, car] {
+      try context.refresh(object, mergeChanges: false, force: true)
+    }
+    #expect(!context.hasChanges && car.owner === ada && ada.cars == [car] && bob.cars == [])
+  }
+
+  @Test(.evidence("R-04"), .evidence("R-07"))
+  func `tells deleted objects, and does not let them come back`() throws {
+    let fixture = try GraphFixture(Schema(Witness.self))
+    let context = fixture.context()
+    let parent = Witness(context: context)
+    let child = Witness(context: context)
+    child.parent = parent
+    try context.save()
+    Witness.notes.withLock { $0 = [] }
+    context.delete(parent)
+    #expect(child.isDeleted && context.deletedObjects == [parent, child])
+    try context.save()
+    #expect(
+      Witness.notes.withLock { $0 } == [
+        "prepares with 1", "prepares with 0", "will save", "will save", "did save", "did save",
+      ])
+    #expect(try fixture.context().count(for: FetchRequest<Witness>()) == 0)
+    #expect(parent.isDeleted && parent.managedObjectContext == nil && !context.hasChanges)
+  }
+
+  @Test(.evidence("R-09")) func `keeps relationships within a context`() async {
+    func message(_ result: ExitTest.Result?) -> String {
+      String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    }
+    let context = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let container = try PersistentContainer.inMemory(schema: people)
+      let (first, second) = (container.newContext(), container.newContext())
+      Car(context: first).owner = Person(context: second)
+    }
+    #expect(message(context).contains("take this context's object with its objectID"))
+    let store = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let containers = try (0..<2).map { _ in try PersistentContainer.inMemory(schema: people) }
+      let contexts = containers.map { $0.newContext() }
+      Car(context: contexts[0]).owner = Person(context: contexts[1])
+    }
+    #expect(message(store).contains("keep the URI of its objectID"))
+  }
+
+  @Test(.evidence("C-02")) func `makes no generation of a save that only watches`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    context.detectConflicts(for: ada)
+    let before = try fixture.container.store.snapshot().generation
+    try context.save()
+    #expect(try fixture.container.store.snapshot().generation == before)
+  }
+}
+
+/// An object that tells what it is asked.
+private final class Witness: ManagedObject {
+  @Attribute var text: String = ""
+  @ToMany(inverse: \Witness.parent, deleteRule: .cascade) var children: Set<Witness>
+  @ToOne var parent: Witness?
+
+  static let notes = Mutex<[String]>([])
+
+  override func prepareForDeletion() {
+    Self.notes.withLock { $0.append("prepares with \(children.count)") }
+  }
+  override func willSave() throws { Self.notes.withLock { $0.append("will save") } }
+  override func didSave() {
+    Self.notes.withLock { $0.append("did save") }
+    // It belongs to no context any more, and what is set here is set for nobody.
+    text = "changed"
+  }
+}
