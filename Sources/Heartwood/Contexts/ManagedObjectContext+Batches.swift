@@ -67,8 +67,8 @@ struct BatchRun {
     if keepsNumbers { numbers.append(number) }
   }
 
-  /// Computes the derived attributes of a row; a request for single rows leaves relationships alone,
-  /// and so what is computed over them.
+  /// Computes the derived attributes of a row whose relationships stay as they are, and so what is
+  /// computed over them.
   func derive(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
     before: [StoredValue]? = nil
