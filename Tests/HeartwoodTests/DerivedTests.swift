@@ -318,7 +318,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-10"))
-  func `are seen by a fetch when others have had them computed`() throws {
+  func `are seen by fetches and merges when others have had them computed`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let rome = try town("Rome", rooms: [1], context)
@@ -330,5 +330,10 @@ struct DerivedTests {
     #expect(try context.fetch(FetchRequest<Town>()) == [rome])
     #expect(rome.rooms == 4 && rome.alias == "changed here")
     try context.save()
+    try #require(try other.fetch(FetchRequest<House>()).first).rooms = 5
+    try other.save()
+    let history = try #require(try fixture.container.fetchHistory(after: nil).last)
+    try context.mergeChanges(from: history)
+    #expect(rome.rooms == 5)
   }
 }

@@ -41,7 +41,7 @@ public final class PersistentContainer: Sendable {
       options.inMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    try self.init(store, schema)
+    try self.init(store, schema, tracksHistory: options.tracksHistory)
   }
 
   /// Makes a container whose store is in memory and ends with it.
@@ -52,10 +52,11 @@ public final class PersistentContainer: Sendable {
     return try PersistentContainer(try Store.inMemory(), schema)
   }
 
-  private init(_ store: Store, _ schema: Schema) throws {
+  private init(_ store: Store, _ schema: Schema, tracksHistory: Bool = true) throws {
     self.store = store
     let (stored, identity) = try StoredModel.bringUp(store, to: schema)
-    model = try StoreModel(schema.content, stored, store: identity)
+    model = try StoreModel(
+      schema.content, stored, store: identity, tracksHistory: tracksHistory)
   }
 
   private static func check(_ schema: Schema) throws {
@@ -89,14 +90,17 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: Who makes the changes, for the history.
+  ///   - token: The generation the context reads; the newest one at each read if it is `nil`.
   ///   - body: The work; what it does not save is lost.
   /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Throws: What `body` throws; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(
-    author: String? = nil, _ body: @Sendable (ManagedObjectContext) throws -> R
+    author: String? = nil, pinnedTo token: QueryGenerationToken? = nil,
+    _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
     try await newBackgroundContext().perform { context in
       context.transactionAuthor = author
+      try context.setQueryGenerationFrom(token)
       return try body(context)
     }
   }

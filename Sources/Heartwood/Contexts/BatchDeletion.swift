@@ -112,11 +112,13 @@ private struct BatchDeletion {
     guard let storage = run.model.storage(of: other), let row = try run.rows.row(other, storage)
     else { return }
     var after = row.values
+    var lists: [Int] = []
     switch property.kind {
     case .toOne:
       guard after[property.slot] == .integer(number.bits) else { return }
       after[property.slot] = .null
     case .toMany(let isOrdered):
+      lists = [property.slot]
       let keyspace = run.model.memberKeyspace(property, of: storage.entity)
       if isOrdered {
         let members = try run.view.numbers(in: keyspace, [.integer(other.bits)])
@@ -128,6 +130,6 @@ private struct BatchDeletion {
     }
     try run.derived.deriveOwn(&after, other, storage)
     run.derived.note(other)
-    try run.replace(other, storage, row.values, after)
+    try run.replace(other, storage, row.values, after, lists: lists)
   }
 }

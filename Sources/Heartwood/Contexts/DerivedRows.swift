@@ -10,7 +10,8 @@ struct DerivedRows {
     let storage: EntityStorage
     /// What it was: for others the object has not changed, and they need not be in conflict.
     let version: UInt64
-    var values: [StoredValue]
+    let before: [StoredValue]
+    let values: [StoredValue]
   }
 
   private let rows: RowWriter
@@ -87,7 +88,8 @@ struct DerivedRows {
 
   /// Writes a row with its entries.
   func put(_ row: Row) throws {
-    try rows.put(row.number, row.storage, row.values, version: row.version)
+    try rows.put(
+      row.number, row.storage, row.values, before: row.before, version: row.version)
   }
 
   /// Computes what depends on other rows, in the rows to be written and in others.
@@ -118,7 +120,10 @@ struct DerivedRows {
       let after = try values(number, row.values, storage, writes, positions)
       guard after != row.values else { continue }
       try rows.removeEntries(number, storage, row.values)
-      others.append(Row(number: number, storage: storage, version: row.version, values: after))
+      others.append(
+        Row(
+          number: number, storage: storage, version: row.version, before: row.values, values: after)
+      )
     }
     results = writes.filter { !$0.storage.entity.derived.isEmpty }
       .map { ($0.number, $0.storage, $0.after) }

@@ -43,7 +43,6 @@ protocol ExecutableBatch: BatchRequest {
 struct BatchRun {
   let model: StoreModel
   let policy: MergePolicy
-  let base: UInt64
   let rows: RowWriter
   var derived: DerivedRows
   let view: StoreView
@@ -54,8 +53,7 @@ struct BatchRun {
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction, keepsNumbers: Bool) {
     model = context.model
     policy = context.mergePolicy
-    base = transaction.base
-    rows = RowWriter(transaction, context.model)
+    rows = RowWriter(transaction, context.model, context.origin)
     derived = DerivedRows(rows, context.model)
     view = StoreView(transaction, context.model)
     self.keepsNumbers = keepsNumbers
@@ -80,15 +78,17 @@ struct BatchRun {
   }
 
   /// Writes a row in place of what it was.
+  ///
+  /// - Parameter lists: The slots of to-many relationships that were changed.
   mutating func replace(
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue]?,
-    _ after: [StoredValue]
+    _ after: [StoredValue], lists: [Int] = []
   ) throws {
     try rows.removeEntries(number, storage, before)
     try rows.putReferences(number, storage, after, before: before)
     try derived.note(
       number, storage.entity, before: before, after: after, isNew: before == nil)
-    try rows.put(number, storage, after, version: base)
+    try rows.put(number, storage, after, before: before, lists: lists)
   }
 
   /// The row that has the unique values another one would have; `nil` if there is none.
@@ -122,8 +122,8 @@ struct BatchRun {
   func constraintConflict(_ storage: EntityStorage, _ owner: ObjectNumber) -> ObjectGraphError {
     ObjectGraphError(
       .constraintConflict,
-      "There is a \(storage.entity.name) with the same unique values already. Set a mergePolicy, or "
-        + "leave it out.",
+      "There is a \(storage.entity.name) with the same unique values already. Set a mergePolicy, "
+        + "or leave it out.",
       objectID: ManagedObjectID(owner, model.space))
   }
 }

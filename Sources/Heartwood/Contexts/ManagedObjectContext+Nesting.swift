@@ -105,7 +105,7 @@ extension ManagedObjectContext {
     guard !new.isEmpty else { return }
     var numbers: [ObjectNumber] = []
     try store.write { transaction in
-      let rows = RowWriter(transaction, model)
+      let rows = RowWriter(transaction, model, origin)
       numbers = try new.map { try rows.nextNumber(model.storage(of: entity(of: $0))) }
       try rows.finish()
     }

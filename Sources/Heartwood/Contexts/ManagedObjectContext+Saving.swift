@@ -164,7 +164,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private func forgetDeleted(_ object: ManagedObject) {
+  func forgetDeleted(_ object: ManagedObject) {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     // What it was can still be looked at, in didSave for one.

@@ -61,6 +61,11 @@ public final class ManagedObjectContext {
 
   deinit { abandonAll() }
 
+  /// Who makes the changes, for the history.
+  var origin: HistoryWriter.Origin {
+    HistoryWriter.Origin(author: transactionAuthor, contextName: name)
+  }
+
   // MARK: What has changed
 
   /// Whether saving would do something.

@@ -35,7 +35,7 @@ struct SaveRequest {
     model = context.model
     policy = context.mergePolicy
     base = transaction.base
-    rows = RowWriter(transaction, context.model)
+    rows = RowWriter(transaction, context.model, context.origin)
     derived = DerivedRows(rows, context.model)
   }
 
@@ -71,7 +71,11 @@ struct SaveRequest {
       try putMembers(of: write, listing)
     }
     let others = try derived.deriveRelated(&writes)
-    for write in writes { try rows.put(write.number, write.storage, write.after, version: base) }
+    for write in writes {
+      let lists = write.object.changes?.members.keys.map { $0 } ?? []
+      try rows.put(
+        write.number, write.storage, write.after, before: write.before, lists: lists)
+    }
     for row in others { try derived.put(row) }
     try rows.finish()
   }

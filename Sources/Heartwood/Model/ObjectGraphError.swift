@@ -28,6 +28,8 @@ public struct ObjectGraphError: Error, Sendable {
     public static let childContext = Kind(name: "childContext")
     /// An object was to give up relationships that were changed and not saved.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
+    /// What followed a token was deleted from the history.
+    public static let historyExpired = Kind(name: "historyExpired")
     /// The store has no object of this ID.
     public static let missingObject = Kind(name: "missingObject")
     /// The willSave callbacks keep changing objects.

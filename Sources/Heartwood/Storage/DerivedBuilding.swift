@@ -36,7 +36,7 @@ struct DerivedBuilding {
   private func derive(
     _ attributes: [DerivedAttribute], _ storage: EntityStorage, _ transaction: WriteTransaction
   ) throws {
-    let values = DerivedValues(RowWriter(transaction, model), model)
+    let values = DerivedValues(RowWriter(transaction, model, HistoryWriter.Origin()), model)
     let objects = try transaction.keyspace(storage.keyspace)
     var next: Int64? = 0
     while let first = next {

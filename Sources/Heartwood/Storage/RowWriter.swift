@@ -1,13 +1,18 @@
-/// Writes records, and the entries of indexes and edges that belong to them, in one transaction.
+/// Writes records, and the entries of indexes and edges that belong to them, in one transaction;
+/// and what has changed into the history.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
+  private let history: HistoryWriter?
   private var keyspaces: [String: KeyspaceWriter] = [:]
   private var nextRows: [Int: Int64] = [:]
 
-  init(_ transaction: WriteTransaction, _ model: StoreModel) {
+  init(
+    _ transaction: WriteTransaction, _ model: StoreModel, _ origin: HistoryWriter.Origin
+  ) {
     self.transaction = transaction
     self.model = model
+    history = model.tracksHistory ? HistoryWriter(transaction, origin) : nil
   }
 
   private func keyspace(_ name: String) throws -> KeyspaceWriter {
@@ -35,8 +40,9 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the numbers of the next rows.
+  /// Writes the numbers of the next rows, and the rest of the history.
   func finish() throws {
+    try history?.finish()
     for (entity, row) in nextRows {
       var bytes: [UInt8] = []
       bytes.append(littleEndian: row)
@@ -53,14 +59,20 @@ final class RowWriter {
     }
   }
 
-  /// Writes a row and its entries; those it had before must have been removed.
+  /// Writes a row and its entries; those of `before` must have been removed.
   ///
+  /// - Parameters:
+  ///   - lists: The slots of to-many relationships that were changed, for the history.
+  ///   - version: That of the row as it was, if it counts as unchanged for others.
   /// - Throws: `constraintConflict` if another row has the same values of a unique index that is
   ///   computed over a relationship; the others were settled before.
   func put(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue], version: UInt64
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    try keyspace(storage.keyspace).put(number.row, storage.record(values, version: version))
+    try keyspace(storage.keyspace).put(
+      number.row, storage.record(values, version: version ?? transaction.base))
+    if let history { try note(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes {
       let parts = index.slots.map { values[$0] }
       if !index.isUnique {
@@ -90,6 +102,16 @@ final class RowWriter {
     }
   }
 
+  private func note(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    _ before: [StoredValue]?, _ lists: some Collection<Int>, in history: HistoryWriter
+  ) throws {
+    guard let before else { return try history.inserted(number) }
+    let columns = storage.entity.columns.map(\.slot).filter { values[$0] != before[$0] }
+    let slots = columns + lists.sorted()
+    try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
+  }
+
   /// Removes the entries that the indexes have for a row.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?
@@ -111,6 +133,15 @@ final class RowWriter {
   ) throws {
     try removeEntries(number, storage, values)
     try keyspace(storage.keyspace).delete(number.row)
+    let preserved = storage.entity.columns.filter(\.options.isPreservedOnDeletion)
+    try history?.deleted(
+      number,
+      preserved.compactMap { property in
+        guard let name = storage.propertyNumbers[property.slot],
+          let text = values[property.slot].text
+        else { return nil }
+        return (name, text)
+      })
     for (slot, name) in model.references(of: storage.entity) where !values[slot].isNull {
       try keyspace(name).delete(EntryKey.key([values[slot], .integer(number.bits)]))
     }

@@ -8,6 +8,8 @@ final class StoreModel: Sendable {
   /// By the position of the entity in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
+  /// Whether what is changed is written into the history.
+  let tracksHistory: Bool
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
@@ -16,12 +18,15 @@ final class StoreModel: Sendable {
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[(own: String, other: String?)]]
 
-  init(_ schema: Schema.Content, _ stored: StoredModel, store: UUID) throws {
+  init(
+    _ schema: Schema.Content, _ stored: StoredModel, store: UUID, tracksHistory: Bool = false
+  ) throws {
     // The store's own bytes: what is named twice is damage, and no reason to trap.
     guard Set(stored.entities.map(\.name)).count == stored.entities.count,
       Set(stored.entities.map(\.number)).count == stored.entities.count
     else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
     self.schema = schema
+    self.tracksHistory = tracksHistory
     let byName = Dictionary(uniqueKeysWithValues: stored.entities.map { ($0.name, $0) })
     let entities = try schema.entities.map { entity in
       guard let found = byName[entity.name] else {

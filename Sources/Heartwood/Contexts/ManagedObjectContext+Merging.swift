@@ -1,0 +1,52 @@
+extension ManagedObjectContext {
+  /// Shows what a transaction of the history has changed.
+  ///
+  /// A context that is pinned goes on to the newest generation. Objects the transaction has updated
+  /// are read again, under what was changed here; those it has deleted are, unless they were
+  /// changed here, which the next save will meet as a conflict. Other objects stay as they are.
+  ///
+  /// - Throws: What kept rows from being read; `foreignStore` if the transaction is of another
+  ///   store; `childContext` below another context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is here and no fault.
+  public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
+    guard parent == nil else {
+      throw ObjectGraphError(
+        .childContext, "A context below another sees what its parent does; merge into that.")
+    }
+    guard transaction.token.store == model.space.store else {
+      throw StorageError(.foreignStore, "The transaction is of the history of another store.")
+    }
+    try requireReadable()
+    advance()
+    let view = try currentView()
+    for change in transaction.changes {
+      guard let object = registered[change.objectID.number]?.takeUnretainedValue() else {
+        continue
+      }
+      switch change.kind {
+      case .insert, .update: try mergeUpdate(of: object, view)
+      case .delete: try mergeDeletion(of: object, view)
+      }
+    }
+  }
+
+  private func mergeUpdate(of object: ManagedObject, _ view: StoreView) throws {
+    guard !object.isFault, !object.isInserted, let storage = model.storage(of: object.number) else {
+      return
+    }
+    guard !object.hasChanges else {
+      return object.isDeleted ? () : try refresh(object, mergeChanges: true)
+    }
+    _ = try view.withRecord(object.number, storage) { record in
+      try realise(object.number, storage, record)
+    }
+  }
+
+  private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
+    // It may be there again, as a merge policy lets it.
+    guard !object.hasChanges, let storage = model.storage(of: object.number),
+      try view.withRecord(object.number, storage, { _ in }) == nil
+    else { return }
+    forgetDeleted(object)
+  }
+}
