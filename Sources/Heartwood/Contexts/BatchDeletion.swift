@@ -87,6 +87,7 @@ private struct BatchDeletion {
       guard let inverse = storage.entity.inverses[property.slot] else { continue }
       for other in others { try forget(number, at: other, inverse.property) }
     }
+    try run.derived.note(number, storage.entity, before: row.values, after: nil)
     try run.rows.delete(number, storage, row.values)
     run.note(number)
   }
@@ -105,7 +106,7 @@ private struct BatchDeletion {
 
   /// Has the other side of a relationship forget a row; it counts as changed, whichever way that
   /// side is stored.
-  private func forget(
+  private mutating func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {
     guard let storage = run.model.storage(of: other), let row = try run.rows.row(other, storage)
@@ -123,10 +124,12 @@ private struct BatchDeletion {
         let members = try run.view.numbers(in: keyspace, [.integer(other.bits)])
         try run.rows.putList(keyspace, other, members.filter { $0 != number })
       } else if run.model.listsMembers(property, of: storage.entity) {
-        try run.rows.changeEdges(keyspace, other, added: [], removed: [number])
+        try run.rows.changeEdges(keyspace, other, [number], areAdded: false)
       }
     case .attribute, .transient: return
     }
+    try run.derived.deriveOwn(&after, other, storage)
+    run.derived.note(other)
     try run.replace(other, storage, row.values, after, lists: lists)
   }
 }

@@ -24,8 +24,9 @@ extension BatchInsertRequest: ExecutableBatch {
 
 extension BatchRun {
   fileprivate mutating func insert(_ row: BatchRowContent, _ storage: EntityStorage) throws {
+    let number = try rows.nextNumber(storage)
+    try derive(&row.values, number, storage)
     guard let owner = try owner(storage, row.values, besides: nil) else {
-      let number = try rows.nextNumber(storage)
       try replace(number, storage, nil, row.values)
       return note(number)
     }
@@ -41,6 +42,7 @@ extension BatchRun {
         after[property.slot] = row.values[property.slot]
       }
     }
+    try derive(&after, owner, storage, before: stored.values)
     if after != stored.values { try replace(owner, storage, stored.values, after) }
     note(owner)
   }

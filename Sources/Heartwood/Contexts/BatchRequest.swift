@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A change of many rows at once, without objects: ``BatchInsertRequest``, ``BatchUpdateRequest`` or
-/// ``BatchDeleteRequest``.
+/// A change of many rows at once, without objects: ``BatchInsertRequest``, ``BatchUpdateRequest``
+/// or ``BatchDeleteRequest``.
 ///
 /// It is written straight to the store, as one generation. Objects are not told: neither are they
 /// validated, nor do those in memory change before they are fetched again or refreshed. It never

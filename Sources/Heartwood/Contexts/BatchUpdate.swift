@@ -65,6 +65,7 @@ extension BatchRun {
     _ row: BatchRowContent
   ) throws {
     if row.values != before {
+      try derive(&row.values, number, storage, before: before)
       if let owner = try owner(storage, row.values, besides: number) {
         throw constraintConflict(storage, owner)
       }

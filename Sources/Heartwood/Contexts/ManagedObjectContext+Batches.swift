@@ -20,6 +20,7 @@ extension ManagedObjectContext {
     let generation = try store.write { transaction in
       var run = BatchRun(self, transaction, keepsNumbers: request.resultType == .objectIDs)
       try request.execute(&run)
+      try run.derived.finish()
       try run.rows.finish()
       (numbers, count) = (run.numbers, run.count)
     }
@@ -43,6 +44,7 @@ struct BatchRun {
   let model: StoreModel
   let policy: MergePolicy
   let rows: RowWriter
+  var derived: DerivedRows
   let view: StoreView
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
@@ -52,6 +54,7 @@ struct BatchRun {
     model = context.model
     policy = context.mergePolicy
     rows = RowWriter(transaction, context.model, context.origin)
+    derived = DerivedRows(rows, context.model)
     view = StoreView(transaction, context.model)
     self.keepsNumbers = keepsNumbers
   }
@@ -62,14 +65,29 @@ struct BatchRun {
     if keepsNumbers { numbers.append(number) }
   }
 
+  /// Computes the derived attributes of a row whose relationships stay as they are, and so what is
+  /// computed over them.
+  func derive(
+    _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
+    before: [StoredValue]? = nil
+  ) throws {
+    try derived.deriveOwn(&values, number, storage)
+    for attribute in storage.entity.derived where attribute.isOverRelationship {
+      values[attribute.slot] = try before?[attribute.slot] ?? attribute.value([]) ?? .null
+    }
+  }
+
   /// Writes a row in place of what it was.
   ///
   /// - Parameter lists: The slots of to-many relationships that were changed.
-  func replace(
+  mutating func replace(
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue]?,
     _ after: [StoredValue], lists: [Int] = []
   ) throws {
     try rows.removeEntries(number, storage, before)
+    try rows.putReferences(number, storage, after, before: before)
+    try derived.note(
+      number, storage.entity, before: before, after: after, isNew: before == nil)
     try rows.put(number, storage, after, before: before, lists: lists)
   }
 
@@ -80,7 +98,8 @@ struct BatchRun {
     _ storage: EntityStorage, _ values: [StoredValue], besides number: ObjectNumber?
   ) throws -> ObjectNumber? {
     var found: ObjectNumber?
-    for index in storage.entity.indexes where index.isUnique {
+    for index in storage.entity.indexes
+    where index.isUnique && !index.isOverRelationship {
       let parts = index.slots.map { values[$0] }
       guard !parts.contains(.null),
         let owner = try rows.owner(model.keyspace(index), parts), owner != number
@@ -103,8 +122,8 @@ struct BatchRun {
   func constraintConflict(_ storage: EntityStorage, _ owner: ObjectNumber) -> ObjectGraphError {
     ObjectGraphError(
       .constraintConflict,
-      "There is a \(storage.entity.name) with the same unique values already. Set a mergePolicy, or "
-        + "leave it out.",
+      "There is a \(storage.entity.name) with the same unique values already. Set a mergePolicy, "
+        + "or leave it out.",
       objectID: ManagedObjectID(owner, model.space))
   }
 }

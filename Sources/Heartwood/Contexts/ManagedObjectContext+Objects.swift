@@ -55,8 +55,21 @@ extension ManagedObjectContext {
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
+    } else if object.version == view.version {
+      try readDerived(object, storage, view)
     }
     return object
+  }
+
+  /// Takes over what was derived for a row since, which does not change its version.
+  private func readDerived(
+    _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
+  ) throws {
+    for attribute in storage.entity.derived
+    where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
+      guard let field = storage.fields[Int(view.layout.number)][attribute.slot] else { continue }
+      try object.setStoredValue(try view.value(field), attribute.property)
+    }
   }
 
   /// Has to-many relationships read again, but for those that were changed here.
@@ -146,7 +159,7 @@ extension ManagedObjectContext {
     }
     if let parent {
       guard fill(object, from: parent) else { return }
-      for (property, value) in mine { try object.setStoredValue(value, property) }
+      for (property, value) in mine { try put(value, property, back: object) }
       return
     }
     let storage = model.storage(of: entity)
@@ -157,7 +170,15 @@ extension ManagedObjectContext {
       forgetMembers(of: object, entity)
     }
     guard isThere != nil else { return }
-    for (property, value) in mine { try object.setStoredValue(value, property) }
+    for (property, value) in mine { try put(value, property, back: object) }
+  }
+
+  private func put(
+    _ value: StoredValue, _ property: PropertyDescription, back object: ManagedObject
+  ) throws {
+    try object.setStoredValue(value, property)
+    // A new object is referred to by itself: it has another number when it was saved.
+    if case .toOne = property.kind { _ = toOneTarget(of: object, property) }
   }
 
   /// Turns all objects into faults, or reads those that were changed again and keeps the changes.

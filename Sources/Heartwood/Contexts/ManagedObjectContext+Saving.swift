@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     }
     var request: SaveRequest?
     let generation = try store.write { transaction in
-      var running = try SaveRequest(self, transaction)
+      var running = SaveRequest(self, transaction)
       try running.run()
       request = running
     }
@@ -129,6 +129,7 @@ extension ManagedObjectContext {
       case .replaced: abandon(object)
       }
     }
+    showDerived(request)
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()

@@ -22,6 +22,7 @@ struct SaveRequest {
   let policy: MergePolicy
   let base: UInt64
   let rows: RowWriter
+  private(set) var derived: DerivedRows
   /// The numbers of inserted objects from now on.
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
@@ -29,12 +30,13 @@ struct SaveRequest {
   /// By the numbers that inserted objects would have had, the rows in their places.
   private var replaced: [Int64: ObjectNumber] = [:]
 
-  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) throws {
+  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
     self.context = context
     model = context.model
     policy = context.mergePolicy
     base = transaction.base
     rows = RowWriter(transaction, context.model, context.origin)
+    derived = DerivedRows(rows, context.model)
   }
 
   /// Writes everything.
@@ -55,17 +57,26 @@ struct SaveRequest {
       if let write = try update(object) { writes.append(write) }
     }
     for object in context.inserted.all { writes.append(try insertion(of: object)) }
+    try derived.deriveOwn(&writes)
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
     writes = redirected(writes)
     try throwConflicts()
+    let listing = Set(
+      writes.filter { $0.object.changes?.members.isEmpty == false }
+        .map { ObjectIdentifier($0.object) })
+    for write in writes {
+      try rows.putReferences(write.number, write.storage, write.after, before: write.before)
+      try putMembers(of: write, listing)
+    }
+    let others = try derived.deriveRelated(&writes)
     for write in writes {
       let lists = write.object.changes?.members.keys.map { $0 } ?? []
       try rows.put(
         write.number, write.storage, write.after, before: write.before, lists: lists)
-      try putMembers(of: write)
     }
+    for row in others { try derived.put(row) }
     try rows.finish()
   }
 
@@ -94,10 +105,16 @@ struct SaveRequest {
       guard case .toOne = property.kind else { return try object.storedValue(property) }
       switch object.target(property) {
       case .none: return .null
-      case .number(let bits): return .integer(bits)
-      case .object(let target): return .integer(number(of: target).bits)
+      case .number(let bits): return reference(to: ObjectNumber(bits: bits))
+      case .object(let target): return reference(to: target.number)
       }
     }
+  }
+
+  private func reference(to number: ObjectNumber) -> StoredValue {
+    let lasting = numbers[number] ?? number
+    // One that was taken out of the context before it was saved has no row, and its number none.
+    return lasting.isTemporary ? .null : .integer(lasting.bits)
   }
 
   private mutating func insertion(of object: ManagedObject) throws -> Write {
@@ -138,6 +155,7 @@ struct SaveRequest {
       case .objectTrump, .overwrite: break
       }
     }
+    try derived.note(object.number, storage.entity, before: row.values, after: nil)
     try rows.delete(object.number, storage, row.values)
     outcomes.append((object, .deleted))
   }
@@ -212,7 +230,8 @@ struct SaveRequest {
     var owners: [UniqueKey: Int] = [:]
     var result: [Write?] = writes
     for position in writes.indices {
-      for index in writes[position].storage.entity.indexes where index.isUnique {
+      for index in writes[position].storage.entity.indexes
+      where index.isUnique && !index.isOverRelationship {
         guard let write = result[position] else { break }
         let values = index.slots.map { write.after[$0] }
         guard !values.contains(.null) else { continue }
@@ -234,13 +253,7 @@ struct SaveRequest {
   }
 
   private mutating func constraintConflict(_ object: ManagedObject, _ index: IndexDescription) {
-    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
-    conflicts.append(
-      ObjectGraphError(
-        .constraintConflict,
-        "There is a \(index.entity.name) with the same \(names) already. Fetch and change it, or "
-          + "set a mergePolicy.",
-        objectID: ManagedObjectID(object.number, model.space)))
+    conflicts.append(index.conflict(ManagedObjectID(object.number, model.space)))
   }
 
   /// An object would have the unique values of a row.
@@ -310,7 +323,8 @@ struct SaveRequest {
 
   // MARK: Members
 
-  private func putMembers(of write: Write) throws {
+  /// - Parameter listing: The objects whose own members are written; others have given way.
+  private mutating func putMembers(of write: Write, _ listing: Set<ObjectIdentifier>) throws {
     guard let members = write.object.changes?.members else { return }
     for (slot, changes) in members {
       let property = write.storage.entity.properties[slot]
@@ -322,11 +336,26 @@ struct SaveRequest {
       case .toMany:
         // Listed by the references of the others, if those are to one.
         guard model.listsMembers(property, of: write.storage.entity) else { continue }
-        try rows.changeEdges(
-          keyspace, write.number, added: changes.added.map { number(of: $0) },
-          removed: changes.removed.map { number(of: $0) })
+        let other = model.otherList(property, of: write.storage.entity)
+        for (members, isAdded) in [(changes.added, true), (changes.removed, false)] {
+          let silent =
+            other == nil ? [] : members.filter { !listing.contains(ObjectIdentifier($0)) }
+          // Who has given way is listed from this side on both; who is gone is not listed any more.
+          let gone = Set(isAdded ? try silent.filter { try !hasRow($0) } : [])
+          let numbers = members.filter { !gone.contains($0) }.map { number(of: $0) }
+          try rows.changeEdges(keyspace, write.number, numbers, areAdded: isAdded)
+          for member in silent where !gone.contains(member) {
+            derived.note(number(of: member))
+            try rows.changeEdges(
+              other ?? keyspace, number(of: member), [write.number], areAdded: isAdded)
+          }
+        }
       case .attribute, .toOne, .transient: continue
       }
     }
+  }
+
+  private func hasRow(_ object: ManagedObject) throws -> Bool {
+    try rows.row(number(of: object), model.storage(of: entity(object))) != nil
   }
 }
