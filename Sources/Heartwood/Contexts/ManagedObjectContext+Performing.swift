@@ -3,5 +3,7 @@ extension ManagedObjectContext {
   public func performAndWait<R>(_ body: () throws -> R) rethrows -> R { try body() }
 
   /// Runs `body` on the caller's actor, for code ported from Core Data.
-  public func perform<R>(_ body: () throws -> R) async rethrows -> R { try body() }
+  public nonisolated(nonsending) func perform<R>(_ body: () throws -> R) async rethrows -> R {
+    try body()
+  }
 }
