@@ -11,6 +11,8 @@ extension ManagedObjectContext {
   ///   its indexes; one sync. Memory does not grow with rows that are inserted or updated.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
       preconditionFailure("\(type(of: request)) is none of Heartwood's batch requests")
     }

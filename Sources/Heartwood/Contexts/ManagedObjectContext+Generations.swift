@@ -24,10 +24,12 @@ extension ManagedObjectContext {
   /// ``QueryGenerationToken/current`` until the first read after it was asked for. Always `nil` in
   /// a context below another, which reads what that one does.
   public var queryGenerationToken: QueryGenerationToken? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     switch pin {
-    case .none: nil
-    case .atNextRead: .current
-    case .at(let view): QueryGenerationToken(generation: view.snapshot?.token)
+    case .none: return nil
+    case .atNextRead: return .current
+    case .at(let view): return QueryGenerationToken(generation: view.snapshot?.token)
     }
   }
 
@@ -43,6 +45,8 @@ extension ManagedObjectContext {
   ///   `autoMergeNeedsCurrentGeneration` for a given one while the context merges by itself.
   /// - Complexity: One lock, if this process does not have the generation pinned.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext,

@@ -51,6 +51,8 @@ extension ManagedObjectContext {
   ///   store; `childContext` below another context, which sees what its parent does.
   /// - Complexity: One row read for each changed object that is here and no fault.
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext, "A context below another sees what its parent does; merge into that.")

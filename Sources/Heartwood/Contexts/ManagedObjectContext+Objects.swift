@@ -16,6 +16,8 @@ extension ManagedObjectContext {
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID
   ) throws -> M? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireReadable()
     if let known: M = registeredObject(for: id), !known.isFault { return known }
     guard isOwn(id), let storage = model.storage(of: id.number), storage.entity.type is M.Type
@@ -33,7 +35,9 @@ extension ManagedObjectContext {
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
-    isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
+    confinement?.enter()
+    defer { confinement?.leave() }
+    return isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
   }
 
   /// Whether an ID names an object of this store: numbers are the same in all of them.
@@ -127,6 +131,8 @@ extension ManagedObjectContext {
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
   ) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
@@ -183,6 +189,8 @@ extension ManagedObjectContext {
 
   /// Turns all objects into faults, or reads those that were changed again and keeps the changes.
   public func refreshAllObjects() {
+    confinement?.enter()
+    defer { confinement?.leave() }
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { faultError = error }
     }
@@ -190,6 +198,8 @@ extension ManagedObjectContext {
 
   /// Forgets all objects and changes; objects still held must not be used any more.
   public func reset() {
+    confinement?.enter()
+    defer { confinement?.leave() }
     abandonAll()
     advance()
     faultError = nil
@@ -205,6 +215,8 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext: ObjectSource {
   func object(_ number: ObjectNumber) -> ManagedObject? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     if let known = registered[number] { return known.takeUnretainedValue() }
     return model.storage(of: number).flatMap { make(number, $0) }
   }
@@ -220,7 +232,11 @@ extension ManagedObjectContext: ObjectSource {
     return object
   }
 
-  func forget(_ number: ObjectNumber) { registered[number] = nil }
+  func forget(_ number: ObjectNumber) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    registered[number] = nil
+  }
 
   func fire(_ object: ManagedObject) {
     fire(object) { try currentView() }
@@ -232,6 +248,8 @@ extension ManagedObjectContext: ObjectSource {
   }
 
   private func fire(_ object: ManagedObject, _ view: () throws -> StoreView) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard object.isFault, let entity = object.entityDescription else { return }
     do {
       if parent != nil {
@@ -266,6 +284,8 @@ extension ManagedObjectContext: ObjectSource {
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard let value = try? object.storedValue(property) else { return }
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }

@@ -13,6 +13,8 @@ extension ManagedObjectContext {
   /// - Complexity: For each changed object one row read and written, and an entry for each of its
   ///   indexes; one sync.
   public func save() throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireReadable()
     guard hasChanges || !watched.isEmpty else {
       advance()
@@ -46,7 +48,11 @@ extension ManagedObjectContext {
   }
 
   /// Has the next save check that nobody else has changed an object, even if it is unchanged here.
-  public func detectConflicts(for object: ManagedObject) { watched.insert(object) }
+  public func detectConflicts(for object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    watched.insert(object)
+  }
 
   // MARK: Before
 
