@@ -61,7 +61,7 @@ struct SaveRequest {
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
-    writes = redirected(writes)
+    redirect(writes)
     try throwConflicts()
     let listing = Set(
       writes.filter { $0.object.changes?.members.isEmpty == false }
@@ -81,13 +81,27 @@ struct SaveRequest {
   }
 
   /// A row to be written.
-  struct Write {
+  ///
+  /// A class, because lists of them are gone through several times: each step retains one object
+  /// then, and not four.
+  final class Write {
     let object: ManagedObject
     var number: ObjectNumber
     let storage: EntityStorage
     /// What the row holds; `nil` if there is none.
     var before: [StoredValue]?
     var after: [StoredValue]
+
+    init(
+      object: ManagedObject, number: ObjectNumber, storage: EntityStorage, before: [StoredValue]?,
+      after: [StoredValue]
+    ) {
+      self.object = object
+      self.number = number
+      self.storage = storage
+      self.before = before
+      self.after = after
+    }
   }
 
   private func entity(_ object: ManagedObject) -> EntityDescription {
@@ -227,6 +241,7 @@ struct SaveRequest {
 
   /// Finds rows and objects with the same unique values, and settles who keeps them.
   private mutating func settleUniqueness(_ writes: [Write]) throws -> [Write] {
+    guard model.hasUniques else { return writes }
     var owners: [UniqueKey: Int] = [:]
     var result: [Write?] = writes
     for position in writes.indices {
@@ -261,7 +276,7 @@ struct SaveRequest {
     _ position: Int, against stored: ObjectNumber, _ index: IndexDescription,
     _ writes: inout [Write?]
   ) throws {
-    guard var write = writes[position] else { return }
+    guard let write = writes[position] else { return }
     guard policy.kind != .error, write.before == nil, stored.entity == write.storage.number,
       let row = try rows.row(stored, write.storage)
     else { return constraintConflict(write.object, index) }
@@ -291,16 +306,14 @@ struct SaveRequest {
   }
 
   /// Rows that refer to an object that was replaced refer to what has taken its place.
-  private func redirected(_ writes: [Write]) -> [Write] {
-    guard !replaced.isEmpty else { return writes }
-    return writes.map { write in
-      var write = write
+  private func redirect(_ writes: [Write]) {
+    guard !replaced.isEmpty else { return }
+    for write in writes {
       for property in write.storage.entity.relationships {
         guard case .integer(let bits) = write.after[property.slot], let other = replaced[bits]
         else { continue }
         write.after[property.slot] = .integer(other.bits)
       }
-      return write
     }
   }
 

@@ -10,6 +10,8 @@ final class StoreModel: Sendable {
   let space: ManagedObjectID.Space
   /// Whether what is changed is written into the history.
   let tracksHistory: Bool
+  /// Whether any entity has attributes that are unique.
+  let hasUniques: Bool
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
@@ -27,6 +29,7 @@ final class StoreModel: Sendable {
     else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
     self.schema = schema
     self.tracksHistory = tracksHistory
+    hasUniques = schema.entities.contains { $0.indexes.contains(where: \.isUnique) }
     let byName = Dictionary(uniqueKeysWithValues: stored.entities.map { ($0.name, $0) })
     let entities = try schema.entities.map { entity in
       guard let found = byName[entity.name] else {
