@@ -54,7 +54,7 @@ extension StoredValue {
       return number < 0 ? 1 : -1
     }
     guard integer == whole else { return integer < whole ? -1 : 1 }
-    return order(0, number - number.rounded(.towardZero))
+    return order(numbers: 0, number - number.rounded(.towardZero))
   }
 
   // MARK: Decimal numbers
