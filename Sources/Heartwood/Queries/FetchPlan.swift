@@ -44,6 +44,11 @@ struct FetchPlan {
     case nil: []
     case .all(let parts): parts.flatMap { Self.parts(of: $0) }
     case .constant(let constant) where constant.value == .bool(true): []
+    case .range(let value, let lower, let upper, let isClosed):
+      [
+        lower.map { .comparison(value, .greaterOrEqual, $0, []) },
+        upper.map { .comparison(value, isClosed ? .lessOrEqual : .less, $0, []) },
+      ].compactMap { $0 }
     case .some(let other): [other]
     }
   }
