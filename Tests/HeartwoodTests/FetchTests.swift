@@ -24,7 +24,8 @@ struct FetchTests {
     #expect(try context.fetchObjectIDs(FetchRequest<Person>(limit: 2)).count == 2)
   }
 
-  @Test func `finds the same by an index, by comparing records, and by asking objects`() throws {
+  @Test(.evidence("P-09"))
+  func `finds the same by an index, by comparing records, and by asking objects`() throws {
     let fixture = try filled()
     let context = fixture.context()
     func names(_ predicate: Predicate<Person>) throws -> [String] {

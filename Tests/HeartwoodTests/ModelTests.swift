@@ -87,6 +87,9 @@ struct ModelTests {
       let request = FetchRequest<Later.Person>(where: #Predicate { $0.fullName == ada })
       let found = try #require(try context.fetch(request).first)
       #expect(found.age == 36 && found.email == "unknown" && found.rating == nil)
+      var old = FetchRequest<Later.Person>()
+      old.predicate = try QueryPredicate(format: "email == 'unknown' AND rating == nil")
+      #expect(try container.newContext().count(for: old) == 1)
       found.email = "ada@example.org"
       found.rating = 4.5
       try context.save()

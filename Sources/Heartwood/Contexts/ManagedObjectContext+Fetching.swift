@@ -101,17 +101,18 @@ extension ManagedObjectContext {
   }
 
   /// The numbers of the objects of a plan, in the order of ``matches(_:_:)``; objects are made only
-  /// if the records do not tell enough.
+  /// if there are some that were changed.
   private func matchingNumbers<M: ManagedObject>(
     _ plan: FetchPlan, _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
-    guard parent == nil, plan.terms.isWhole, !hasChanges || !request.includesPendingChanges else {
+    guard parent == nil, !hasChanges || !request.includesPendingChanges else {
       return try matches(plan, request).map(\.number)
     }
     let view = try currentView()
+    let scope = scope(plan, view, countsChanges: false)
     var numbers: [ObjectNumber] = []
     for storage in plan.storages {
-      try forEachRecord(plan, storage, view) { number, _ in numbers.append(number) }
+      try forEachRecord(plan, storage, view, scope) { number, _ in numbers.append(number) }
     }
     return numbers
   }
@@ -122,52 +123,66 @@ extension ManagedObjectContext {
   ) throws -> [M] {
     try requireReadable()
     var result: [M] = []
-    let countsChanges = request.includesPendingChanges
+    let countsChanges = request.includesPendingChanges && hasChanges
+    let view = parent == nil ? try currentView() : nil
+    let scope = scope(plan, view, countsChanges: countsChanges)
+    // Who is not changed is as the plan has found already, if that was asked of what is here.
+    let asksAll = parent != nil && countsChanges && plan.leavesObject
     func consider(_ object: ManagedObject) throws {
       guard let object = object as? M else { return }
-      if object.isDeleted || object.isUpdated || object.isInserted {
+      if asksAll || object.hasChanges {
         // As it is here, and not as its row is, which the plan has looked at.
-        guard countsChanges else { return result.append(object) }
-        guard !object.isDeleted, try plan.holds(for: object) else { return }
-      } else if !plan.terms.isWhole {
-        guard try plan.holds(for: object) else { return }
+        guard request.includesPendingChanges else { return result.append(object) }
+        guard !object.isDeleted, try plan.holds(for: object, scope) else { return }
       }
       result.append(object)
     }
     if let parent {
-      for original in try parent.matches(plan, request) {
+      for original in try parent.matches(asksAll ? plan.everything : plan, request) {
         guard let object = object(original.number) else { continue }
         try consider(object)
       }
-    } else {
-      let view = try currentView()
+    } else if let view {
       for storage in plan.storages {
-        try forEachRecord(plan, storage, view) { number, record in
+        try forEachRecord(plan, storage, view, scope) { number, record in
           if let object = try realise(number, storage, record) { try consider(object) }
         }
       }
     }
-    guard countsChanges, hasChanges else { return result }
+    guard countsChanges else { return result }
     // Objects whose rows do not match, but that do here.
     var seen = Set(result.map { ObjectIdentifier($0) })
     for object in updated.all + inserted.all {
       guard let object = object as? M, plan.includes(object), !object.isDeleted,
-        seen.insert(ObjectIdentifier(object)).inserted, try plan.holds(for: object)
+        seen.insert(ObjectIdentifier(object)).inserted, try plan.holds(for: object, scope)
       else { continue }
       result.append(object)
     }
     return result
   }
 
+  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here.
+  private func scope(
+    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
+  ) -> QueryScope {
+    QueryScope(model, view, variableCount: plan.variableCount) { number in
+      if self.parent != nil { return self.object(number) }
+      guard countsChanges, let object = self.registered[number]?.takeUnretainedValue(),
+        object.hasChanges
+      else { return nil }
+      return object
+    }
+  }
+
   /// Calls `body` with every record that the conditions of a plan hold for.
   private func forEachRecord(
-    _ plan: FetchPlan, _ storage: EntityStorage, _ view: StoreView,
+    _ plan: FetchPlan, _ storage: EntityStorage, _ view: StoreView, _ scope: QueryScope,
     _ body: (ObjectNumber, RecordView) throws -> Void
   ) throws {
     if let numbers = try plan.indexedNumbers(storage, view, model) {
       for number in numbers where number.entity == storage.number {
         try view.withRecord(number, storage) { record in
-          if try plan.holds(for: record, storage) { try body(number, record) }
+          if try plan.holds(for: record, storage, number, scope) { try body(number, record) }
         }
       }
       return
@@ -175,7 +190,7 @@ extension ManagedObjectContext {
     try view.objects(storage)?.forEach { key, value in
       let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
       try value.withRecord(storage.layouts) { record in
-        if try plan.holds(for: record, storage) { try body(number, record) }
+        if try plan.holds(for: record, storage, number, scope) { try body(number, record) }
       }
       return true
     }

@@ -35,6 +35,10 @@ public struct ObjectGraphError: Error, Sendable {
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store has no object of this ID.
     public static let missingObject = Kind(name: "missingObject")
+    /// A predicate asks what cannot be asked of a store; the message names the part.
+    public static let unsupportedPredicate = Kind(name: "unsupportedPredicate")
+    /// The format of a predicate cannot be read; the message says where, and what was expected.
+    public static let predicateSyntax = Kind(name: "predicateSyntax")
     /// The willSave callbacks keep changing objects.
     public static let endlessSave = Kind(name: "endlessSave")
   }

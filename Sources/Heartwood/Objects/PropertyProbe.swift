@@ -1,3 +1,5 @@
+import Foundation
+
 /// Finds out which properties a key path names, by reading it on an object made for that.
 ///
 /// Key paths do not tell what they are made of. The object at the root and those its relationships
@@ -6,6 +8,7 @@ final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
   private var prototypes: [ManagedObject] = []
+  private let space = ManagedObjectID.Space(store: UUID(), entityNames: [:])
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
@@ -24,6 +27,19 @@ final class PropertyProbe: ObjectSource {
     return probe.path.isEmpty ? nil : probe.path
   }
 
+  /// Whether a key path names the ID of the object it is read on.
+  static func isID(_ keyPath: AnyKeyPath, in schema: Schema.Content) -> Bool {
+    guard type(of: keyPath).valueType == ManagedObjectID.self,
+      let root = type(of: keyPath).rootType as? ManagedObject.Type,
+      let entity = schema.entity(of: root)
+    else { return false }
+    let probe = PropertyProbe(schema)
+    guard let prototype = probe.prototype(of: entity) else { return false }
+    defer { for prototype in probe.prototypes { prototype.source = nil } }
+    let any: Any = prototype
+    return (any[keyPath: keyPath] as? ManagedObjectID)?.number == prototype.number
+  }
+
   private func prototype(of entity: EntityDescription) -> ManagedObject? {
     guard let type = entity.type as? ManagedObject.Type else { return nil }
     let object = type.init()
@@ -32,6 +48,10 @@ final class PropertyProbe: ObjectSource {
     object.help = [.reading, .writing]
     object.source = self
     prototypes.append(object)
+    // What an ID needs: it may be asked for.
+    object.number = ObjectNumber(bits: Int64(prototypes.count))
+    object.changes = ObjectChanges()
+    object.changes?.space = space
     return object
   }
 

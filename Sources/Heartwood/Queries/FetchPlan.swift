@@ -1,37 +1,63 @@
-import Foundation
-
 /// How the objects of a request are found.
 struct FetchPlan {
   let entity: EntityDescription
   /// The entities whose rows are looked at.
   let storages: [EntityStorage]
-  /// What is compared in the records, and whether that is all there is to ask.
-  let terms: EqualityTerms
-  private let conditions: [(slot: Int, value: StoredValue)]
-  private let evaluate: (ManagedObject) throws -> Bool
+  /// All of them must hold.
+  private let conditions: [Condition]
+  /// Whether other objects are asked than the one in question, too.
+  let leavesObject: Bool
+  /// For how many variables a scope needs room.
+  let variableCount: Int
+
+  private struct Condition {
+    let holds: QueryTerm.Condition
+    /// What it asks of one property, if that is all it asks.
+    let demand: QueryDemand?
+  }
 
   init<M>(_ request: FetchRequest<M>, _ model: StoreModel) throws {
     let schema = model.schema
     entity = try schema.requiredEntity(of: M.self)
     let family = request.includesSubentities ? entity.family : [entity]
     storages = family.filter { !$0.isAbstract }.map { model.storage(of: $0) }
-    var terms = EqualityTerms()
-    var conditions: [(slot: Int, value: StoredValue)] = []
-    if let predicate = request.predicate?.foundation {
-      terms = EqualityTerms(predicate)
-      for term in terms.terms {
-        conditions.append((try schema.property(term.keyPath, of: entity).slot, term.value))
-      }
-      evaluate = { try ($0 as? M).map { try predicate.evaluate($0) } ?? false }
-    } else {
-      evaluate = { _ in true }
+    let resolver = QueryResolver(schema, model.space, entity)
+    conditions = try Self.parts(of: request.predicate?.expression(in: schema)).map { part in
+      let term = try resolver.resolve(part)
+      return Condition(holds: try resolver.condition(term), demand: term.demand)
     }
-    self.terms = terms
-    self.conditions = conditions
+    leavesObject = resolver.leavesObject
+    variableCount = resolver.variableCount
+  }
+
+  private init(everythingOf plan: FetchPlan) {
+    entity = plan.entity
+    storages = plan.storages
+    conditions = []
+    leavesObject = false
+    variableCount = plan.variableCount
+  }
+
+  /// The conditions that must all hold for an expression to.
+  private static func parts(of expression: QueryExpression?) -> [QueryExpression] {
+    switch expression {
+    case nil: []
+    case .all(let parts): parts.flatMap { Self.parts(of: $0) }
+    case .constant(let constant) where constant.value == .bool(true): []
+    case .range(let value, let lower, let upper, let isClosed):
+      [
+        lower.map { .comparison(value, .greaterOrEqual, $0, []) },
+        upper.map { .comparison(value, isClosed ? .lessOrEqual : .less, $0, []) },
+      ].compactMap { $0 }
+    case .some(let other): [other]
+    }
   }
 
   /// Whether every row matches.
-  var isEverything: Bool { conditions.isEmpty && terms.isWhole }
+  var isEverything: Bool { conditions.isEmpty }
+
+  /// The plan without its conditions.
+  var everything: FetchPlan { FetchPlan(everythingOf: self) }
 
   /// Whether the request asks for objects of this class.
   func includes(_ object: ManagedObject) -> Bool {
@@ -39,27 +65,34 @@ struct FetchPlan {
   }
 
   /// Whether an object is asked for, as it is in memory.
-  func holds(for object: ManagedObject) throws -> Bool { try evaluate(object) }
+  func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
+    try scope.with(object) { try conditions.allSatisfy { try $0.holds(scope) } }
+  }
 
   /// Whether a record meets the conditions.
-  func holds(for record: RecordView, _ storage: EntityStorage) throws -> Bool {
+  func holds(
+    for record: RecordView, _ storage: EntityStorage, _ number: ObjectNumber, _ scope: QueryScope
+  ) throws -> Bool {
     guard !conditions.isEmpty else { return true }
-    let fields = storage.fields[Int(record.layout.number)]
-    for (slot, value) in conditions {
-      let found =
-        try fields[slot].map { try record.value($0) } ?? entity.properties[slot].initialValue
-      guard found.equals(value) else { return false }
+    return try scope.with(record, storage, number) {
+      try conditions.allSatisfy { try $0.holds(scope) }
     }
-    return true
+  }
+
+  /// The values that attributes must have, by slot.
+  private var wanted: [Int: StoredValue] {
+    let equalities = conditions.compactMap(\.demand).filter { $0.comparison == .equal }
+    return Dictionary(
+      equalities.map { ($0.property.slot, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The index by which the rows of an entity are found; `nil` if all of them are looked at.
   private func index(for storage: EntityStorage) -> IndexDescription? {
-    let asked = Set(conditions.map(\.slot))
-    let fitting = storage.entity.indexes.filter { $0.slots.allSatisfy(asked.contains) }
+    let wanted = wanted
+    let fitting = storage.entity.indexes.filter { $0.slots.allSatisfy { wanted[$0] != nil } }
     guard let index = fitting.first(where: \.isUnique) ?? fitting.first else { return nil }
     // Unique indexes have no entries for what is like no other.
-    let isListed = !index.isUnique || !conditions.contains { $0.value == .null }
+    let isListed = !index.isUnique || !index.slots.contains { wanted[$0] == .null }
     return isListed ? index : nil
   }
 
@@ -68,8 +101,8 @@ struct FetchPlan {
     _ storage: EntityStorage, _ view: StoreView, _ model: StoreModel
   ) throws -> [ObjectNumber]? {
     guard let index = index(for: storage) else { return nil }
-    let asked = Dictionary(conditions.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 })
-    let values = index.slots.compactMap { asked[$0] }
+    let wanted = wanted
+    let values = index.slots.compactMap { wanted[$0] }
     let keyspace = model.keyspace(index)
     if index.isUnique { return try view.number(in: keyspace, values).map { [$0] } ?? [] }
     return try view.numbers(in: keyspace, values)
@@ -79,11 +112,14 @@ struct FetchPlan {
 
   /// What is asked for, with the values that are compared if the log wants them.
   func sentence(withValues: Bool) -> String {
-    let terms = conditions.map { slot, value in
-      entity.properties[slot].name + (withValues ? " = \(value)" : "")
+    let demands = conditions.compactMap(\.demand)
+    let terms = demands.map { demand in
+      let value = withValues ? " \(demand.comparison.rawValue) \(demand.value)" : ""
+      return demand.property.name + value
     }
-    let rest = self.terms.isWhole ? "" : ", evaluated for each"
-    return "\(entity.name)" + (terms.isEmpty ? "" : " by \(terms.joined(separator: ", "))") + rest
+    let others = conditions.count - demands.count
+    return entity.name + (terms.isEmpty ? "" : " by \(terms.joined(separator: ", "))")
+      + (others == 0 ? "" : " and \(others) more conditions")
   }
 
   /// How the rows of each entity are found.
@@ -94,18 +130,5 @@ struct FetchPlan {
       return "\(storage.entity.name) by its \(index.isUnique ? "unique" : "index") "
         + names.joined(separator: ", ")
     }.joined(separator: "; ")
-  }
-}
-
-extension StoredValue {
-  /// Whether both are equal as the language compares them: -0 is 0, and NaN is nothing.
-  func equals(_ other: StoredValue) -> Bool {
-    if case .number(let first) = self, case .number(let second) = other {
-      return Double(bitPattern: first) == Double(bitPattern: second)
-    }
-    if case .date(let first) = self, case .date(let second) = other {
-      return Double(bitPattern: first) == Double(bitPattern: second)
-    }
-    return self == other
   }
 }

@@ -48,11 +48,3 @@ public struct FetchRequest<M: ManagedObject> {
     return Array(fetchLimit.map { rest.prefix(max(0, $0)) } ?? rest)
   }
 }
-
-/// A question an object answers with yes or no.
-public struct QueryPredicate<M: ManagedObject>: Sendable {
-  let foundation: Foundation.Predicate<M>
-
-  /// Takes a predicate of the language: `#Predicate { $0.age > 5 }`.
-  public init(_ predicate: Foundation.Predicate<M>) { foundation = predicate }
-}

@@ -76,6 +76,16 @@ struct RecordView {
     return text
   }
 
+  /// Whether a field holds a text, as the language compares texts; `bytes` are those of the text.
+  func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
+    guard !isNull(field) else { return false }
+    let content = try content(field)
+    if content.elementsEqual(bytes) { return true }
+    // Texts can be equal that are written otherwise, but not if both are of ASCII.
+    if content.allSatisfy({ $0 < 0x80 }), bytes.allSatisfy({ $0 < 0x80 }) { return false }
+    return try self.text(field) == text
+  }
+
   /// The value of a field.
   func value(_ field: Int) throws(StorageError) -> StoredValue {
     guard !isNull(field) else { return .null }

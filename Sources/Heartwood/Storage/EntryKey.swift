@@ -1,3 +1,5 @@
+import Foundation
+
 /// The keys of indexes and edges.
 ///
 /// An entry of an index has the values as its key, then the number of the object if several may
@@ -64,7 +66,8 @@ extension StoredValue {
     case .number(let bits): encoder.append(Double(bitPattern: bits))
     case .date(let bits): encoder.append(date: Double(bitPattern: bits) + 978_307_200)
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
-    case .string(let text): encoder.append(text)
+    // Texts that are equal are one key, and texts sort as the language has it.
+    case .string(let text): encoder.append(text.precomposedStringWithCanonicalMapping)
     case .bytes(let bytes): encoder.append(bytes)
     }
   }

@@ -1,0 +1,240 @@
+/// A word, sign or value of the format language, and where it begins.
+struct FormatToken {
+  enum Kind: Equatable {
+    /// A name, or a keyword in any case.
+    case word(String)
+    /// A name that is no keyword, whatever it is: `#name`.
+    case name(String)
+    case integer(UInt64)
+    case number(Double)
+    case text(String)
+    /// `$x`.
+    case variable(String)
+    /// `@count`.
+    case summary(String)
+    case argument(ArgumentKind)
+    case sign(String)
+    case end
+  }
+
+  /// What a place for an argument takes.
+  enum ArgumentKind {
+    case value
+    case path
+    case integer
+    case number
+  }
+
+  let kind: Kind
+  /// The first character of it, counted from 1.
+  let column: Int
+  /// How it is written.
+  let source: String
+
+  /// Whether it is a keyword.
+  func isWord(_ keyword: String) -> Bool {
+    if case .word(let word) = kind { return word.uppercased() == keyword }
+    return false
+  }
+
+  func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
+
+  /// What stands here, in an error.
+  var found: String { kind == .end ? "the end" : "\"\(source)\"" }
+}
+
+/// Takes a format string of `NSPredicate` apart.
+struct FormatLexer {
+  private let characters: [Character]
+  private var position = 0
+
+  private init(_ format: String) { characters = Array(format) }
+
+  static func tokens(_ format: String) throws(ObjectGraphError) -> [FormatToken] {
+    var lexer = FormatLexer(format)
+    var tokens: [FormatToken] = []
+    while true {
+      let token = try lexer.next()
+      tokens.append(token)
+      if token.kind == .end { return tokens }
+    }
+  }
+
+  static func error(_ column: Int, _ message: String) -> ObjectGraphError {
+    ObjectGraphError(.predicateSyntax, "Column \(column) of the predicate's format: \(message).")
+  }
+
+  private var current: Character? {
+    position < characters.count ? characters[position] : nil
+  }
+
+  private func character(_ distance: Int) -> Character? {
+    position + distance < characters.count ? characters[position + distance] : nil
+  }
+
+  private mutating func next() throws(ObjectGraphError) -> FormatToken {
+    while current?.isWhitespace == true { position += 1 }
+    let start = position
+    let kind = try kind()
+    return FormatToken(
+      kind: kind, column: start + 1, source: String(characters[start..<position]))
+  }
+
+  private mutating func kind() throws(ObjectGraphError) -> FormatToken.Kind {
+    guard let first = current else { return .end }
+    if first.isLetter || first == "_" { return .word(word()) }
+    if first.isASCIIDigit { return try number() }
+    switch first {
+    case "\"", "'": return .text(try text(endingWith: first))
+    case "#": return .name(try name(behind: "#"))
+    case "$": return .variable(try name(behind: "$"))
+    case "@": return .summary(try name(behind: "@"))
+    case "%": return .argument(try argument())
+    default: return .sign(try sign())
+    }
+  }
+
+  private mutating func word() -> String {
+    let start = position
+    while let character = current, character.isLetter || character.isNumber || character == "_" {
+      position += 1
+    }
+    return String(characters[start..<position])
+  }
+
+  private mutating func name(behind mark: Character) throws(ObjectGraphError) -> String {
+    position += 1
+    guard let first = current, first.isLetter || first == "_" else {
+      throw Self.error(position + 1, "expected a name behind \(mark)")
+    }
+    return word()
+  }
+
+  // MARK: Values
+
+  private mutating func number() throws(ObjectGraphError) -> FormatToken.Kind {
+    let start = position
+    if current == "0", character(1) == "x" || character(1) == "X" {
+      position += 2
+      let digits = take { $0.isHexDigit && $0.isASCII }
+      guard let value = UInt64(digits, radix: 16) else {
+        throw Self.error(start + 1, "expected a hexadecimal number of at most 16 digits")
+      }
+      return .integer(value)
+    }
+    var text = take { $0.isASCIIDigit }
+    var isWhole = true
+    if current == ".", character(1)?.isASCIIDigit == true {
+      isWhole = false
+      position += 1
+      text += "." + take { $0.isASCIIDigit }
+    }
+    if current == "e" || current == "E" {
+      let hasSign = character(1) == "-" || character(1) == "+"
+      if character(hasSign ? 2 : 1)?.isASCIIDigit == true {
+        isWhole = false
+        text += String(characters[position...(position + (hasSign ? 1 : 0))])
+        position += hasSign ? 2 : 1
+        text += take { $0.isASCIIDigit }
+      }
+    }
+    if isWhole, let value = UInt64(text) { return .integer(value) }
+    guard !isWhole, let value = Double(text) else {
+      throw Self.error(start + 1, "expected an integer of at most 64 bits")
+    }
+    return .number(value)
+  }
+
+  private mutating func take(_ belongs: (Character) -> Bool) -> String {
+    let start = position
+    while let character = current, belongs(character) { position += 1 }
+    return String(characters[start..<position])
+  }
+
+  private mutating func text(endingWith quote: Character) throws(ObjectGraphError) -> String {
+    let start = position
+    position += 1
+    var text = ""
+    while let character = current {
+      position += 1
+      switch character {
+      case quote: return text
+      case "\\": text.append(try escaped())
+      case "%" where current == "%":
+        // As everywhere in formats, two of them are one.
+        position += 1
+        text.append("%")
+      default: text.append(character)
+      }
+    }
+    throw Self.error(start + 1, "expected \(quote) at the end of the string that begins here")
+  }
+
+  private mutating func escaped() throws(ObjectGraphError) -> Character {
+    let start = position
+    guard let character = current else {
+      throw Self.error(start, "expected a character behind the backslash")
+    }
+    position += 1
+    switch character {
+    case "\\", "\"", "'", "*", "?":
+      return character
+    case "n": return "\n"
+    case "t": return "\t"
+    case "r": return "\r"
+    case "u":
+      var digits = ""
+      while digits.count < 4, let digit = current, digit.isHexDigit, digit.isASCII {
+        digits.append(digit)
+        position += 1
+      }
+      guard digits.count == 4, let value = UInt32(digits, radix: 16),
+        let scalar = Unicode.Scalar(value)
+      else { throw Self.error(start, "expected the four hexadecimal digits of a character") }
+      return Character(scalar)
+    default: throw Self.error(start, "expected n, t, r, u, a quote or a backslash behind it")
+    }
+  }
+
+  private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
+    let start = position
+    position += 1
+    // How wide an integer is does not matter here.
+    var width = 0
+    while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
+      position += 1
+      width += 1
+    }
+    let kind: FormatToken.ArgumentKind
+    switch current {
+    case "@" where width == 0: kind = .value
+    case "K" where width == 0: kind = .path
+    case "d", "i", "u": kind = .integer
+    case "f", "g": kind = .number
+    default: throw Self.error(start + 1, "expected %@, %K, %d, %i, %u or %f")
+    }
+    position += 1
+    return kind
+  }
+
+  private static let signs: Set<String> = [
+    "==", "=<", "=>", "!=", "<>", "<=", ">=", "&&", "||", "**", "=", "<", ">", "!", "+", "-", "*",
+    "/", "(", ")", "{", "}", "[", "]", ",", ".",
+  ]
+
+  private mutating func sign() throws(ObjectGraphError) -> String {
+    for count in [2, 1] where position + count <= characters.count {
+      let sign = String(characters[position..<position + count])
+      guard Self.signs.contains(sign) else { continue }
+      position += count
+      return sign
+    }
+    throw Self.error(
+      position + 1, "expected an operator, a name or a value, but found \"\(characters[position])\""
+    )
+  }
+}
+
+extension Character {
+  fileprivate var isASCIIDigit: Bool { isASCII && isNumber }
+}

@@ -1,0 +1,393 @@
+/// Reads the format language of `NSPredicate`.
+///
+/// Arguments stand in the tree as values; the names in it are those of the format, and those that
+/// are given for `%K`, which are names and nothing else.
+struct FormatParser {
+  private let tokens: [FormatToken]
+  private var position = 0
+  private var arguments: ArraySlice<any Sendable>
+  private let argumentCount: Int
+  /// The variables of the subqueries around the parser.
+  private var variables: [String: Int] = [:]
+  private var lastVariable = 0
+  /// How many parts around the parser are not finished.
+  private var depth = 0
+
+  /// Parts within parts, and signs in one calculation; enough for people, and too few to exhaust
+  /// the stack.
+  private static let maxDepth = 64
+
+  static func expression(
+    _ format: String, _ arguments: [any Sendable]
+  ) throws(ObjectGraphError) -> QueryExpression {
+    var parser = FormatParser(try FormatLexer.tokens(format), arguments)
+    let expression = try parser.disjunction()
+    guard parser.current.kind == .end else {
+      throw parser.failure("AND, OR, an operator or the end")
+    }
+    guard parser.arguments.isEmpty else {
+      throw FormatLexer.error(
+        parser.current.column,
+        "expected \(parser.argumentCount) places for arguments, but found "
+          + "\(parser.argumentCount - parser.arguments.count)")
+    }
+    return expression
+  }
+
+  private init(_ tokens: [FormatToken], _ arguments: [any Sendable]) {
+    self.tokens = tokens
+    self.arguments = arguments[...]
+    argumentCount = arguments.count
+  }
+
+  // MARK: Tokens
+
+  private var current: FormatToken { tokens[position] }
+
+  private mutating func advance() { position = min(position + 1, tokens.count - 1) }
+
+  private func failure(_ expected: String) -> ObjectGraphError {
+    FormatLexer.error(current.column, "expected \(expected), but found \(current.found)")
+  }
+
+  private mutating func take(sign: String) -> Bool {
+    guard current.isSign(sign) else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func take(word: String) -> Bool {
+    guard current.isWord(word) else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func require(sign: String) throws(ObjectGraphError) {
+    guard take(sign: sign) else { throw failure(sign) }
+  }
+
+  private func requireShallow(_ count: Int) throws(ObjectGraphError) {
+    guard count <= Self.maxDepth else {
+      throw FormatLexer.error(
+        current.column, "expected at most \(Self.maxDepth) parts within each other")
+    }
+  }
+
+  // MARK: Logic
+
+  private mutating func disjunction() throws(ObjectGraphError) -> QueryExpression {
+    depth += 1
+    defer { depth -= 1 }
+    try requireShallow(depth)
+    var parts = [try conjunction()]
+    while take(word: "OR") || take(sign: "||") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func conjunction() throws(ObjectGraphError) -> QueryExpression {
+    var parts = [try negation()]
+    while take(word: "AND") || take(sign: "&&") { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func negation() throws(ObjectGraphError) -> QueryExpression {
+    depth += 1
+    defer { depth -= 1 }
+    try requireShallow(depth)
+    if take(word: "NOT") || take(sign: "!") { return .not(try negation()) }
+    if take(word: "ANY") || take(word: "SOME") { return try quantified(.any) }
+    if take(word: "ALL") { return try quantified(.all) }
+    if take(word: "NONE") { return try quantified(.none) }
+    return try comparison(sum())
+  }
+
+  private mutating func quantified(
+    _ quantifier: Quantifier
+  ) throws(ObjectGraphError) -> QueryExpression {
+    let collection = try sum()
+    lastVariable += 1
+    let variable = lastVariable
+    let before = position
+    let test = try comparison(.variable(variable))
+    guard position > before else { throw failure("an operator") }
+    return .quantified(quantifier, collection, variable: variable, test)
+  }
+
+  // MARK: Comparing
+
+  private static let comparisons: [String: QueryComparison] = [
+    "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less, "<=": .lessOrEqual,
+    "=<": .lessOrEqual, ">": .greater, ">=": .greaterOrEqual, "=>": .greaterOrEqual,
+  ]
+  private static let tests: [String: TextTest] = [
+    "CONTAINS": .contains, "BEGINSWITH": .begins, "ENDSWITH": .ends, "LIKE": .like,
+    "MATCHES": .matches,
+  ]
+
+  /// What is asked of a value; the value itself if nothing is.
+  private mutating func comparison(
+    _ value: QueryExpression
+  ) throws(ObjectGraphError) -> QueryExpression {
+    if case .sign(let sign) = current.kind, let comparison = Self.comparisons[sign] {
+      advance()
+      let options = try options()
+      return .comparison(value, comparison, try sum(), options)
+    }
+    guard case .word(let word) = current.kind else { return value }
+    if let test = Self.tests[word.uppercased()] {
+      advance()
+      let options = try options()
+      return .text(value, test, try sum(), options)
+    }
+    if take(word: "IN") {
+      let options = try options()
+      return .membership(value, try sum(), options)
+    }
+    guard take(word: "BETWEEN") else { return value }
+    let column = current.column
+    guard case .list(let ends) = try sum(), ends.count == 2 else {
+      throw FormatLexer.error(column, "expected a list of two values behind BETWEEN")
+    }
+    return .range(value, lower: ends[0], upper: ends[1], isClosed: true)
+  }
+
+  /// `[c]`, `[d]` or both, if there are any.
+  private mutating func options() throws(ObjectGraphError) -> TextOptions {
+    guard take(sign: "[") else { return [] }
+    guard case .word(let letters) = current.kind else { throw failure("c, d or both") }
+    var options: TextOptions = []
+    for letter in letters {
+      switch letter {
+      case "c", "C": options.insert(.ignoresCase)
+      case "d", "D": options.insert(.ignoresDiacritics)
+      default: throw failure("c, d or both")
+      }
+    }
+    advance()
+    try require(sign: "]")
+    return options
+  }
+
+  // MARK: Calculating
+
+  private mutating func sum() throws(ObjectGraphError) -> QueryExpression {
+    try chain(["+": .plus, "-": .minus]) { (parser) throws(ObjectGraphError) in
+      try parser.chain(["*": .times, "/": .divided]) { (parser) throws(ObjectGraphError) in
+        try parser.power()
+      }
+    }
+  }
+
+  private mutating func chain(
+    _ operations: [String: ArithmeticOperation],
+    _ operand: (inout FormatParser) throws(ObjectGraphError) -> QueryExpression
+  ) throws(ObjectGraphError) -> QueryExpression {
+    var result = try operand(&self)
+    var count = 0
+    while case .sign(let sign) = current.kind, let operation = operations[sign] {
+      advance()
+      count += 1
+      try requireShallow(count)
+      result = .arithmetic(result, operation, try operand(&self))
+    }
+    return result
+  }
+
+  private mutating func power() throws(ObjectGraphError) -> QueryExpression {
+    depth += 1
+    defer { depth -= 1 }
+    try requireShallow(depth)
+    if take(sign: "-") { return try negated() }
+    let value = try path(from: atom())
+    return take(sign: "**") ? .arithmetic(value, .power, try power()) : value
+  }
+
+  /// What follows a minus; a number has it as its sign, so that the least one can be written.
+  private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
+    if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
+    {
+      advance()
+      return .constant(QueryConstant(value: .integer(.min), type: .integer))
+    }
+    let part = try power()
+    guard case .constant(let constant) = part else { return .negation(part) }
+    switch constant.value {
+    case .integer(let value) where value != .min:
+      return .constant(QueryConstant(value: .integer(-value), type: .integer))
+    case .number(let bits):
+      return .constant(QueryConstant(value: .number(-Double(bitPattern: bits)), type: .number))
+    default: return .negation(part)
+    }
+  }
+
+  // MARK: Values
+
+  /// Words that are no names where a value belongs.
+  private static let reserved: Set<String> = [
+    "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
+    "ANY", "SOME", "ALL", "NONE",
+  ]
+
+  private mutating func atom() throws(ObjectGraphError) -> QueryExpression {
+    let token = current
+    switch token.kind {
+    case .word(let word): return try named(word)
+    case .name(let name):
+      advance()
+      return .property(.variable(0), .name(name))
+    case .integer(let value):
+      advance()
+      return .constant(QueryConstant(value: .unsigned(value), type: .integer))
+    case .number(let value):
+      advance()
+      return .constant(QueryConstant(value: .number(value), type: .number))
+    case .text(let text):
+      advance()
+      return .constant(QueryConstant(value: .string(text), type: .text))
+    case .variable(let name):
+      guard let variable = variables[name] else {
+        throw FormatLexer.error(token.column, "expected a variable of a SUBQUERY around it")
+      }
+      advance()
+      return .variable(variable)
+    case .argument(let kind): return try argument(kind)
+    case .sign("("):
+      advance()
+      let part = try disjunction()
+      try require(sign: ")")
+      return part
+    case .sign("{"):
+      advance()
+      return try list()
+    case .summary, .sign, .end: throw failure("a value")
+    }
+  }
+
+  private mutating func named(_ word: String) throws(ObjectGraphError) -> QueryExpression {
+    let keyword = word.uppercased()
+    guard !Self.reserved.contains(keyword) else { throw failure("a value") }
+    if keyword == "SUBQUERY" { return try subquery() }
+    let column = current.column
+    advance()
+    guard !current.isSign("(") else {
+      throw FormatLexer.error(column, "expected a value; there is no function \(word)")
+    }
+    switch keyword {
+    case "SELF": return .variable(0)
+    case "TRUE", "YES", "TRUEPREDICATE": return .constant(.yes)
+    case "FALSE", "NO", "FALSEPREDICATE": return .constant(.no)
+    case "NIL", "NULL": return .constant(.null)
+    default: return .property(.variable(0), .name(word))
+    }
+  }
+
+  private mutating func list() throws(ObjectGraphError) -> QueryExpression {
+    var elements: [QueryExpression] = []
+    if take(sign: "}") { return .list([]) }
+    repeat { elements.append(try sum()) } while take(sign: ",")
+    try require(sign: "}")
+    return .list(elements)
+  }
+
+  private mutating func subquery() throws(ObjectGraphError) -> QueryExpression {
+    advance()
+    try require(sign: "(")
+    let collection = try sum()
+    try require(sign: ",")
+    guard case .variable(let name) = current.kind else { throw failure("a variable such as $x") }
+    advance()
+    try require(sign: ",")
+    lastVariable += 1
+    let variable = lastVariable
+    let before = variables[name]
+    variables[name] = variable
+    defer { variables[name] = before }
+    let test = try disjunction()
+    try require(sign: ")")
+    return .filter(collection, variable: variable, test)
+  }
+
+  private mutating func argument(
+    _ kind: FormatToken.ArgumentKind
+  ) throws(ObjectGraphError) -> QueryExpression {
+    let token = current
+    guard let value = arguments.popFirst() else {
+      throw FormatLexer.error(token.column, "expected an argument for \(token.source)")
+    }
+    advance()
+    if case .path = kind { return try path(value as Any, token) }
+    let fits =
+      switch kind {
+      case .integer: value is any BinaryInteger
+      case .number: value is any BinaryFloatingPoint || value is any BinaryInteger
+      case .value, .path: true
+      }
+    guard fits, let expression = QueryExpression(value: value) else {
+      throw FormatLexer.error(
+        token.column,
+        "expected a value that fits \(token.source), but the argument is of type "
+          + "\(type(of: value))")
+    }
+    return expression
+  }
+
+  // MARK: Paths
+
+  /// What properties lead to from a value.
+  private mutating func path(from base: QueryExpression) throws(ObjectGraphError) -> QueryExpression
+  {
+    var steps: [FormatStep] = []
+    while take(sign: ".") {
+      switch current.kind {
+      case .word(let name), .name(let name): steps.append(.property(name))
+      case .summary(let name):
+        guard let summary = Summary(rawValue: name) else {
+          throw failure("@count, @sum, @min, @max or @avg")
+        }
+        steps.append(.summary(summary))
+      default: throw failure("the name of a property")
+      }
+      advance()
+      try requireShallow(steps.count)
+    }
+    return base.following(steps[...])
+  }
+
+  /// A path that is given as an argument: names with dots between them.
+  private func path(
+    _ argument: Any, _ token: FormatToken
+  ) throws(ObjectGraphError) -> QueryExpression {
+    guard let text = argument as? String else {
+      throw FormatLexer.error(
+        token.column,
+        "expected the name of a property for %K, but the argument is of type "
+          + "\(type(of: argument))")
+    }
+    var steps: [FormatStep] = []
+    for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+      let summary = part.first == "@" ? Summary(rawValue: String(part.dropFirst())) : nil
+      steps.append(summary.map { .summary($0) } ?? .property(String(part)))
+    }
+    try requireShallow(steps.count)
+    return steps.count == 1 && text.uppercased() == "SELF"
+      ? .variable(0) : QueryExpression.variable(0).following(steps[...])
+  }
+}
+
+/// A part of a path.
+enum FormatStep {
+  case property(String)
+  case summary(Summary)
+}
+
+extension QueryExpression {
+  /// What some steps lead to; those behind a summary say what of the elements it is made of.
+  func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
+    guard let first = steps.first else { return self }
+    switch first {
+    case .property(let name):
+      return QueryExpression.property(self, .name(name)).following(steps.dropFirst())
+    case .summary(let summary): return .summary(summary, following(steps.dropFirst()))
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+/// Reads a predicate of the language as an expression.
+///
+/// The nodes of a `Predicate` are generic types without a common protocol. Each kind that is
+/// understood conforms to one here, without conditions, so that one unknown child does not hide
+/// the others. A part that knows no variable is simply evaluated; of the rest, what is of no known
+/// kind is refused by name.
+final class PredicateTranslation {
+  let schema: Schema.Content
+  private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
+  private var lastVariable = 0
+
+  private init(_ schema: Schema.Content) { self.schema = schema }
+
+  static func expression<M>(
+    of predicate: Predicate<M>, in schema: Schema.Content
+  ) throws -> QueryExpression {
+    let translation = PredicateTranslation(schema)
+    translation.variables[predicate.variable.key] = .variable(0)
+    return try translation.expression(of: predicate.expression)
+  }
+
+  func expression(of node: Any) throws -> QueryExpression {
+    if let node = node as? any TranslatableNode { return try node.translated(by: self) }
+    if let node = node as? any PredicateExpression,
+      let value = try? node.evaluate(PredicateBindings()) as Any,
+      let constant = QueryExpression(value: value)
+    {
+      return constant
+    }
+    throw refusal(of: node)
+  }
+
+  func refusal(of node: Any) -> ObjectGraphError {
+    ObjectGraphError(
+      .unsupportedPredicate,
+      "A predicate has a part that cannot be asked of a store: \(Self.shown(node)).")
+  }
+
+  /// A node in the words of the program, as far as they are known.
+  private static func shown(_ node: Any) -> String {
+    let name = String(describing: type(of: node)).prefix { $0 != "<" }
+    return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"
+  }
+
+  // MARK: Variables
+
+  func variable(_ key: PredicateExpressions.VariableID) throws -> QueryExpression {
+    guard let known = variables[key] else {
+      throw ObjectGraphError(
+        .unsupportedPredicate, "A predicate has a variable that it does not declare.")
+    }
+    return known
+  }
+
+  /// A part in which a variable stands for the elements of a collection.
+  func element<Value>(
+    _ variable: PredicateExpressions.Variable<Value>, in test: Any
+  ) throws -> (variable: Int, test: QueryExpression) {
+    lastVariable += 1
+    let number = lastVariable
+    variables[variable.key] = .variable(number)
+    return (number, try expression(of: test))
+  }
+
+  /// A part in which a variable stands for what another part gives.
+  func binding<Value>(
+    _ variable: PredicateExpressions.Variable<Value>, to expression: QueryExpression, in node: Any
+  ) throws -> QueryExpression {
+    variables[variable.key] = expression
+    return try self.expression(of: node)
+  }
+
+  // MARK: Key paths
+
+  func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
+    let base = try expression(of: root)
+    guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
+      throw ObjectGraphError(
+        .unsupportedPredicate,
+        "A predicate asks \(keyPath) of \(root), which is no stored property of an object.")
+    }
+    if PropertyProbe.isID(keyPath, in: schema) { return base }
+    let path = try schema.path(keyPath)
+    guard path.count == 1, let step = path.first else {
+      throw ObjectGraphError(
+        .unsupportedPredicate, "\(keyPath) is more than one stored property of an object.")
+    }
+    return .property(base, .known(step.property, step.entity))
+  }
+
+  /// The entity of a class that an object is cast to.
+  func entity(of type: Any.Type) throws -> EntityDescription {
+    guard let type = type as? ManagedObject.Type else {
+      throw ObjectGraphError(
+        .unsupportedPredicate, "\(type) is no class of objects, so nothing can be cast to it.")
+    }
+    return try schema.requiredEntity(of: type)
+  }
+}
+
+/// A kind of node that is understood.
+protocol TranslatableNode {
+  func translated(by translation: PredicateTranslation) throws -> QueryExpression
+}
+
+/// A range, whose ends are nodes themselves.
+protocol RangeNode {
+  var lowerNode: Any { get }
+  var upperNode: Any { get }
+  var isClosed: Bool { get }
+}
+
+extension PredicateExpressions.ClosedRange: RangeNode {
+  var lowerNode: Any { lower }
+  var upperNode: Any { upper }
+  var isClosed: Bool { true }
+}
+
+extension PredicateExpressions.Range: RangeNode {
+  var lowerNode: Any { lower }
+  var upperNode: Any { upper }
+  var isClosed: Bool { false }
+}
+
+/// A constant of the program.
+protocol ValueNode {
+  var constant: Any { get }
+}
+
+extension PredicateExpressions.Value: ValueNode {
+  var constant: Any { value }
+}

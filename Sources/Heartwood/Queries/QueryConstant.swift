@@ -1,0 +1,80 @@
+import Foundation
+
+/// A value that a predicate was made with.
+struct QueryConstant: Sendable {
+  let value: StoredValue
+  let type: QueryType
+  /// Of which store it names an object, if it does.
+  var space: ManagedObjectID.Space?
+
+  static let null = QueryConstant(value: .null, type: .nothing)
+  static let yes = QueryConstant(value: .bool(true), type: .bool)
+  static let no = QueryConstant(value: .bool(false), type: .bool)
+}
+
+extension QueryExpression {
+  /// A value of a program as a constant or a list of them; `nil` if predicates know none like it.
+  init?(value: Any) {
+    switch value {
+    case let id as ManagedObjectID:
+      self = .constant(
+        QueryConstant(value: .integer(id.number.bits), type: .object(nil), space: id.space))
+    case let optional as any OptionalValue:
+      guard let wrapped = optional.wrapped else {
+        self = .constant(.null)
+        return
+      }
+      self.init(value: wrapped)
+    case is any ValueRange: return nil
+    case let value as any AttributeValue where Swift.type(of: value).storedForm != .json:
+      guard let stored = try? value.storedValue else { return nil }
+      self = .constant(
+        QueryConstant(value: stored, type: QueryType(Swift.type(of: value).storedForm)))
+    case let values as any Collection:
+      var elements: [QueryExpression] = []
+      for value in Self.elements(of: values) {
+        guard let element = QueryExpression(value: value) else { return nil }
+        elements.append(element)
+      }
+      self = .list(elements)
+    default: return nil
+    }
+  }
+
+  private static func elements(of values: some Collection) -> [Any] { values.map { $0 as Any } }
+}
+
+/// An optional of any type.
+private protocol OptionalValue {
+  var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  fileprivate var wrapped: Any? { self }
+}
+
+/// A range of any kind, as a program has it.
+protocol ValueRange {
+  /// Its ends, if it has them, and whether the upper one belongs to it.
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
+}
+
+extension ClosedRange: ValueRange {
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { (lowerBound, upperBound, true) }
+}
+
+extension Range: ValueRange {
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { (lowerBound, upperBound, false) }
+}
+
+extension PartialRangeFrom: ValueRange {
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { (lowerBound, nil, true) }
+}
+
+extension PartialRangeUpTo: ValueRange {
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { (nil, upperBound, false) }
+}
+
+extension PartialRangeThrough: ValueRange {
+  var ends: (lower: Any?, upper: Any?, isClosed: Bool) { (nil, upperBound, true) }
+}

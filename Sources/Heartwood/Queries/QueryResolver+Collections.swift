@@ -1,0 +1,75 @@
+/// Asking the elements of collections.
+extension QueryResolver {
+  /// What gives the elements of a collection, and what they are.
+  private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
+    guard case .values(let values) = collection.content, let type = collection.type.element else {
+      throw Self.unsupported(
+        "\(collection.name) is \(collection.type.sentence), where a collection belongs.")
+    }
+    return (values, type)
+  }
+
+  func quantified(
+    _ quantifier: Quantifier, _ collection: QueryExpression, _ variable: Int,
+    _ test: QueryExpression
+  ) throws -> QueryTerm {
+    let (values, type) = try elements(resolve(collection))
+    let condition = try with(variable, type) { () throws in try self.condition(test) }
+    let isAny = if case .all = quantifier { false } else { true }
+    let isNone = if case .none = quantifier { true } else { false }
+    return QueryTerm("a condition for a collection") { scope in
+      for element in try values(scope) {
+        scope.variables[variable] = element
+        // One decides it: who meets the condition for any and none, who does not for all.
+        if try condition(scope) == isAny { return isAny != isNone }
+      }
+      return isAny == isNone
+    }
+  }
+
+  func filter(
+    _ collection: QueryExpression, _ variable: Int, _ test: QueryExpression
+  ) throws -> QueryTerm {
+    let collection = try resolve(collection)
+    let (values, type) = try elements(collection)
+    let condition = try with(variable, type) { () throws in try self.condition(test) }
+    return QueryTerm(
+      collection.name, collection.type,
+      values: { scope in
+        try values(scope).filter { element in
+          scope.variables[variable] = element
+          return try condition(scope)
+        }
+      })
+  }
+
+  func summary(_ summary: Summary, _ collection: QueryTerm) throws -> QueryTerm {
+    if case .count = summary, collection.type.isText { return try length(collection) }
+    let (values, type) = try elements(collection)
+    let name = "@\(summary.rawValue) of \(collection.name)"
+    let isFit =
+      switch summary {
+      case .count: true
+      case .sum, .average: type.isNumeric || type.isNothing
+      case .min, .max: type.isOrdered
+      }
+    guard isFit else {
+      throw Self.unsupported("\(name) cannot be found: its elements are \(type.sentence).")
+    }
+    let result: QueryType =
+      switch summary {
+      case .count: .integer
+      case .average: type.isDecimal ? .decimal : .number
+      case .sum, .min, .max: type
+      }
+    return QueryTerm(name, result) { summary.result(try values($0), type) }
+  }
+
+  func end(_ collection: QueryTerm, _ isFirst: Bool) throws -> QueryTerm {
+    let (values, type) = try elements(collection)
+    return QueryTerm("\(collection.name).\(isFirst ? "first" : "last")", type) { scope in
+      let values = try values(scope)
+      return (isFirst ? values.first : values.last) ?? .null
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import Foundation
+
+/// Comparing, and calculating.
+extension QueryResolver {
+  func compare(
+    _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: TextOptions
+  ) throws -> QueryTerm {
+    let (first, second) = (first.fitted(to: second), second.fitted(to: first))
+    try requireComparable(first, second)
+    let isOrder =
+      switch comparison {
+      case .equal, .notEqual: false
+      case .less, .lessOrEqual, .greater, .greaterOrEqual: true
+      }
+    if isOrder {
+      for term in [first, second] where !term.type.isOrdered {
+        throw Self.unsupported("\(term.name) is \(term.type.sentence), which has no order.")
+      }
+    }
+    let name = "\(first.name) compared with \(second.name)"
+    if first.type.isDecimal || second.type.isDecimal {
+      let (left, right) = (try value(first, as: .decimal), try value(second, as: .decimal))
+      return QueryTerm(name) { comparison.holdsForDecimals(try left($0), try right($0)) }
+    }
+    let isText = first.type.isText && second.type.isText
+    let left = try folded(first, isText ? options : [])
+    let right = try folded(second, isText ? options : [])
+    guard !isText || options.isEmpty else {
+      return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
+    }
+    if let constant = second.constant {
+      return compare(first, left, comparison, constant, name)
+    }
+    if let constant = first.constant {
+      return compare(second, right, comparison.exchanged, constant, name)
+    }
+    return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
+  }
+
+  /// A comparison with a constant, which is the usual kind, and the quickest.
+  private func compare(
+    _ term: QueryTerm, _ value: @escaping QueryTerm.Value, _ comparison: QueryComparison,
+    _ constant: StoredValue, _ name: String
+  ) -> QueryTerm {
+    var result: QueryTerm
+    if let property = term.property, case .equal = comparison, case .string(let text) = constant {
+      let bytes = Array(text.utf8)
+      result = QueryTerm(name) { try $0.own(property, is: text, bytes) }
+    } else {
+      result = QueryTerm(name) { comparison.holds(try value($0), constant) }
+    }
+    if let property = term.property {
+      result.demand = QueryDemand(property: property, comparison: comparison, value: constant)
+    }
+    return result
+  }
+
+  private func requireComparable(_ first: QueryTerm, _ second: QueryTerm) throws {
+    guard !first.type.isComparable(with: second.type) else { return }
+    throw Self.unsupported(
+      "\(first.name) is \(first.type.sentence), and cannot be compared with \(second.name)"
+        + (second.constant == nil ? ", \(second.type.sentence)." : "."))
+  }
+
+  /// The value of a term, without what makes no difference.
+  private func folded(_ term: QueryTerm, _ options: TextOptions) throws -> QueryTerm.Value {
+    let value = try value(term, as: term.type)
+    guard !options.isEmpty else { return value }
+    if let constant = term.constant?.folded(options) { return { _ in constant } }
+    return { try value($0).folded(options) }
+  }
+
+  // MARK: Several values
+
+  func range(
+    _ value: QueryExpression, _ lower: QueryExpression?, _ upper: QueryExpression?, _ isClosed: Bool
+  ) throws -> QueryTerm {
+    let value = try resolve(value)
+    let above = try lower.map { try condition(compare(value, .greaterOrEqual, resolve($0), [])) }
+    let below = try upper.map {
+      try condition(compare(value, isClosed ? .lessOrEqual : .less, resolve($0), []))
+    }
+    return QueryTerm("a range") { scope in
+      guard try above?(scope) ?? true else { return false }
+      return try below?(scope) ?? true
+    }
+  }
+
+  func list(_ elements: [QueryExpression]) throws -> QueryTerm {
+    let terms = try elements.map { try resolve($0) }
+    var type = QueryType.nothing
+    for term in terms {
+      guard let joined = type.joined(with: term.type) else {
+        throw Self.unsupported("A list holds \(type.sentence) and \(term.type.sentence).")
+      }
+      type = joined
+    }
+    let values = try terms.map { try value($0, as: type) }
+    let constants = terms.compactMap(\.constant)
+    if constants.count == terms.count, !type.isDecimal {
+      var result = QueryTerm("a list", .list(type), values: { _ in constants })
+      result.constants = constants
+      return result
+    }
+    return QueryTerm("a list", .list(type), values: { scope in try values.map { try $0(scope) } })
+  }
+
+  func membership(
+    _ element: QueryTerm, _ collection: QueryTerm, _ options: TextOptions
+  ) throws -> QueryTerm {
+    guard case .values(let values) = collection.content, let type = collection.type.element else {
+      throw Self.unsupported(
+        "\(collection.name) is \(collection.type.sentence), where a collection belongs.")
+    }
+    try requireComparable(element, QueryTerm(collection.name, type) { _ in .null })
+    let name = "\(element.name) in \(collection.name)"
+    if element.type.isDecimal || type.isDecimal {
+      let value = try value(element, as: .decimal)
+      return QueryTerm(name) { scope in
+        let wanted = try value(scope)
+        return try values(scope).contains {
+          QueryComparison.equal.holdsForDecimals(wanted, $0)
+        }
+      }
+    }
+    let value = try folded(element, options)
+    if let constants = collection.constants {
+      // By hash only where equal values are stored alike.
+      let fitted = constants.map { $0.fitted(to: element).folded(options) }
+      let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
+      let set = Set(fitted)
+      if isAlike { return QueryTerm(name) { set.contains(try value($0)) } }
+      return QueryTerm(name) { scope in
+        let wanted = try value(scope)
+        return fitted.contains { $0.isEqual(to: wanted) }
+      }
+    }
+    return QueryTerm(name) { scope in
+      let wanted = try value(scope)
+      return try values(scope).contains { $0.folded(options).isEqual(to: wanted) }
+    }
+  }
+
+  // MARK: Numbers
+
+  func arithmetic(
+    _ first: QueryTerm, _ operation: ArithmeticOperation, _ second: QueryTerm
+  ) throws -> QueryTerm {
+    guard let type = first.type.joined(with: second.type), type.isNumeric || type.isNothing,
+      let function = operation.function(type.isNothing ? .integer : type)
+    else {
+      throw Self.unsupported(
+        "\(first.name) is \(first.type.sentence), and \(second.name) is "
+          + "\(second.type.sentence): that cannot be calculated.")
+    }
+    let isWhole = if case .integer = type, operation != .power { true } else { false }
+    let (left, right) = (try value(first, as: type), try value(second, as: type))
+    return QueryTerm("a calculation", type.isDecimal ? .decimal : isWhole ? .integer : .number) {
+      function(try left($0), try right($0))
+    }
+  }
+
+  func negation(_ term: QueryTerm) throws -> QueryTerm {
+    try arithmetic(QueryTerm(constant: .integer(0), .integer), .minus, term)
+  }
+}

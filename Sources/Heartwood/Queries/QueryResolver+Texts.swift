@@ -1,0 +1,132 @@
+/// Looking into texts.
+extension QueryResolver {
+  func text(
+    _ subject: QueryTerm, _ test: TextTest, _ pattern: QueryTerm, _ options: TextOptions
+  ) throws -> QueryTerm {
+    for term in [subject, pattern] where !term.type.isText {
+      throw Self.unsupported("\(term.name) is \(term.type.sentence), where a string belongs.")
+    }
+    let value = try value(subject, as: .text)
+    let name = "\(subject.name) and its text"
+    func term(_ test: @escaping (String) -> Bool) -> QueryTerm {
+      QueryTerm(name) { scope in
+        guard case .string(let text) = try value(scope) else { return false }
+        return test(text)
+      }
+    }
+    switch test {
+    case .matches, .containsMatch:
+      let search = try regularExpression(pattern, options)
+      let folding = options.subtracting(.ignoresCase)
+      let isWhole = if case .matches = test { true } else { false }
+      return term { text in
+        let text = text.folded(folding)
+        return (try? isWhole ? search.wholeMatch(in: text) : search.firstMatch(in: text)) != nil
+      }
+    case .contains, .begins, .ends, .like: break
+    }
+    if case .string(let wanted) = pattern.constant {
+      let folded = wanted.folded(options)
+      if case .like = test {
+        let wildcards = Wildcards(folded)
+        return term { wildcards.match($0.folded(options)) }
+      }
+      return term { test.holds($0.folded(options), folded) }
+    }
+    let wanted = try self.value(pattern, as: .text)
+    return QueryTerm(name) { scope in
+      guard case .string(let text) = try value(scope),
+        case .string(let pattern) = try wanted(scope)
+      else { return false }
+      return test.holds(text.folded(options), pattern.folded(options))
+    }
+  }
+
+  private func regularExpression(
+    _ pattern: QueryTerm, _ options: TextOptions
+  ) throws -> Regex<AnyRegexOutput> {
+    guard case .string(let text) = pattern.constant else {
+      throw Self.unsupported("\(pattern.name) is no constant, as a regular expression has to be.")
+    }
+    do {
+      let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
+      return options.contains(.ignoresCase) ? regex.ignoresCase() : regex
+    } catch {
+      throw Self.unsupported("\"\(text)\" is no regular expression: \(error)")
+    }
+  }
+
+  func length(_ text: QueryTerm) throws -> QueryTerm {
+    let value = try value(text, as: .text)
+    guard text.type.isText else {
+      throw Self.unsupported("\(text.name) is \(text.type.sentence), and has no length.")
+    }
+    return QueryTerm("\(text.name).count", .integer) { scope in
+      guard case .string(let text) = try value(scope) else { return .null }
+      return .integer(Int64(text.count))
+    }
+  }
+}
+
+extension TextTest {
+  fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
+    switch self {
+    // By characters, so that half of one is not found; an empty text is in every other.
+    case .contains: wanted.isEmpty || text.contains(wanted)
+    case .begins: text.hasPrefix(wanted)
+    case .ends: text.hasSuffix(wanted)
+    case .like: Wildcards(wanted).match(text)
+    case .matches, .containsMatch: false
+    }
+  }
+}
+
+/// A text in which `*` stands for any characters and `?` for one; a backslash takes that away.
+struct Wildcards {
+  private enum Part: Equatable {
+    case character(Character)
+    case one
+    case many
+  }
+
+  private var parts: [Part] = []
+
+  init(_ text: String) {
+    var isEscaped = false
+    for character in text {
+      switch character {
+      case "\\" where !isEscaped:
+        isEscaped = true
+        continue
+      case "*" where !isEscaped: parts.append(.many)
+      case "?" where !isEscaped: parts.append(.one)
+      default: parts.append(.character(character))
+      }
+      isEscaped = false
+    }
+    if isEscaped { parts.append(.character("\\")) }
+  }
+
+  /// Whether a text is like this; it takes the product of both lengths at most.
+  func match(_ text: String) -> Bool {
+    var (part, place) = (0, text.startIndex)
+    // Where to go on if what follows the last star does not fit.
+    var retry: (part: Int, place: String.Index)?
+    while place < text.endIndex {
+      if part < parts.count, parts[part] == .many {
+        retry = (part + 1, place)
+        part += 1
+      } else if part < parts.count, parts[part] == .one || parts[part] == .character(text[place]) {
+        part += 1
+        place = text.index(after: place)
+      } else if let last = retry {
+        let next = text.index(after: last.place)
+        retry = (last.part, next)
+        (part, place) = (last.part, next)
+      } else {
+        return false
+      }
+    }
+    return parts[part...].allSatisfy { $0 == .many }
+  }
+}

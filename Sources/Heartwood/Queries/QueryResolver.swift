@@ -1,0 +1,256 @@
+import Foundation
+
+/// Finds for an entity what the names in a predicate mean, checks that its parts fit together, and
+/// makes of them what is run for each row.
+///
+/// It throws `unknownProperty` for a name that the entity does not have, and
+/// `unsupportedPredicate` for what cannot be asked; a predicate that was resolved never fails for
+/// what it asks, but only if the store cannot be read.
+final class QueryResolver {
+  let schema: Schema.Content
+  let space: ManagedObjectID.Space
+  private let entity: EntityDescription
+  /// What the variables are that can be used where the resolver is.
+  var variables: [Int: QueryType] = [:]
+  /// How many variables there are, at most.
+  private(set) var variableCount = 1
+  /// Whether anything is asked of other objects than the one in question.
+  private(set) var leavesObject = false
+
+  init(_ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription) {
+    self.schema = schema
+    self.space = space
+    self.entity = entity
+  }
+
+  /// An expression as a condition.
+  func condition(_ expression: QueryExpression) throws -> QueryTerm.Condition {
+    try condition(try resolve(expression))
+  }
+
+  /// A term as a condition.
+  func condition(_ term: QueryTerm) throws -> QueryTerm.Condition {
+    switch term.content {
+    case .condition(let condition): return condition
+    case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
+    case .value, .values:
+      throw Self.unsupported("\(term.name) is \(term.type.sentence), and no condition.")
+    }
+  }
+
+  static func unsupported(_ message: String) -> ObjectGraphError {
+    ObjectGraphError(.unsupportedPredicate, message)
+  }
+
+  // MARK: Terms
+
+  func resolve(_ expression: QueryExpression) throws -> QueryTerm {
+    switch expression {
+    case .constant(let constant): return term(constant)
+    case .list(let elements): return try list(elements)
+    case .variable(let variable): return try self.variable(variable)
+    case .property(let base, let property): return try self.property(property, of: resolve(base))
+    case .comparison(let first, let comparison, let second, let options):
+      return try compare(resolve(first), comparison, resolve(second), options)
+    case .range(let value, let lower, let upper, let isClosed):
+      return try range(value, lower, upper, isClosed)
+    case .membership(let value, let collection, let options):
+      return try membership(resolve(value), resolve(collection), options)
+    case .text(let subject, let test, let pattern, let options):
+      return try text(resolve(subject), test, resolve(pattern), options)
+    case .all(let parts):
+      let conditions = try parts.map { try condition($0) }
+      return QueryTerm("AND") { scope in try conditions.allSatisfy { try $0(scope) } }
+    case .any(let parts):
+      let conditions = try parts.map { try condition($0) }
+      return QueryTerm("OR") { scope in try conditions.contains { try $0(scope) } }
+    case .not(let part):
+      let condition = try condition(part)
+      return QueryTerm("NOT") { try !condition($0) }
+    case .coalescing(let first, let second):
+      return try coalescing(resolve(first), resolve(second))
+    case .whenPresent(let first, let then): return try whenPresent(first, then)
+    case .choice(let test, let then, let otherwise):
+      return try choice(condition(test), resolve(then), resolve(otherwise))
+    case .arithmetic(let first, let operation, let second):
+      return try arithmetic(resolve(first), operation, resolve(second))
+    case .negation(let part): return try negation(resolve(part))
+    case .quantified(let quantifier, let collection, let variable, let test):
+      return try quantified(quantifier, collection, variable, test)
+    case .filter(let collection, let variable, let test):
+      return try filter(collection, variable, test)
+    case .summary(let summary, let collection):
+      return try self.summary(summary, resolve(collection))
+    case .end(let collection, let isFirst): return try end(resolve(collection), isFirst)
+    case .length(let text): return try length(resolve(text))
+    case .cast(let object, let entity): return try cast(resolve(object), entity)
+    }
+  }
+
+  /// An ID of another store names no object of this one, and must not name one of its number.
+  private func term(_ constant: QueryConstant) -> QueryTerm {
+    guard let other = constant.space, other.store != space.store else {
+      return QueryTerm(constant: constant.value, constant.type)
+    }
+    return QueryTerm(constant: .integer(0), constant.type)
+  }
+
+  private func variable(_ variable: Int) throws -> QueryTerm {
+    if variable == 0 { return QueryTerm("SELF", .object(entity), isSubject: true) { $0.own } }
+    guard let type = variables[variable] else {
+      throw Self.unsupported("A variable is used outside of the collection it stands for.")
+    }
+    return QueryTerm("a variable", type) { $0.variables[variable] }
+  }
+
+  /// Resolves with a variable for the elements of a collection.
+  func with<Result>(
+    _ variable: Int, _ type: QueryType, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let before = variables[variable]
+    variables[variable] = type
+    variableCount = max(variableCount, variable + 1)
+    defer { variables[variable] = before }
+    return try body()
+  }
+
+  // MARK: Properties
+
+  private func property(_ name: QueryProperty, of base: QueryTerm) throws -> QueryTerm {
+    if case .list(let element) = base.type, case .values(let values) = base.content {
+      return try property(name, ofEach: values, element, base.name)
+    }
+    let property = try property(name, of: base.type, base.name)
+    let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
+    guard case .value(let object) = base.content else { throw Self.unsupported(path) }
+    leavesObject = leavesObject || !base.isSubject
+    let type = type(of: property)
+    if case .list = type {
+      leavesObject = true
+      return QueryTerm(path, type, values: { try $0.members(property, of: object($0)) })
+    }
+    guard base.isSubject else {
+      return QueryTerm(path, type) { try $0.value(property, of: object($0)) }
+    }
+    return QueryTerm(path, type, property: property) { try $0.own(property) }
+  }
+
+  private func property(
+    _ name: QueryProperty, ofEach objects: @escaping QueryTerm.Values, _ element: QueryType,
+    _ base: String
+  ) throws -> QueryTerm {
+    let property = try property(name, of: element, base)
+    let path = "\(base).\(property.name)"
+    let type = type(of: property)
+    if case .list = type {
+      return QueryTerm(
+        path, type,
+        values: { scope in
+          try objects(scope).flatMap { try scope.members(property, of: $0) }
+        })
+    }
+    return QueryTerm(
+      path, .list(type),
+      values: { scope in try objects(scope).map { try scope.value(property, of: $0) } })
+  }
+
+  private func property(
+    _ name: QueryProperty, of type: QueryType, _ base: String
+  ) throws -> PropertyDescription {
+    guard case .object(let known) = type, let entity = known else {
+      throw Self.unsupported("\(base) is \(type.sentence), which has no properties.")
+    }
+    let property: PropertyDescription
+    switch name {
+    case .known(let described, let owner):
+      guard entity.isKind(of: owner) || owner.isKind(of: entity),
+        described.slot < entity.properties.count
+      else {
+        throw ObjectGraphError(
+          .unknownProperty, "\(described.name) is no stored property of \(entity.name).")
+      }
+      property = entity.properties[described.slot]
+    case .name(let name):
+      guard let found = entity.properties.first(where: { $0.name == name }) else {
+        throw ObjectGraphError(.unknownProperty, "\(entity.name) has no property \(name).")
+      }
+      property = found
+    }
+    guard property.isAttribute || property.isRelationship else {
+      throw ObjectGraphError(
+        .unknownProperty, "\(entity.name).\(property.name) is kept in memory only.")
+    }
+    return property
+  }
+
+  private func type(of property: PropertyDescription) -> QueryType {
+    let destination = property.storage.destination.flatMap { schema.entity(of: $0) }
+    return switch property.kind {
+    case .attribute(let form, _): QueryType(form)
+    case .toOne: .object(destination)
+    case .toMany: .list(.object(destination))
+    case .transient: .opaque
+    }
+  }
+
+  // MARK: Values that may not be there
+
+  private func coalescing(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryTerm {
+    let type = try joined(first, second)
+    let (value, other) = (try value(first, as: type), try value(second, as: type))
+    return QueryTerm("\(first.name) ?? \(second.name)", type) { scope in
+      let found = try value(scope)
+      return found.isNull ? try other(scope) : found
+    }
+  }
+
+  private func whenPresent(
+    _ first: QueryExpression, _ then: QueryExpression
+  ) throws -> QueryTerm {
+    let (first, then) = (try resolve(first), try resolve(then))
+    guard case .value(let value) = first.content else { return then }
+    if case .values(let values) = then.content {
+      return QueryTerm(
+        then.name, then.type, values: { try value($0).isNull ? [] : try values($0) })
+    }
+    let result = try self.value(then, as: then.type)
+    return QueryTerm(then.name, then.type) { try value($0).isNull ? .null : try result($0) }
+  }
+
+  private func choice(
+    _ test: @escaping QueryTerm.Condition, _ then: QueryTerm, _ otherwise: QueryTerm
+  ) throws -> QueryTerm {
+    let type = try joined(then, otherwise)
+    let (first, second) = (try value(then, as: type), try value(otherwise, as: type))
+    return QueryTerm("a choice", type) { try test($0) ? try first($0) : try second($0) }
+  }
+
+  private func joined(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
+    if let type = first.type.joined(with: second.type) { return type }
+    throw Self.unsupported(
+      "\(first.name) is \(first.type.sentence), and \(second.name) is \(second.type.sentence).")
+  }
+
+  private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
+    let value = try value(object, as: object.type)
+    guard case .object = object.type else {
+      throw Self.unsupported("\(object.name) is \(object.type.sentence), and no object.")
+    }
+    return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
+      let object = try value(scope)
+      return scope.isObject(object, of: entity) ? object : .null
+    }
+  }
+
+  /// What gives a single value, as a decimal number if it is to be one.
+  func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
+    switch term.content {
+    case .condition(let condition): return { .bool(try condition($0)) }
+    case .value(let value):
+      guard type.isDecimal, !term.type.isDecimal else { return value }
+      return { try value($0).decimal.map { .string($0.description) } ?? .null }
+    case .values:
+      throw Self.unsupported("\(term.name) is a collection where a single value belongs.")
+    }
+  }
+}

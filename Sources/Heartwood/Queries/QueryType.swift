@@ -1,0 +1,136 @@
+/// What the values of an expression are, as far as it decides what can be done with them.
+indirect enum QueryType: Sendable {
+  /// `nil`, which fits everything.
+  case nothing
+  case bool
+  case integer
+  case number
+  case decimal
+  case date
+  case uuid
+  case text
+  case bytes
+  /// A value of a type of the user's, which is only asked whether it is there.
+  case opaque
+  /// An object; of any entity where that is not known.
+  case object(EntityDescription?)
+  case list(QueryType)
+
+  init(_ form: StoredForm) {
+    switch form {
+    case .bool: self = .bool
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: self = .integer
+    case .float, .double: self = .number
+    case .date: self = .date
+    case .uuid: self = .uuid
+    case .string: self = .text
+    case .bytes: self = .bytes
+    case .decimal: self = .decimal
+    case .json: self = .opaque
+    case .reference: self = .object(nil)
+    }
+  }
+
+  var isNumeric: Bool {
+    switch self {
+    case .integer, .number, .decimal: true
+    default: false
+    }
+  }
+
+  var isNothing: Bool {
+    if case .nothing = self { return true }
+    return false
+  }
+
+  var isDecimal: Bool {
+    switch self {
+    case .decimal: true
+    case .list(let element): element.isDecimal
+    default: false
+    }
+  }
+
+  var isFloating: Bool {
+    if case .number = self { return true }
+    return false
+  }
+
+  var isText: Bool {
+    switch self {
+    case .text, .nothing: true
+    default: false
+    }
+  }
+
+  var isBool: Bool {
+    switch self {
+    case .bool, .nothing: true
+    default: false
+    }
+  }
+
+  /// The type of the elements of a collection; `nil` if it is none.
+  var element: QueryType? {
+    if case .list(let element) = self { return element }
+    return nil
+  }
+
+  /// Whether values of both can be compared.
+  func isComparable(with other: QueryType) -> Bool {
+    switch (self, other) {
+    case (.opaque, .nothing), (.nothing, .opaque): true
+    case (.opaque, _), (_, .opaque), (.list, _), (_, .list): false
+    case (.nothing, _), (_, .nothing): true
+    case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.text, .text), (.bytes, .bytes): true
+    case (.object, .object): true
+    default: isNumeric && other.isNumeric
+    }
+  }
+
+  /// Whether values of the type come one before the other.
+  var isOrdered: Bool {
+    switch self {
+    case .integer, .number, .decimal, .date, .uuid, .text, .bytes, .nothing: true
+    case .bool, .opaque, .object, .list: false
+    }
+  }
+
+  /// The type of values that are of one or the other; `nil` if they do not fit.
+  func joined(with other: QueryType) -> QueryType? {
+    switch (self, other) {
+    case (.nothing, _): return other
+    case (_, .nothing): return self
+    case (.object(let first), .object(let second)):
+      guard let first, let second else { return .object(first ?? second) }
+      if first.isKind(of: second) { return .object(second) }
+      return .object(second.isKind(of: first) ? first : nil)
+    case (.list(let first), .list(let second)):
+      return first.joined(with: second).map { .list($0) }
+    case (.opaque, .opaque): return .opaque
+    default: break
+    }
+    guard isComparable(with: other) else { return nil }
+    if isDecimal || other.isDecimal { return .decimal }
+    if case .number = other { return .number }
+    return self
+  }
+
+  /// The type in a sentence, with its article.
+  var sentence: String {
+    switch self {
+    case .nothing: "nil"
+    case .bool: "a boolean"
+    case .integer: "an integer"
+    case .number: "a floating-point number"
+    case .decimal: "a decimal number"
+    case .date: "a date"
+    case .uuid: "a UUID"
+    case .text: "a string"
+    case .bytes: "bytes"
+    case .opaque: "a value of a type of its own"
+    case .object(let entity): entity.map { "an object of \($0.name)" } ?? "an object"
+    case .list: "a collection"
+    }
+  }
+}

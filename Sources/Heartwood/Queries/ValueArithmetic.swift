@@ -1,0 +1,125 @@
+import Foundation
+
+/// What is calculated in predicates. Nothing traps: what has no result has no value.
+extension ArithmeticOperation {
+  /// The result for two integers, which is one too.
+  func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
+    guard let first = first.wideInteger, let second = second.wideInteger else { return .null }
+    let result: Int128? =
+      switch self {
+      case .plus: first + second
+      case .minus: first - second
+      case .times: first * second
+      case .divided: second == 0 ? nil : first / second
+      case .remainder: second == 0 ? nil : first % second
+      case .power: nil
+      }
+    return StoredValue(wide: result)
+  }
+
+  func numbers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
+    guard let first = first.double, let second = second.double else { return .null }
+    return switch self {
+    case .plus: .number(first + second)
+    case .minus: .number(first - second)
+    case .times: .number(first * second)
+    case .divided: .number(first / second)
+    case .remainder: .number(fmod(first, second))
+    case .power: .number(pow(first, second))
+    }
+  }
+
+  func decimals(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
+    guard let first = first.decimal, let second = second.decimal else { return .null }
+    let result: Decimal? =
+      switch self {
+      case .plus: first + second
+      case .minus: first - second
+      case .times: first * second
+      case .divided: second == 0 ? nil : first / second
+      case .remainder, .power: nil
+      }
+    return result.flatMap { $0.isNaN ? nil : .string($0.description) } ?? .null
+  }
+
+  /// The operation on values of a type; `nil` if it does not apply to them.
+  func function(_ type: QueryType) -> ((StoredValue, StoredValue) -> StoredValue)? {
+    switch type {
+    case .integer where self != .power: integers
+    case .integer, .number: numbers
+    case .decimal where self != .power && self != .remainder: decimals
+    default: nil
+    }
+  }
+}
+
+extension StoredValue {
+  /// The integer this is, whatever its width.
+  fileprivate var wideInteger: Int128? {
+    switch self {
+    case .integer(let value): Int128(value)
+    case .largeInteger(let value): Int128(value)
+    default: nil
+    }
+  }
+
+  /// The number this is, or is nearest to.
+  fileprivate var double: Double? {
+    switch self {
+    case .number(let bits): Double(bitPattern: bits)
+    case .integer(let value): Double(value)
+    case .largeInteger(let value): Double(value)
+    default: nil
+    }
+  }
+
+  /// An integer, if it fits those that are stored.
+  fileprivate init(wide: Int128?) {
+    guard let wide else {
+      self = .null
+      return
+    }
+    self =
+      Int64(exactly: wide).map { .integer($0) } ?? UInt64(exactly: wide).map { .largeInteger($0) }
+      ?? .null
+  }
+}
+
+extension Summary {
+  /// What is made of values of a type; those that are `nil` count only for how many there are.
+  ///
+  /// Without any, the sum is 0, and the others have no value.
+  func result(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
+    if self == .count { return .integer(Int64(values.count)) }
+    let present = values.filter { !$0.isNull }
+    switch self {
+    case .min, .max:
+      let comparison: QueryComparison = self == .min ? .less : .greater
+      return present.reduce(.null) { best, value in
+        let isBetter =
+          type.isDecimal
+          ? comparison.holdsForDecimals(value, best) : comparison.holds(value, best)
+        return best.isNull || isBetter ? value : best
+      }
+    case .sum: return Self.sum(present, type)
+    default:
+      guard !present.isEmpty else { return .null }
+      let count = StoredValue.integer(Int64(present.count))
+      guard !type.isDecimal else {
+        return ArithmeticOperation.divided.decimals(Self.sum(present, type), count)
+      }
+      return ArithmeticOperation.divided.numbers(Self.sum(present, .number), count)
+    }
+  }
+
+  private static func sum(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
+    switch type {
+    case .integer:
+      // Wider than any sum of as many as there can be.
+      return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
+    case .decimal:
+      return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }
+    default: return .number(values.reduce(0) { $0 + ($1.double ?? 0) })
+    }
+  }
+}

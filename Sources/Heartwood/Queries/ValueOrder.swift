@@ -1,0 +1,130 @@
+import Foundation
+
+/// How values compare, as in the language: numbers by what they are and not by how they are stored.
+extension StoredValue {
+  /// Whether both are equal: `nil` is `nil`, -0 is 0, and NaN is nothing.
+  func isEqual(to other: StoredValue) -> Bool {
+    switch (self, other) {
+    case (.integer(let first), .integer(let second)): first == second
+    case (.string(let first), .string(let second)): first == second
+    case (.null, _), (_, .null), (.bool, _), (.bytes, _): self == other
+    default: order(to: other) == 0
+    }
+  }
+
+  /// Below 0 if this comes first, above if the other does; `nil` if there is no order, as there is
+  /// none with `nil` or NaN.
+  func order(to other: StoredValue) -> Int? {
+    switch (self, other) {
+    case (.integer(let first), .integer(let second)): Self.order(first, second)
+    case (.number(let first), .number(let second)), (.date(let first), .date(let second)):
+      Self.order(numbers: Double(bitPattern: first), Double(bitPattern: second))
+    case (.string(let first), .string(let second)): Self.order(first, second)
+    case (.uuid(let high, let low), .uuid(let otherHigh, let otherLow)):
+      high == otherHigh ? Self.order(low, otherLow) : Self.order(high, otherHigh)
+    case (.bytes(let first), .bytes(let second)):
+      first == second ? 0 : first.lexicographicallyPrecedes(second) ? -1 : 1
+    case (.largeInteger(let first), .largeInteger(let second)): Self.order(first, second)
+    case (.largeInteger, .integer): 1
+    case (.integer, .largeInteger): -1
+    case (.integer(let first), .number(let second)):
+      Self.order(first, Double(bitPattern: second))
+    case (.number(let first), .integer(let second)):
+      Self.order(second, Double(bitPattern: first)).map { -$0 }
+    case (.largeInteger(let first), .number(let second)):
+      Self.order(numbers: Double(first), Double(bitPattern: second))
+    case (.number(let first), .largeInteger(let second)):
+      Self.order(numbers: Double(bitPattern: first), Double(second))
+    default: nil
+    }
+  }
+
+  private static func order<Value: Comparable>(_ first: Value, _ second: Value) -> Int {
+    first < second ? -1 : first == second ? 0 : 1
+  }
+
+  private static func order(numbers first: Double, _ second: Double) -> Int? {
+    first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
+  }
+
+  /// An integer and a number, without rounding either.
+  private static func order(_ integer: Int64, _ number: Double) -> Int? {
+    guard !number.isNaN else { return nil }
+    guard let whole = Int64(exactly: number.rounded(.towardZero)) else {
+      return number < 0 ? 1 : -1
+    }
+    guard integer == whole else { return integer < whole ? -1 : 1 }
+    return order(numbers: 0, number - number.rounded(.towardZero))
+  }
+
+  // MARK: Decimal numbers
+
+  /// The decimal number that this is, or can be taken as; `nil` without a value.
+  var decimal: Decimal? {
+    switch self {
+    case .string(let text): try? Decimal(storedValue: .string(text))
+    case .integer(let value): Decimal(value)
+    case .largeInteger(let value): Decimal(value)
+    case .number(let bits):
+      Double(bitPattern: bits).isFinite ? Decimal(Double(bitPattern: bits)) : nil
+    default: nil
+    }
+  }
+
+  /// The order of two of which one is a decimal number.
+  func decimalOrder(to other: StoredValue) -> Int? {
+    guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
+      return nil
+    }
+    return Self.order(first, second)
+  }
+
+  // MARK: Texts
+
+  /// The text without what makes no difference.
+  func folded(_ options: TextOptions) -> StoredValue {
+    if case .string(let text) = self { return .string(text.folded(options)) }
+    return self
+  }
+}
+
+extension String {
+  func folded(_ options: TextOptions) -> String {
+    guard !options.isEmpty else { return self }
+    var folding: String.CompareOptions = []
+    if options.contains(.ignoresCase) { folding.insert(.caseInsensitive) }
+    if options.contains(.ignoresDiacritics) { folding.insert(.diacriticInsensitive) }
+    return self.folding(options: folding, locale: nil)
+  }
+}
+
+extension QueryComparison {
+  /// Whether two values compare like this.
+  func holds(_ first: StoredValue, _ second: StoredValue) -> Bool {
+    switch self {
+    case .equal: first.isEqual(to: second)
+    case .notEqual: !first.isEqual(to: second)
+    default: first.order(to: second).map(holds) ?? false
+    }
+  }
+
+  /// Whether two values compare like this, of which one is a decimal number.
+  func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
+    if first.isNull || second.isNull {
+      let isSame = first.isNull && second.isNull
+      return self == .equal ? isSame : self == .notEqual && !isSame
+    }
+    return first.decimalOrder(to: second).map(holds) ?? (self == .notEqual)
+  }
+
+  private func holds(_ order: Int) -> Bool {
+    switch self {
+    case .equal: order == 0
+    case .notEqual: order != 0
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .greater: order > 0
+    case .greaterOrEqual: order >= 0
+    }
+  }
+}
