@@ -52,6 +52,13 @@ let package = Package(
       name: "ToolTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
       swiftSettings: settings),
+    // What users write, compiled as they do: with the compiler's own settings, and with all of it
+    // on the main actor.
+    .executableTarget(name: "usage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),
+    .executableTarget(
+      name: "usage-on-main-actor", dependencies: ["Heartwood"],
+      path: "Tests/Contract/UsageOnMainActor",
+      swiftSettings: [.defaultIsolation(MainActor.self)]),
     .testTarget(name: "TidyTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

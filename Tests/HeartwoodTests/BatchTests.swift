@@ -37,7 +37,7 @@ struct BatchTests {
       #expect(Array(batched.reversed()) == all.reversed())
       #expect(try context.fetchObjectIDs(request) == all.map(\.objectID))
     }
-    let child = ManagedObjectContext(parent: context)
+    let child = fixture.child(of: context)
     let below = try child.fetchBatched(FetchRequest<Person>(batchSize: 9))
     #expect(below.count == 251 && below.last?.name == "new" && below.first?.name == "p0")
     // What a save gives another number is still found.

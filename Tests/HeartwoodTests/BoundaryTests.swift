@@ -42,6 +42,56 @@ struct BoundaryTests {
     #expect(held == nil && context.registeredObjects.isEmpty)
   }
 
+  @Test(.evidence("U-06"), .evidence("U-09"), arguments: [false, true])
+  func `ends with its context, but for what was loaded`(isReset: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 36, cars: 1)
+    weak var lost: Car?
+    weak var changed: Person?
+    var held: Person?
+    do {
+      let context = fixture.container.newContext()
+      let ada: Person = context.object(with: id)
+      lost = ada.cars.first
+      #expect(lost?.owner === ada)
+      let new = Person(context: context)
+      new.cars = [Car(context: context)]
+      changed = new
+      if isReset { context.reset() } else { held = ada }
+      withExtendedLifetime(context) {}
+    }
+    #expect(lost == nil && changed == nil)
+    #expect(isReset || (held?.name == "Ada" && held?.age == 36 && held?.objectID == id))
+    #expect(held?.managedObjectContext == nil)
+  }
+
+  @Test(.evidence("U-09"))
+  func `traps where more is asked of an object without its context`() async {
+    func message(_ result: ExitTest.Result?) -> String {
+      String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    }
+    let related = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let fixture = try GraphFixture()
+      let id = try fixture.person("Ada", cars: 1)
+      var context: ManagedObjectContext? = fixture.container.newContext()
+      let ada = try #require(try context?.existingObject(Person.self, with: id))
+      context = nil
+      print(ada.cars.count)
+    }
+    #expect(message(related).contains("Hold the context"))
+    let fault = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let fixture = try GraphFixture()
+      let id = try fixture.person("Ada", cars: 1)
+      var context: ManagedObjectContext? = fixture.container.newContext()
+      let ada = try #require(context?.object(Person.self, with: id))
+      context = nil
+      print(ada.name)
+    }
+    #expect(message(fault).contains("Hold the context"))
+  }
+
   @Test(.evidence("I-03")) func `asks what to do with a fault whose row is gone`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: 1) }

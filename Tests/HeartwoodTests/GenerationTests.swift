@@ -240,7 +240,7 @@ struct GenerationTests {
     try context.setQueryGenerationFrom(.current)
     #expect(try age(context, id) == 1)
     let token = context.queryGenerationToken
-    let child = ManagedObjectContext(parent: context)
+    let child = fixture.child(of: context)
     try fixture.change(id) { $0.age = 2 }
     try fixture.person("Bob")
     let ada = try #require(try child.existingObject(Person.self, with: id))

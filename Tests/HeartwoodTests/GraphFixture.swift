@@ -25,6 +25,13 @@ final class GraphFixture {
     return context
   }
 
+  /// A new context below another, which lives as long as the test.
+  func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
+    let child = ManagedObjectContext(parent: parent)
+    contexts.append(child)
+    return child
+  }
+
   /// A person in the store, as another context would have left it.
   @discardableResult
   func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {

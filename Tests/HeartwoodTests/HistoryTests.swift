@@ -249,7 +249,7 @@ struct MergingTests {
     #expect(contexts[1].queryGenerationToken == nil)
     for context in contexts { #expect(context.deletedObjects.isEmpty) }
     #expect(try contexts[0].count(for: FetchRequest<Person>()) == 3)
-    let child = ManagedObjectContext(parent: contexts[0])
+    let child = fixture.child(of: contexts[0])
     #expect(throws: ObjectGraphError.self) { try child.mergeChanges(from: transactions[0]) }
     let other = try GraphFixture().context()
     #expect(throws: StorageError.self) { try other.mergeChanges(from: transactions[0]) }
@@ -293,7 +293,7 @@ extension MergingTests {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let parent = fixture.context()
-    let children = [ManagedObjectContext(parent: parent), ManagedObjectContext(parent: parent)]
+    let children = [fixture.child(of: parent), fixture.child(of: parent)]
     children[0].automaticallyMergesChangesFromParent = true
     let people = children.map { $0.object(id) }
     #expect(people.map(\.age) == [1, 1])

@@ -50,8 +50,8 @@ extension BatchRun {
   /// Rows that are taken up at a time.
   private static let batchCount = 1000
 
-  /// Calls `body` with each row of an entity that a plan asks for; it may change the row, unless the
-  /// plan asks others too.
+  /// Calls `body` with each row of an entity that a plan asks for; it may change the row, unless
+  /// the plan asks others too.
   mutating func forEachRow(
     _ plan: FetchPlan, _ storage: EntityStorage,
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void

@@ -66,7 +66,11 @@ public final class ManagedObjectContext {
     if let parent { confinement = parent.confinement } else { confinement = .ifOn() }
   }
 
-  deinit { abandonAll() }
+  deinit {
+    // What was loaded can still be read: the compiler lets go of a context after its last use, and
+    // objects may be used for longer.
+    abandonAll { $0.isFault ? [.reading, .writing] : .writing }
+  }
 
   /// Who makes the changes, for the history.
   var origin: HistoryWriter.Origin {
@@ -127,9 +131,17 @@ public final class ManagedObjectContext {
     object.changes?.space = model.space
   }
 
-  func abandonAll() {
+  /// Ends the time of all objects.
+  ///
+  /// - Parameter help: What an object cannot do any more.
+  func abandonAll(_ help: (ManagedObject) -> ObjectHelp = { _ in [.reading, .writing] }) {
     forgetUndo()
-    for object in allRegistered() { abandon(object) }
+    for object in allRegistered() {
+      abandon(object)
+      object.help = help(object)
+      // Objects that hold each other would do so for ever.
+      object.releaseRelated()
+    }
     registered.removeAll()
     retained = []
     inserted.removeAll()

@@ -106,8 +106,18 @@ extension ManagedObject {
 
   /// Traps if the object's context is gone: what it would show then could be anything.
   final func requireContext() {
-    precondition(
-      source != nil, "a \(type(of: self)) was used that was reset, or whose context is gone")
+    // A precondition would say nothing in a release build.
+    guard source != nil else {
+      fatalError(
+        "A \(type(of: self)) was used that was reset, or whose context is gone. Hold the context "
+          + "for as long as you use its objects.")
+    }
+  }
+
+  /// Traps if relationships cannot be followed because the object's context is gone; one that was
+  /// deleted, or never was in a context, has none.
+  final func requireContextOfRelated() {
+    if source == nil, number.bits != 0, !isDeleted { requireContext() }
   }
 
   /// Tells of a property that is about to be set.

@@ -69,6 +69,17 @@ extension ManagedObject {
     property.memberStorage.remove(member, at: memory + property.offset)
   }
 
+  /// Lets go of all related objects, without telling anybody.
+  final func releaseRelated() {
+    for property in entityDescription?.relationships ?? [] {
+      if case .toOne = property.kind {
+        setTarget(.none, property)
+      } else {
+        setMembers(nil, property)
+      }
+    }
+  }
+
   /// Where a wrapper lies in an object.
   ///
   /// Nothing may be called while the pointer is there: it could use the same property.

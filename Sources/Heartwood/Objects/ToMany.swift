@@ -77,8 +77,7 @@ extension ManagedObject {
   final func loadMembers(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     guard let property = entityDescription?.property(at: offset) else { return }
-    // One that was deleted and saved is not in a context either, and can be looked at.
-    if help.contains(.reading) { requireContext() }
+    requireContextOfRelated()
     source?.loadedMembers(of: self, property)
   }
 

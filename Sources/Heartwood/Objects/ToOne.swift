@@ -80,8 +80,7 @@ extension ManagedObject {
   final func target(at offset: Int) -> ManagedObject? {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
     guard let property = entityDescription?.property(at: offset) else { return nil }
-    // One that was deleted and saved is not in a context either, and can be looked at.
-    if help.contains(.reading) { requireContext() }
+    requireContextOfRelated()
     return source?.toOneTarget(of: self, property)
   }
 
