@@ -15,7 +15,7 @@ struct NestingTests {
     let bob = Person(context: parent)
     bob.name = "Bob"
     Car(context: parent).owner = bob
-    let child = ManagedObjectContext(parent: parent)
+    let child = fixture.child(of: parent)
     let people = try child.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
     #expect(people.map(\.age) == [2, 0] && people.map(\.name) == ["Ada", "Bob"])
     #expect(people[0] !== ada && people[0].objectID == ada.objectID)
@@ -32,7 +32,7 @@ struct NestingTests {
     let ids = (try fixture.person("Ada", age: 1, cars: 2), try fixture.person("Bob"))
     let before = try fixture.container.store.snapshot().generation
     let parent = fixture.context()
-    let child = ManagedObjectContext(parent: parent)
+    let child = fixture.child(of: parent)
     let (ada, bob): (Person, Person) = (child.object(with: ids.0), child.object(with: ids.1))
     ada.age = 5
     let moved = try #require(ada.cars.first)
@@ -70,7 +70,7 @@ struct NestingTests {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let parent = fixture.context()
-    let child = ManagedObjectContext(parent: parent)
+    let child = fixture.child(of: parent)
     let ada: Person = child.object(with: id)
     ada.age = 7
     Person(context: child).name = "new"
@@ -83,7 +83,7 @@ struct NestingTests {
   func `and its parent know an object by the lasting ID it gets early`() throws {
     let fixture = try GraphFixture()
     let parent = fixture.context()
-    let child = ManagedObjectContext(parent: parent)
+    let child = fixture.child(of: parent)
     let person = Person(context: child)
     person.name = "Ada"
     try child.obtainPermanentIDs(for: [person])
@@ -94,5 +94,41 @@ struct NestingTests {
     #expect(original?.name == "Ada" && original?.isInserted == true)
     try parent.save()
     #expect(try fixture.stored(id)?.name == "Ada")
+  }
+
+  @Test(.evidence("N-01"))
+  func `find what the parent had not saved when they looked, after it has`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    let owner = Person(context: parent)
+    owner.name = "Ada"
+    let car = Car(context: parent)
+    car.owner = owner
+    try parent.obtainPermanentIDs(for: [car])
+    let child = fixture.child(of: parent)
+    let here: Car = child.object(with: car.objectID)
+    #expect(!here.isDeleted && here.name == "")
+    let people = try child.fetchBatched(FetchRequest<Person>())
+    try parent.save()
+    #expect(here.owner?.name == "Ada" && here.owner?.objectID == owner.objectID)
+    #expect(people.map(\.name) == ["Ada"] && people.objectIDs == [owner.objectID])
+  }
+
+  @Test(.evidence("I-01")) func `relate what others have deleted without a trap`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    let club = Club(context: context)
+    let car = Car(context: context)
+    for id in ids { try fixture.change(id) { $0.managedObjectContext?.delete($0) } }
+    club.members = [people[0]]
+    car.owner = people[1]
+    try context.save()
+    let other = fixture.context()
+    let found: Club = other.object(with: club.objectID)
+    #expect(found.members.allSatisfy { $0.name == "" && $0.isDeleted })
+    let stored: Car = other.object(with: car.objectID)
+    #expect(stored.owner.map { $0.name == "" && $0.isDeleted } ?? true)
   }
 }

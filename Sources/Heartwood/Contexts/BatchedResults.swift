@@ -35,7 +35,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
 
   /// The IDs of the objects; none is loaded.
   public var objectIDs: [ManagedObjectID] {
-    batches.numbers.map { ManagedObjectID($0, batches.context.model.space) }
+    batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }
 }
 
@@ -61,8 +61,10 @@ final class ObjectBatches {
     self.view = view
     self.numbers = numbers
     self.size = size > 0 ? size : Self.defaultSize
-    let inserted = context.inserted.all.map { ($0.number, $0) }
-    unsaved = Dictionary(inserted, uniquingKeysWith: { $1 })
+    let temporary = numbers.filter(\.isTemporary)
+    unsaved = Dictionary(
+      temporary.compactMap { number in context.object(number).map { (number, $0) } },
+      uniquingKeysWith: { $1 })
   }
 
   func object(at position: Int) -> ManagedObject {
@@ -73,9 +75,11 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
+  /// The numbers as they are now.
+  var currentNumbers: [ObjectNumber] { numbers.map { unsaved[$0]?.number ?? $0 } }
+
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
-    if let object = unsaved[number] { return object }
-    guard let object = context.object(number) else {
+    guard let object = unsaved[number] ?? context.object(number) else {
       preconditionFailure("a row of an entity that is no part of the model")
     }
     guard object.isFault else { return object }

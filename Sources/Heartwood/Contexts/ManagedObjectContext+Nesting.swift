@@ -28,7 +28,9 @@ extension ManagedObjectContext {
       case .toOne:
         // Of this context, once it is asked for.
         if case .object(let target) = original.target(property) {
-          object.setTarget(.number(target.number.bits), property)
+          // A number that a save will change is no good to remember; the object learns of it.
+          let own = target.number.isTemporary ? self.object(target.number) : nil
+          object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {
           object.copy(property, from: original)
         }
