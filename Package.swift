@@ -36,6 +36,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      exclude: ["Programs"],
       swiftSettings: settings),
     .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],

@@ -40,13 +40,13 @@ final class Dog: Animal {
 final class Home: ManagedObject {
   @Attribute var street: String = ""
   @Attribute var rooms: Int? = nil
-  @ToOne var town: Town?
+  @ToOne var town: City?
   @ToMany(inverse: \Animal.home) var animals: Set<Animal>
 }
 
-final class Town: ManagedObject {
+final class City: ManagedObject {
   @Attribute var name: String = ""
   @OrderedToMany(inverse: \Home.town) var homes: [Home]
 }
 
-let animals = Schema(Animal.self, Dog.self, Home.self, Town.self)
+let animals = Schema(Animal.self, Dog.self, Home.self, City.self)

@@ -110,11 +110,3 @@ private final class Sample: ManagedObject {
   @Attribute var value: Int = 0
   @Attribute var text: String = "a text of more than fifteen bytes"
 }
-
-/// The memory of this process that is not a file's.
-private func anonymousByteCount() throws -> Int {
-  let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-  let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
-  let kilobytes = line.split(separator: " ").compactMap { Int($0) }.first
-  return try #require(kilobytes) * 1024
-}

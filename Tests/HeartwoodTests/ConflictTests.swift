@@ -167,4 +167,55 @@ struct ConflictTests {
     #expect(try twins(.mergeByPropertyStoreTrump) == 1)
     #expect(try twins(.rollback) == 1)
   }
+
+  @Test(.evidence("R-11")) func `leave both sides of a relationship the same`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    func context(_ policy: MergePolicy) -> (ManagedObjectContext, Person) {
+      let context = fixture.context()
+      context.mergePolicy = policy
+      let ada: Person = context.object(with: id)
+      #expect(ada.clubs.isEmpty)
+      return (context, ada)
+    }
+    /// The names of Ada's clubs, and those of the clubs that say she is theirs.
+    func sides() throws -> [[String]] {
+      let fresh = fixture.context()
+      let ada = try fresh.existingObject(Person.self, with: id)
+      let clubs = try fresh.fetch(FetchRequest<Club>()).filter { !$0.members.isEmpty }
+      return [ada?.clubs.map(\.name) ?? [], clubs.map(\.name)]
+    }
+    let (first, mine) = context(.rollback)
+    let club = Club(context: first)
+    club.name = "chess"
+    try first.save()
+    // The club gives way, and is a club of hers for all that.
+    club.members = [mine]
+    let elsewhere = fixture.context()
+    elsewhere.object(Club.self, with: club.objectID).name = "go"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [["go"], ["go"]])
+    mine.clubs = []
+    elsewhere.object(Club.self, with: club.objectID).name = "bridge"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [[], []])
+
+    let (second, hers) = context(.mergeByPropertyStoreTrump)
+    hers.clubs = [second.object(with: club.objectID)]
+    elsewhere.delete(elsewhere.object(Club.self, with: club.objectID))
+    try elsewhere.save()
+    try second.save()
+    #expect(try sides() == [[], []])
+
+    // Who deletes her does not know that she has joined.
+    let (third, ada) = context(.mergeByPropertyObjectTrump)
+    third.delete(ada)
+    let (fourth, again) = context(.error)
+    Club(context: fourth).members = [again]
+    try fourth.save()
+    try third.save()
+    #expect(try sides() == [[], []])
+  }
 }

@@ -112,8 +112,8 @@ private final class Herd {
 
   /// Makes animals and homes, and changes and deletes some of those that are there.
   private func change(_ context: ManagedObjectContext, new: Int) throws {
-    for _ in 0..<new / 10 { Town(context: context).name = text() }
-    let towns = try context.fetch(FetchRequest<Town>())
+    for _ in 0..<new / 10 { City(context: context).name = text() }
+    let towns = try context.fetch(FetchRequest<City>())
     for _ in 0..<new / 4 { _ = Home(context: context) }
     let homes = try context.fetch(FetchRequest<Home>())
     for home in homes where random.isTrue(in256: 128) {

@@ -134,4 +134,23 @@ struct RelationshipTests {
     try context.save()
     #expect(try fixture.context().count(for: FetchRequest<Club>()) == 0)
   }
+
+  @Test func `to new objects outlast a refresh, and not what they refer to`() throws {
+    let fixture = try GraphFixture(towns)
+    let context = fixture.context()
+    let stop = Stop(context: context)
+    let house = House(context: context)
+    try context.save()
+    let (kept, dropped) = (Town(context: context), Town(context: context))
+    (kept.name, dropped.name) = ("kept", "dropped")
+    house.town = kept
+    stop.next = dropped
+    try context.refresh(house, mergeChanges: true)
+    context.delete(dropped)
+    try context.save()
+    #expect(house.town === kept)
+    let other = fixture.context()
+    #expect(other.object(House.self, with: house.objectID).town?.objectID == kept.objectID)
+    #expect(other.object(Stop.self, with: stop.objectID).next == nil)
+  }
 }

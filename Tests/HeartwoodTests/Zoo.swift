@@ -11,7 +11,7 @@ final class Zoo {
   let rex: Dog
   let elm: Home
   let oak: Home
-  let ur: Town
+  let ur: City
 
   init() throws {
     fixture = try GraphFixture(animals)
@@ -22,7 +22,7 @@ final class Zoo {
     rex = Dog(context: context)
     elm = Home(context: context)
     oak = Home(context: context)
-    ur = Town(context: context)
+    ur = City(context: context)
     for (animal, name) in [(ada, "Ada"), (bob, "Bob"), (celine, "Ce\u{301}line"), (rex, "Rex")] {
       animal.name = name
       animal.alias = name

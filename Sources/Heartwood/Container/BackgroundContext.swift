@@ -28,7 +28,8 @@ public actor BackgroundContext {
 
   /// Runs `body` with the context, after what was asked for before.
   ///
-  /// Objects stay here; return IDs or values.
+  /// Objects stay here; return IDs or values. Save what shall be kept: another block may run before
+  /// your next, and finds what was left.
   ///
   /// - Returns: What `body` returns.
   /// - Throws: What `body` throws.

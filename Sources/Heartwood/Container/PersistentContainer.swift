@@ -1,4 +1,6 @@
+import Dispatch
 public import Foundation
+import Synchronization
 
 /// How a container is made.
 public struct ContainerOptions: Sendable {
@@ -41,21 +43,45 @@ public final class PersistentContainer: Sendable {
       options.inMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    try self.init(store, schema)
+    try self.init(store, schema, tracksHistory: options.tracksHistory)
   }
 
-  /// Makes a container whose store is in memory and ends with it.
+  /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
   ///
-  /// - Throws: `invalidModel` with everything that is wrong with the classes.
-  public static func inMemory(schema: Schema) throws -> PersistentContainer {
-    try check(schema)
-    return try PersistentContainer(try Store.inMemory(), schema)
+  /// Bringing a large store up to a new model takes a while.
+  public static func open(
+    url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
+  ) async throws -> PersistentContainer {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          with: Result {
+            try PersistentContainer(url: url, schema: schema, options: options)
+          })
+      }
+    }
   }
 
-  private init(_ store: Store, _ schema: Schema) throws {
+  /// Makes a container whose store is in memory.
+  ///
+  /// - Parameters:
+  ///   - name: Containers of the same name in this process share a store, which ends with the last
+  ///     one; without a name it is this container's own.
+  ///   - schema: The model.
+  /// - Throws: `invalidModel` with everything that is wrong with the classes.
+  public static func inMemory(
+    name: String? = nil, schema: Schema
+  ) throws -> PersistentContainer {
+    try check(schema)
+    let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
+    return try PersistentContainer(store, schema)
+  }
+
+  private init(_ store: Store, _ schema: Schema, tracksHistory: Bool = true) throws {
     self.store = store
     let (stored, identity) = try StoredModel.bringUp(store, to: schema)
-    model = try StoreModel(schema.content, stored, store: identity)
+    model = try StoreModel(
+      schema.content, stored, store: identity, tracksHistory: tracksHistory)
   }
 
   private static func check(_ schema: Schema) throws {
@@ -89,15 +115,38 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: Who makes the changes, for the history.
+  ///   - token: The generation the context reads; the newest one at each read if it is `nil`.
   ///   - body: The work; what it does not save is lost.
   /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Throws: What `body` throws; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(
-    author: String? = nil, _ body: @Sendable (ManagedObjectContext) throws -> R
+    author: String? = nil, pinnedTo token: QueryGenerationToken? = nil,
+    _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
     try await newBackgroundContext().perform { context in
       context.transactionAuthor = author
+      try context.setQueryGenerationFrom(token)
       return try body(context)
+    }
+  }
+}
+
+/// The stores in memory that have a name.
+private enum NamedStores {
+  private struct Entry: Sendable {
+    weak var store: Store?
+  }
+
+  private static let entries = Mutex<[String: Entry]>([:])
+
+  /// The store of a name, made if nobody has it open.
+  static func store(_ name: String) throws -> Store {
+    try entries.withLock { entries in
+      entries = entries.filter { $0.value.store != nil }
+      if let store = entries[name]?.store { return store }
+      let store = try Store.inMemory()
+      entries[name] = Entry(store: store)
+      return store
     }
   }
 }

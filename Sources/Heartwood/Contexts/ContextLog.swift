@@ -59,6 +59,13 @@ public enum ContextLog {
     write(line)
   }
 
+  static func executed(
+    _ request: String, _ count: Int, _ generation: Generation, _ duration: Duration
+  ) {
+    guard level > 0 else { return }
+    write("\(request): \(count) as \(generation) in \(duration)")
+  }
+
   private static func write(_ line: String) {
     if let handler { return handler(line) }
     FileHandle.standardError.write(Data("heartwood: \(line)\n".utf8))

@@ -4,6 +4,8 @@ extension ManagedObjectContext {
   /// - Precondition: Its class is part of the model and not abstract, and it belongs to no other
   ///   context.
   public func insert(_ object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     if object.source === self {
       if object.isDeleted, deleted.contains(object) { revive(object) }
       return
@@ -39,6 +41,8 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: It belongs to this context.
   public func delete(_ object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     precondition(object.source === self, "an object is deleted in the context it belongs to")
     guard !object.isDeleted, isDeleting.insert(ObjectIdentifier(object)).inserted else { return }
     defer { isDeleting.remove(ObjectIdentifier(object)) }
@@ -84,6 +88,8 @@ extension ManagedObjectContext {
   ///
   /// Changed objects are as they were read; nothing is read again.
   public func rollback() {
+    confinement?.enter()
+    defer { confinement?.leave() }
     forgetUndo()
     for object in inserted.all { abandon(object) }
     inserted.removeAll()

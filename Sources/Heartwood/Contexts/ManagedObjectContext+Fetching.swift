@@ -10,6 +10,9 @@ extension ManagedObjectContext {
   /// - Complexity: One row read for each object whose unique or indexed attributes the predicate
   ///   asks for; without such, every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     var objects = try matches(plan, request)
@@ -35,7 +38,10 @@ extension ManagedObjectContext {
   /// - Throws: As ``fetch(_:)``.
   /// - Complexity: No row is read if there is no predicate and nothing was changed.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireReadable()
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let total: Int
@@ -57,7 +63,9 @@ extension ManagedObjectContext {
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ManagedObjectID] {
-    try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
+    confinement?.enter()
+    defer { confinement?.leave() }
+    return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
   /// The objects a request asks for, as a collection that loads them when they are looked at.
@@ -67,6 +75,8 @@ extension ManagedObjectContext {
   public func fetchBatched<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> BatchedResults<M> {
+    confinement?.enter()
+    defer { confinement?.leave() }
     let numbers = try orderedNumbers(request)
     return BatchedResults(
       self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)
@@ -82,6 +92,7 @@ extension ManagedObjectContext {
       return try fetch(request).map(\.number)
     }
     try requireReadable()
+    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let numbers = request.page(of: try matchingNumbers(plan, request))

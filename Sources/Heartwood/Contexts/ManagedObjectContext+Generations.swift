@@ -24,10 +24,12 @@ extension ManagedObjectContext {
   /// ``QueryGenerationToken/current`` until the first read after it was asked for. Always `nil` in
   /// a context below another, which reads what that one does.
   public var queryGenerationToken: QueryGenerationToken? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     switch pin {
-    case .none: nil
-    case .atNextRead: .current
-    case .at(let view): QueryGenerationToken(generation: view.snapshot.token)
+    case .none: return nil
+    case .atNextRead: return .current
+    case .at(let view): return QueryGenerationToken(generation: view.snapshot?.token)
     }
   }
 
@@ -39,9 +41,12 @@ extension ManagedObjectContext {
   /// - Parameter token: `.current` for the newest at the next read; one of a context, possibly of
   ///   another process; `nil` to end it.
   /// - Throws: `generationExpired` if nobody has kept the generation, `foreignStore` if it is of
-  ///   another store; `childContext` if this is a context below another.
+  ///   another store; `childContext` if this is a context below another;
+  ///   `autoMergeNeedsCurrentGeneration` for a given one while the context merges by itself.
   /// - Complexity: One lock, if this process does not have the generation pinned.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext,
@@ -49,6 +54,12 @@ extension ManagedObjectContext {
     }
     guard let token else { return pin = .none }
     guard let generation = token.generation else { return pin = .atNextRead }
+    guard autoMerge == nil else {
+      throw ObjectGraphError(
+        .autoMergeNeedsCurrentGeneration,
+        "A context that merges by itself goes on with the newest generation. Pin it to .current, "
+          + "or turn automaticallyMergesChangesFromParent off.")
+    }
     pin = .at(StoreView(try store.snapshot(at: generation), model))
   }
 
@@ -61,7 +72,7 @@ extension ManagedObjectContext {
       pin = .at(view)
       return view
     }
-    if let recentView, recentView.snapshot.generation == snapshot.generation {
+    if let recentView, recentView.snapshot?.generation == snapshot.generation {
       recentView.wasUsed.store(true, ordering: .relaxed)
       return recentView
     }

@@ -7,6 +7,8 @@ extension ManagedObjectContext {
   /// - Precondition: It is used by the same thread as its parent.
   public convenience init(parent: ManagedObjectContext) {
     self.init(store: parent.store, model: parent.model, parent: parent)
+    confinement?.enter()
+    defer { confinement?.leave() }
     parent.children.append(Child(context: self))
   }
 
@@ -101,11 +103,13 @@ extension ManagedObjectContext {
   /// - Throws: What kept the store from being written.
   /// - Complexity: One transaction.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
     guard !new.isEmpty else { return }
     var numbers: [ObjectNumber] = []
     try store.write { transaction in
-      let rows = RowWriter(transaction, model)
+      let rows = RowWriter(transaction, model, origin)
       numbers = try new.map { try rows.nextNumber(model.storage(of: entity(of: $0))) }
       try rows.finish()
     }

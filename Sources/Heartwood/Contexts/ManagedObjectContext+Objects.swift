@@ -16,6 +16,8 @@ extension ManagedObjectContext {
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID
   ) throws -> M? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireReadable()
     if let known: M = registeredObject(for: id), !known.isFault { return known }
     guard isOwn(id), let storage = model.storage(of: id.number), storage.entity.type is M.Type
@@ -33,7 +35,9 @@ extension ManagedObjectContext {
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
-    isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
+    confinement?.enter()
+    defer { confinement?.leave() }
+    return isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
   }
 
   /// Whether an ID names an object of this store: numbers are the same in all of them.
@@ -55,8 +59,22 @@ extension ManagedObjectContext {
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
+    } else if object.version == view.version {
+      try readDerived(object, storage, view)
     }
     return object
+  }
+
+  /// Takes over what was derived for a row since, which does not change its version.
+  private func readDerived(
+    _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
+  ) throws {
+    for attribute in storage.entity.derived
+    where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
+      let place = storage.field(of: attribute.slot, layout: view.layoutNumber)
+      guard let field = place else { continue }
+      try object.setStoredValue(try view.value(field), attribute.property)
+    }
   }
 
   /// Has to-many relationships read again, but for those that were changed here.
@@ -114,6 +132,8 @@ extension ManagedObjectContext {
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
   ) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
@@ -146,7 +166,7 @@ extension ManagedObjectContext {
     }
     if let parent {
       guard fill(object, from: parent) else { return }
-      for (property, value) in mine { try object.setStoredValue(value, property) }
+      for (property, value) in mine { try put(value, property, back: object) }
       return
     }
     let storage = model.storage(of: entity)
@@ -157,11 +177,21 @@ extension ManagedObjectContext {
       forgetMembers(of: object, entity)
     }
     guard isThere != nil else { return }
-    for (property, value) in mine { try object.setStoredValue(value, property) }
+    for (property, value) in mine { try put(value, property, back: object) }
+  }
+
+  private func put(
+    _ value: StoredValue, _ property: PropertyDescription, back object: ManagedObject
+  ) throws {
+    try object.setStoredValue(value, property)
+    // A new object is referred to by itself: it has another number when it was saved.
+    if case .toOne = property.kind { _ = toOneTarget(of: object, property) }
   }
 
   /// Turns all objects into faults, or reads those that were changed again and keeps the changes.
   public func refreshAllObjects() {
+    confinement?.enter()
+    defer { confinement?.leave() }
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { faultError = error }
     }
@@ -169,6 +199,8 @@ extension ManagedObjectContext {
 
   /// Forgets all objects and changes; objects still held must not be used any more.
   public func reset() {
+    confinement?.enter()
+    defer { confinement?.leave() }
     abandonAll()
     advance()
     faultError = nil
@@ -184,6 +216,8 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext: ObjectSource {
   func object(_ number: ObjectNumber) -> ManagedObject? {
+    confinement?.enter()
+    defer { confinement?.leave() }
     if let known = registered[number] { return known.takeUnretainedValue() }
     return model.storage(of: number).flatMap { make(number, $0) }
   }
@@ -199,7 +233,11 @@ extension ManagedObjectContext: ObjectSource {
     return object
   }
 
-  func forget(_ number: ObjectNumber) { registered[number] = nil }
+  func forget(_ number: ObjectNumber) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    registered[number] = nil
+  }
 
   func fire(_ object: ManagedObject) {
     fire(object) { try currentView() }
@@ -211,6 +249,8 @@ extension ManagedObjectContext: ObjectSource {
   }
 
   private func fire(_ object: ManagedObject, _ view: () throws -> StoreView) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard object.isFault, let entity = object.entityDescription else { return }
     do {
       if parent != nil {
@@ -245,6 +285,8 @@ extension ManagedObjectContext: ObjectSource {
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard let value = try? object.storedValue(property) else { return }
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }

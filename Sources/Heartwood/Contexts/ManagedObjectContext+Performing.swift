@@ -1,7 +1,13 @@
 extension ManagedObjectContext {
   /// Runs `body` at once, for code ported from Core Data: a context belongs to whoever uses it.
-  public func performAndWait<R>(_ body: () throws -> R) rethrows -> R { try body() }
+  public func performAndWait<R>(_ body: () throws -> R) rethrows -> R {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    return try body()
+  }
 
   /// Runs `body` on the caller's actor, for code ported from Core Data.
-  public func perform<R>(_ body: () throws -> R) async rethrows -> R { try body() }
+  public nonisolated(nonsending) func perform<R>(_ body: () throws -> R) async rethrows -> R {
+    try performAndWait(body)
+  }
 }

@@ -18,6 +18,8 @@ extension ManagedObjectContext {
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if object.isFault { fire(object) }
     if let members = object.members(property) { return members }
+    confinement?.enter()
+    defer { confinement?.leave() }
     let members = members(of: object, property)
     object.setMembers(members, property)
     return members
@@ -49,6 +51,8 @@ extension ManagedObjectContext {
   // MARK: Setting
 
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     if let target { requireSameContext(target) }
     let old = toOneTarget(of: object, property)
     guard old !== target else { return }
@@ -60,6 +64,8 @@ extension ManagedObjectContext {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
   ) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     for member in members { requireSameContext(member) }
     let old = loadedMembers(of: object, property)
     let (before, after) = (Set(old), Set(members))

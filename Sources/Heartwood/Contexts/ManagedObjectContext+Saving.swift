@@ -13,8 +13,13 @@ extension ManagedObjectContext {
   /// - Complexity: For each changed object one row read and written, and an entry for each of its
   ///   indexes; one sync.
   public func save() throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
     try requireReadable()
-    guard hasChanges || !watched.isEmpty else { return advance() }
+    guard hasChanges || !watched.isEmpty else {
+      advance()
+      return try mergeAutomatically()
+    }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
@@ -28,7 +33,7 @@ extension ManagedObjectContext {
     }
     var request: SaveRequest?
     let generation = try store.write { transaction in
-      var running = try SaveRequest(self, transaction)
+      var running = SaveRequest(self, transaction)
       try running.run()
       request = running
     }
@@ -37,12 +42,17 @@ extension ManagedObjectContext {
     let saved = finish(request)
     advance(to: generation)
     forgetUndo()
+    refreshMergingChildren()
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }
 
   /// Has the next save check that nobody else has changed an object, even if it is unchanged here.
-  public func detectConflicts(for object: ManagedObject) { watched.insert(object) }
+  public func detectConflicts(for object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    watched.insert(object)
+  }
 
   // MARK: Before
 
@@ -125,6 +135,7 @@ extension ManagedObjectContext {
       case .replaced: abandon(object)
       }
     }
+    showDerived(request)
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()
@@ -163,7 +174,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private func forgetDeleted(_ object: ManagedObject) {
+  func forgetDeleted(_ object: ManagedObject) {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     // What it was can still be looked at, in didSave for one.

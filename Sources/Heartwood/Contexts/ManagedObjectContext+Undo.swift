@@ -5,6 +5,8 @@ extension ManagedObjectContext {
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
+      confinement?.enter()
+      defer { confinement?.leave() }
       guard newValue != tracksUndo else { return }
       undoLog = newValue ? UndoLog() : nil
       // New objects do not tell of what is set otherwise.
@@ -18,7 +20,7 @@ extension ManagedObjectContext {
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
   /// Ends a group of changes, which ``undo()`` takes back together; the next change begins another.
-  public func endUndoGroup() { undoLog?.endGroup() }
+  public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
   /// Takes back the last group of changes; nothing happens if there is none.
   public func undo() { take(back: { $0.beginUndo() }) }
@@ -27,6 +29,8 @@ extension ManagedObjectContext {
   public func redo() { take(back: { $0.beginRedo() }) }
 
   private func take(back begin: (inout UndoLog) -> [UndoLog.Step]) {
+    confinement?.enter()
+    defer { confinement?.leave() }
     guard var log = undoLog else { return }
     let steps = begin(&log)
     undoLog = log

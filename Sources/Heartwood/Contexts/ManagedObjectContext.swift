@@ -1,7 +1,8 @@
 /// A place to work on objects: what is changed in it becomes one generation when it is saved.
 ///
-/// A context and its objects are used by one thread at a time. It holds its objects weakly, unless
-/// they were changed; each row has at most one object in it.
+/// A context and its objects are used by one thread at a time; debug builds trap where two are in
+/// it at once, and others where the environment has `HEARTWOOD_CHECKS=1`. It holds its objects
+/// weakly, unless they were changed; each row has at most one object in it.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -14,6 +15,8 @@ public final class ManagedObjectContext {
   /// The context that takes the place of the store, if it is one below another.
   let parent: ManagedObjectContext?
   var children: [Child] = []
+  /// What finds two threads in the context, or in one above or below it; `nil` if nothing does.
+  let confinement: ConfinementCheck?
   /// A name for people: logs and history.
   public var name: String?
   /// Who makes the changes, for the history.
@@ -33,6 +36,9 @@ public final class ManagedObjectContext {
   }
   /// Why an object could not be read; fetching and saving throw it until ``reset()``.
   public internal(set) var faultError: (any Error)?
+
+  /// How far it has merged what others have saved; `nil` if it does not do so by itself.
+  var autoMerge: AutoMerge?
 
   /// The objects by number, not retained: one takes itself out when it goes.
   var registered = NumberTable<Unmanaged<ManagedObject>>()
@@ -57,22 +63,28 @@ public final class ManagedObjectContext {
     self.store = store
     self.model = model
     self.parent = parent
+    if let parent { confinement = parent.confinement } else { confinement = .ifOn() }
   }
 
   deinit { abandonAll() }
+
+  /// Who makes the changes, for the history.
+  var origin: HistoryWriter.Origin {
+    HistoryWriter.Origin(author: transactionAuthor, contextName: name)
+  }
 
   // MARK: What has changed
 
   /// Whether saving would do something.
   public var hasChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// Objects that will be new rows.
-  public var insertedObjects: Set<ManagedObject> { Set(inserted.all) }
+  public var insertedObjects: Set<ManagedObject> { performAndWait { Set(inserted.all) } }
   /// Objects whose rows will be changed.
-  public var updatedObjects: Set<ManagedObject> { Set(updated.all) }
+  public var updatedObjects: Set<ManagedObject> { performAndWait { Set(updated.all) } }
   /// Objects whose rows will be gone.
-  public var deletedObjects: Set<ManagedObject> { Set(deleted.all) }
+  public var deletedObjects: Set<ManagedObject> { performAndWait { Set(deleted.all) } }
   /// All objects that are in use.
-  public var registeredObjects: Set<ManagedObject> { Set(allRegistered()) }
+  public var registeredObjects: Set<ManagedObject> { performAndWait { Set(allRegistered()) } }
 
   func allRegistered() -> [ManagedObject] { registered.values.map { $0.takeUnretainedValue() } }
 

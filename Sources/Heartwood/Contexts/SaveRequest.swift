@@ -22,6 +22,7 @@ struct SaveRequest {
   let policy: MergePolicy
   let base: UInt64
   let rows: RowWriter
+  private(set) var derived: DerivedRows
   /// The numbers of inserted objects from now on.
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
@@ -29,12 +30,13 @@ struct SaveRequest {
   /// By the numbers that inserted objects would have had, the rows in their places.
   private var replaced: [Int64: ObjectNumber] = [:]
 
-  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) throws {
+  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
     self.context = context
     model = context.model
     policy = context.mergePolicy
     base = transaction.base
-    rows = RowWriter(transaction, context.model)
+    rows = RowWriter(transaction, context.model, context.origin)
+    derived = DerivedRows(rows, context.model)
   }
 
   /// Writes everything.
@@ -55,26 +57,51 @@ struct SaveRequest {
       if let write = try update(object) { writes.append(write) }
     }
     for object in context.inserted.all { writes.append(try insertion(of: object)) }
+    try derived.deriveOwn(&writes)
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
-    writes = redirected(writes)
+    redirect(writes)
     try throwConflicts()
+    let listing = Set(
+      writes.filter { $0.object.changes?.members.isEmpty == false }
+        .map { ObjectIdentifier($0.object) })
     for write in writes {
-      try rows.put(write.number, write.storage, write.after, before: write.before, base)
-      try putMembers(of: write)
+      try rows.putReferences(write.number, write.storage, write.after, before: write.before)
+      try putMembers(of: write, listing)
     }
+    let others = try derived.deriveRelated(&writes)
+    for write in writes {
+      let lists = write.object.changes?.members.keys.map { $0 } ?? []
+      try rows.put(
+        write.number, write.storage, write.after, before: write.before, lists: lists)
+    }
+    for row in others { try derived.put(row) }
     try rows.finish()
   }
 
   /// A row to be written.
-  struct Write {
+  ///
+  /// A class, because lists of them are gone through several times: each step retains one object
+  /// then, and not four.
+  final class Write {
     let object: ManagedObject
     var number: ObjectNumber
     let storage: EntityStorage
     /// What the row holds; `nil` if there is none.
     var before: [StoredValue]?
     var after: [StoredValue]
+
+    init(
+      object: ManagedObject, number: ObjectNumber, storage: EntityStorage, before: [StoredValue]?,
+      after: [StoredValue]
+    ) {
+      self.object = object
+      self.number = number
+      self.storage = storage
+      self.before = before
+      self.after = after
+    }
   }
 
   private func entity(_ object: ManagedObject) -> EntityDescription {
@@ -92,10 +119,16 @@ struct SaveRequest {
       guard case .toOne = property.kind else { return try object.storedValue(property) }
       switch object.target(property) {
       case .none: return .null
-      case .number(let bits): return .integer(bits)
-      case .object(let target): return .integer(number(of: target).bits)
+      case .number(let bits): return reference(to: ObjectNumber(bits: bits))
+      case .object(let target): return reference(to: target.number)
       }
     }
+  }
+
+  private func reference(to number: ObjectNumber) -> StoredValue {
+    let lasting = numbers[number] ?? number
+    // One that was taken out of the context before it was saved has no row, and its number none.
+    return lasting.isTemporary ? .null : .integer(lasting.bits)
   }
 
   private mutating func insertion(of object: ManagedObject) throws -> Write {
@@ -136,6 +169,7 @@ struct SaveRequest {
       case .objectTrump, .overwrite: break
       }
     }
+    try derived.note(object.number, storage.entity, before: row.values, after: nil)
     try rows.delete(object.number, storage, row.values)
     outcomes.append((object, .deleted))
   }
@@ -207,10 +241,12 @@ struct SaveRequest {
 
   /// Finds rows and objects with the same unique values, and settles who keeps them.
   private mutating func settleUniqueness(_ writes: [Write]) throws -> [Write] {
+    guard model.hasUniques else { return writes }
     var owners: [UniqueKey: Int] = [:]
     var result: [Write?] = writes
     for position in writes.indices {
-      for index in writes[position].storage.entity.indexes where index.isUnique {
+      for index in writes[position].storage.entity.indexes
+      where index.isUnique && !index.isOverRelationship {
         guard let write = result[position] else { break }
         let values = index.slots.map { write.after[$0] }
         guard !values.contains(.null) else { continue }
@@ -232,13 +268,7 @@ struct SaveRequest {
   }
 
   private mutating func constraintConflict(_ object: ManagedObject, _ index: IndexDescription) {
-    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
-    conflicts.append(
-      ObjectGraphError(
-        .constraintConflict,
-        "There is a \(index.entity.name) with the same \(names) already. Fetch and change it, or "
-          + "set a mergePolicy.",
-        objectID: ManagedObjectID(object.number, model.space)))
+    conflicts.append(index.conflict(ManagedObjectID(object.number, model.space)))
   }
 
   /// An object would have the unique values of a row.
@@ -246,7 +276,7 @@ struct SaveRequest {
     _ position: Int, against stored: ObjectNumber, _ index: IndexDescription,
     _ writes: inout [Write?]
   ) throws {
-    guard var write = writes[position] else { return }
+    guard let write = writes[position] else { return }
     guard policy.kind != .error, write.before == nil, stored.entity == write.storage.number,
       let row = try rows.row(stored, write.storage)
     else { return constraintConflict(write.object, index) }
@@ -276,16 +306,14 @@ struct SaveRequest {
   }
 
   /// Rows that refer to an object that was replaced refer to what has taken its place.
-  private func redirected(_ writes: [Write]) -> [Write] {
-    guard !replaced.isEmpty else { return writes }
-    return writes.map { write in
-      var write = write
+  private func redirect(_ writes: [Write]) {
+    guard !replaced.isEmpty else { return }
+    for write in writes {
       for property in write.storage.entity.relationships {
         guard case .integer(let bits) = write.after[property.slot], let other = replaced[bits]
         else { continue }
         write.after[property.slot] = .integer(other.bits)
       }
-      return write
     }
   }
 
@@ -308,7 +336,8 @@ struct SaveRequest {
 
   // MARK: Members
 
-  private func putMembers(of write: Write) throws {
+  /// - Parameter listing: The objects whose own members are written; others have given way.
+  private mutating func putMembers(of write: Write, _ listing: Set<ObjectIdentifier>) throws {
     guard let members = write.object.changes?.members else { return }
     for (slot, changes) in members {
       let property = write.storage.entity.properties[slot]
@@ -320,11 +349,26 @@ struct SaveRequest {
       case .toMany:
         // Listed by the references of the others, if those are to one.
         guard model.listsMembers(property, of: write.storage.entity) else { continue }
-        try rows.changeEdges(
-          keyspace, write.number, added: changes.added.map { number(of: $0) },
-          removed: changes.removed.map { number(of: $0) })
+        let other = model.otherList(property, of: write.storage.entity)
+        for (members, isAdded) in [(changes.added, true), (changes.removed, false)] {
+          let silent =
+            other == nil ? [] : members.filter { !listing.contains(ObjectIdentifier($0)) }
+          // Who has given way is listed from this side on both; who is gone is not listed any more.
+          let gone = Set(isAdded ? try silent.filter { try !hasRow($0) } : [])
+          let numbers = members.filter { !gone.contains($0) }.map { number(of: $0) }
+          try rows.changeEdges(keyspace, write.number, numbers, areAdded: isAdded)
+          for member in silent where !gone.contains(member) {
+            derived.note(number(of: member))
+            try rows.changeEdges(
+              other ?? keyspace, number(of: member), [write.number], areAdded: isAdded)
+          }
+        }
       case .attribute, .toOne, .transient: continue
       }
     }
+  }
+
+  private func hasRow(_ object: ManagedObject) throws -> Bool {
+    try rows.row(number(of: object), model.storage(of: entity(object))) != nil
   }
 }

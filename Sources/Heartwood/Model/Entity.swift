@@ -23,7 +23,7 @@ public struct Entity {
   ///   - name: The name in the store, the same as long as the store lives.
   ///   - abstract: Whether only subclasses have objects.
   ///   - renamedFrom: The name an earlier version of the model gave it.
-  ///   - rules: ``Unique``, ``Index`` and ``Inverse`` declarations.
+  ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
     _ name: String, abstract: Bool = false, renamedFrom: String? = nil,
     @EntityBuilder _ rules: () -> [any EntityRule] = { [] }
@@ -35,7 +35,7 @@ public struct Entity {
   }
 }
 
-/// A rule for all objects of an entity: ``Unique``, ``Index`` or ``Inverse``.
+/// A rule for all objects of an entity: ``Unique``, ``Index``, ``Inverse`` or ``Derived``.
 public protocol EntityRule {}
 
 /// Declares that no two objects have the same values of some attributes; `nil` is like no other.

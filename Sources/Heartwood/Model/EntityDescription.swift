@@ -18,6 +18,10 @@ final class EntityDescription: @unchecked Sendable {
   var inverses: [Int: Inverse] = [:]
   /// The uniques and indexes, those inherited first.
   var indexes: [IndexDescription] = []
+  /// The attributes that are computed when an object is saved.
+  var derived: [DerivedAttribute] = []
+  /// What is computed elsewhere from its objects.
+  var dependences: [Dependence] = []
   private let slotsByOffset: [Int: Int]
 
   /// The other side of a relationship.
@@ -52,6 +56,14 @@ final class EntityDescription: @unchecked Sendable {
   /// It and all entities below it.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 
+  /// Whether a reference is listed at the other end, in an unordered relationship.
+  func isMemberReference(_ property: PropertyDescription) -> Bool {
+    guard case .toOne = property.kind, let inverse = inverses[property.slot],
+      case .toMany(isOrdered: false) = inverse.property.kind
+    else { return false }
+    return true
+  }
+
   func isKind(of other: EntityDescription) -> Bool {
     var entity: EntityDescription? = self
     while let current = entity {
@@ -70,4 +82,18 @@ struct IndexDescription {
   let position: Int
   let slots: [Int]
   let isUnique: Bool
+  /// Whether an attribute is computed over a relationship, so that its entries are known only when
+  /// those are written.
+  let isOverRelationship: Bool
+}
+
+extension IndexDescription {
+  /// That an object has the unique values of another.
+  func conflict(_ id: ManagedObjectID) -> ObjectGraphError {
+    let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
+    return ObjectGraphError(
+      .constraintConflict,
+      "There is a \(entity.name) with the same \(names) already. Fetch and change it, or set a "
+        + "mergePolicy.", objectID: id)
+  }
 }

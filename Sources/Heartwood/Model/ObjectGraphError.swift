@@ -26,8 +26,13 @@ public struct ObjectGraphError: Error, Sendable {
     public static let foreignObject = Kind(name: "foreignObject")
     /// It was asked of a context below another what only the one at the top can do.
     public static let childContext = Kind(name: "childContext")
+    /// A context that merges by itself was to stay at a given generation.
+    public static let autoMergeNeedsCurrentGeneration = Kind(
+      name: "autoMergeNeedsCurrentGeneration")
     /// An object was to give up relationships that were changed and not saved.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
+    /// What followed a token was deleted from the history.
+    public static let historyExpired = Kind(name: "historyExpired")
     /// The store has no object of this ID.
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate asks what cannot be asked of a store; the message names the part.

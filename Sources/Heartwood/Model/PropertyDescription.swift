@@ -16,6 +16,7 @@ final class PropertyDescription: Sendable {
   let kind: Kind
   /// How the property lies in an object, and where.
   let storage: any PropertyStorage.Type
+  let representation: PropertyRepresentation
   let offset: Int
   let options: PropertyOptions
   /// What an object has before anything was set.
@@ -29,6 +30,7 @@ final class PropertyDescription: Sendable {
     self.slot = slot
     kind = storage.kind
     self.storage = storage
+    representation = storage.representation
     self.offset = offset
     self.options = options
     self.initialValue = initialValue

@@ -2,6 +2,8 @@
 ///
 /// - Note: Places must hold an initialised wrapper of the type; the schema has made sure of it.
 protocol PropertyStorage: SendableMetatype {
+  /// What lies in memory, if it is one of the simple forms.
+  static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
@@ -11,7 +13,21 @@ protocol PropertyStorage: SendableMetatype {
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws
 }
 
+/// Simple forms of properties in memory, which are read and filled without asking their types.
+enum PropertyRepresentation: Sendable {
+  /// Eight bytes that are an `Int` or `Int64`.
+  case integer
+  /// Eight bytes that are a `Double`.
+  case number
+  /// A `String`.
+  case text
+  /// Anything else: the type has to be asked.
+  case other
+}
+
 extension PropertyStorage {
+  static var representation: PropertyRepresentation { .other }
+
   /// Sets a property to what it is at another place.
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
     target.assumingMemoryBound(to: Self.self).pointee =

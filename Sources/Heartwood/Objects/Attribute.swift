@@ -73,6 +73,15 @@ public struct Attribute<Value: AttributeValue> {
 }
 
 extension Attribute: PropertyStorage {
+  static var representation: PropertyRepresentation {
+    switch Value.self {
+    case is Int.Type, is Int64.Type: .integer
+    case is Double.Type: .number
+    case is String.Type: .text
+    default: .other
+    }
+  }
+
   static var kind: PropertyDescription.Kind {
     .attribute(Value.storedForm, isOptional: Value.isOptional)
   }

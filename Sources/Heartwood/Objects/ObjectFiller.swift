@@ -34,11 +34,10 @@ final class ObjectFiller: Sendable {
       guard let property else { continue }
       let word = Word(
         field: field, source: layout.fields[field].offset, target: property.offset)
-      switch property.storage {
-      case is Attribute<Int>.Type, is Attribute<Int64>.Type, is Attribute<Double>.Type:
-        words.append(word)
-      case is Attribute<String>.Type: texts.append(Text(field: field, target: property.offset))
-      default:
+      switch property.representation {
+      case .integer, .number: words.append(word)
+      case .text: texts.append(Text(field: field, target: property.offset))
+      case .other:
         if case .toOne = property.kind {
           references.append(word)
         } else {

@@ -10,7 +10,14 @@ extension ManagedObject {
   /// The value of an attribute, in its stored form.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     defer { withExtendedLifetime(self) {} }
-    return try property.storage.value(at: memory + property.offset)
+    let place = memory + property.offset
+    switch property.representation {
+    case .integer: return .integer(place.load(as: Int64.self))
+    case .number: return .number(place.load(as: UInt64.self))
+    case .text:
+      return .string(place.assumingMemoryBound(to: Attribute<String>.self).pointee.stored)
+    case .other: return try property.storage.value(at: place)
+    }
   }
 
   /// Sets an attribute without telling anybody.

@@ -21,6 +21,7 @@ struct SchemaBuilder {
     for (entity, declaration) in zip(entities, declarations) {
       link(entity, declaration, content)
     }
+    derive(content)
     for (entity, declaration) in zip(entities, declarations) {
       index(entity, declaration, content)
       checkInverses(of: entity)
@@ -155,6 +156,22 @@ struct SchemaBuilder {
     }
   }
 
+  // MARK: Derived attributes
+
+  private mutating func derive(_ content: Schema.Content) {
+    let builder = DerivationBuilder(content: content)
+    for (entity, declaration) in zip(entities, declarations) {
+      for case let rule as Derived in declaration.rules {
+        do {
+          try builder.derive(rule, of: entity)
+        } catch {
+          fail("Derived of \(entity.name): \(error.message)")
+        }
+      }
+    }
+    for entity in entities { failures += builder.failures(of: entity) }
+  }
+
   // MARK: Indexes
 
   private mutating func index(
@@ -170,14 +187,28 @@ struct SchemaBuilder {
       }
       do {
         let slots = try keyPaths.map { try content.property($0, of: entity).indexableSlot() }
-        let index = IndexDescription(
-          entity: entity, position: position, slots: slots, isUnique: isUnique)
-        for member in entity.family { member.indexes.append(index) }
+        add(slots, isUnique, at: position, to: entity)
         position += 1
       } catch {
         fail("An index of \(entity.name): \((error as? ObjectGraphError)?.message ?? "\(error)")")
       }
     }
+    for slot in DerivationBuilder(content: content).unlistedReferences(of: entity) {
+      add([slot], false, at: position, to: entity)
+      position += 1
+    }
+  }
+
+  private func add(
+    _ slots: [Int], _ isUnique: Bool, at position: Int, to entity: EntityDescription
+  ) {
+    let isOverRelationship = entity.family.contains { member in
+      member.derived.contains { $0.isOverRelationship && slots.contains($0.slot) }
+    }
+    let index = IndexDescription(
+      entity: entity, position: position, slots: slots, isUnique: isUnique,
+      isOverRelationship: isOverRelationship)
+    for member in entity.family { member.indexes.append(index) }
   }
 }
 

@@ -8,7 +8,8 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version is the base of the transaction that wrote the record: its first frame. A bit is set
+/// The version is the base of the transaction that wrote the record: its first frame. One that only
+/// computes derived attributes, because other rows were written, leaves it as it was. A bit is set
 /// for each field without a value; a field of fixed length keeps its place then, filled with zeros.
 /// The end of a variable field counts from the first of them. All numbers are little-endian.
 final class RecordLayout: Sendable {

@@ -35,6 +35,9 @@ extension RawSpan {
     return Int64(bitPattern: bits ^ 1 << 63)
   }
 
+  /// The bytes as an array of their own.
+  var copy: [UInt8] { withUnsafeBytes { Array($0) } }
+
   /// Whether these bytes begin with others.
   func starts(with prefix: [UInt8]) -> Bool { withUnsafeBytes { $0.starts(with: prefix) } }
 }

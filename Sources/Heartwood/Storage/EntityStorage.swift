@@ -56,6 +56,11 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
+  /// The name of a property, by its number in the store; `nil` if the class has none any more.
+  func propertyName(_ number: UInt16) -> String? {
+    entity.properties.first { propertyNumbers[$0.slot] == number }?.name
+  }
+
   /// The record of an object's values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var builder = RecordBuilder(layouts[layouts.count - 1], version: version)

@@ -4,6 +4,8 @@ struct IndexBuilding {
   let model: StoreModel
   /// What the store had; `nil` if it is new.
   let before: StoredModel?
+  /// Keyspaces of indexes whose rows have other values now.
+  let changed: Set<String>
 
   /// Rows that are taken up at a time.
   private static let batchCount = 10_000
@@ -13,7 +15,11 @@ struct IndexBuilding {
     var gone = Set(before.entities.flatMap(\.indexes))
     for storage in model.entities {
       for index in storage.entity.indexes where index.entity === storage.entity {
-        guard gone.remove(model.keyspace(index)) == nil else { continue }
+        let name = model.keyspace(index)
+        if gone.remove(name) != nil {
+          guard changed.contains(name) else { continue }
+          try transaction.removeKeyspace(name)
+        }
         for member in storage.entity.family {
           try build(index, model.storage(of: member), transaction)
         }

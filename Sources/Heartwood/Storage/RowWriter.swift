@@ -1,13 +1,18 @@
-/// Writes records, and the entries of indexes and edges that belong to them, in one transaction.
+/// Writes records, and the entries of indexes and edges that belong to them, in one transaction;
+/// and what has changed into the history.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
+  private let history: HistoryWriter?
   private var keyspaces: [String: KeyspaceWriter] = [:]
   private var nextRows: [Int: Int64] = [:]
 
-  init(_ transaction: WriteTransaction, _ model: StoreModel) {
+  init(
+    _ transaction: WriteTransaction, _ model: StoreModel, _ origin: HistoryWriter.Origin
+  ) {
     self.transaction = transaction
     self.model = model
+    history = model.tracksHistory ? HistoryWriter(transaction, origin) : nil
   }
 
   private func keyspace(_ name: String) throws -> KeyspaceWriter {
@@ -35,8 +40,9 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the numbers of the next rows.
+  /// Writes the numbers of the next rows, and the rest of the history.
   func finish() throws {
+    try history?.finish()
     for (entity, row) in nextRows {
       var bytes: [UInt8] = []
       bytes.append(littleEndian: row)
@@ -54,19 +60,38 @@ final class RowWriter {
   }
 
   /// Writes a row and its entries; those of `before` must have been removed.
+  ///
+  /// - Parameters:
+  ///   - lists: The slots of to-many relationships that were changed, for the history.
+  ///   - version: That of the row as it was, if it counts as unchanged for others.
+  /// - Throws: `constraintConflict` if another row has the same values of a unique index that is
+  ///   computed over a relationship; the others were settled before.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
-    before: [StoredValue]?, _ base: UInt64
+    before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    try keyspace(storage.keyspace).put(number.row, storage.record(values, version: base))
+    try keyspace(storage.keyspace).put(
+      number.row, storage.record(values, version: version ?? transaction.base))
+    if let history { try note(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes {
       let parts = index.slots.map { values[$0] }
       if !index.isUnique {
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts + [.integer(number.bits)]), [])
       } else if !parts.contains(.null) {
+        if index.isOverRelationship, try owner(model.keyspace(index), parts) != nil {
+          throw index.conflict(ManagedObjectID(number, model.space))
+        }
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
       }
     }
+  }
+
+  /// Brings the entries that list a row at the other ends of its references from one state to the
+  /// next.
+  func putReferences(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    before: [StoredValue]?
+  ) throws {
     for (slot, name) in model.references(of: storage.entity) {
       let old = before?[slot] ?? .null
       let new = values[slot]
@@ -75,6 +100,16 @@ final class RowWriter {
       if !old.isNull { try edges.delete(EntryKey.key([old, .integer(number.bits)])) }
       if !new.isNull { try edges.put(EntryKey.key([new, .integer(number.bits)]), []) }
     }
+  }
+
+  private func note(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
+    _ before: [StoredValue]?, _ lists: some Collection<Int>, in history: HistoryWriter
+  ) throws {
+    guard let before else { return try history.inserted(number) }
+    let columns = storage.entity.columns.map(\.slot).filter { values[$0] != before[$0] }
+    let slots = columns + lists.sorted()
+    try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
   /// Removes the entries that the indexes have for a row.
@@ -98,11 +133,26 @@ final class RowWriter {
   ) throws {
     try removeEntries(number, storage, values)
     try keyspace(storage.keyspace).delete(number.row)
+    let preserved = storage.entity.columns.filter(\.options.isPreservedOnDeletion)
+    try history?.deleted(
+      number,
+      preserved.compactMap { property in
+        guard let name = storage.propertyNumbers[property.slot],
+          let text = values[property.slot].text
+        else { return nil }
+        return (name, text)
+      })
     for (slot, name) in model.references(of: storage.entity) where !values[slot].isNull {
       try keyspace(name).delete(EntryKey.key([values[slot], .integer(number.bits)]))
     }
-    for name in model.lists(of: storage.entity) {
-      let edges = try keyspace(name)
+    for list in model.lists(of: storage.entity) {
+      if let other = list.other {
+        // Others may list it too who were not known to whoever deletes it.
+        for member in try numbers(in: list.own, of: number) {
+          try changeEdges(other, member, [number], areAdded: false)
+        }
+      }
+      let edges = try keyspace(list.own)
       for part in try lastParts(edges, number) {
         try edges.delete(EntryKey.key([.integer(number.bits), .integer(part)]))
       }
@@ -128,6 +178,18 @@ final class RowWriter {
     return parts
   }
 
+  /// The objects that edges, or an index of a reference, have for one.
+  func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
+    let range = EntryRange([.integer(object.bits)])
+    var numbers: [ObjectNumber] = []
+    try keyspace(name).forEach(from: range.lower) { key, value in
+      guard range.contains(key) else { return false }
+      numbers.append(try EntryKey.number(key, value))
+      return true
+    }
+    return numbers
+  }
+
   /// Writes the members of an ordered relationship.
   func putList(_ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber]) throws {
     let edges = try keyspace(name)
@@ -141,16 +203,14 @@ final class RowWriter {
     }
   }
 
-  /// Changes the members of a relationship from many to many, as this side lists them.
+  /// Has objects join or leave a relationship from many to many, as this side lists them.
   func changeEdges(
-    _ name: String, _ owner: ObjectNumber, added: [ObjectNumber], removed: [ObjectNumber]
+    _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
   ) throws {
     let edges = try keyspace(name)
-    for member in removed {
-      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(member.bits)]))
-    }
-    for member in added {
-      try edges.put(EntryKey.key([.integer(owner.bits), .integer(member.bits)]), [])
+    for member in members {
+      let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
+      if areAdded { try edges.put(key, []) } else { try edges.delete(key) }
     }
   }
 }

@@ -1,34 +1,60 @@
 import Synchronization
 
-/// The rows of a store as of one generation.
+/// The rows of a store as of one generation, or as a transaction has made them so far.
 final class StoreView {
-  let snapshot: Snapshot
+  private enum Source {
+    case snapshot(Snapshot)
+    case transaction(WriteTransaction)
+  }
+
+  private let source: Source
+  let model: StoreModel
   /// Set at every use, for those who let go of views nobody uses.
   let wasUsed = Atomic(true)
-  let model: StoreModel
-  private var readers: [String: KeyspaceReader?] = [:]
-  private var objectReaders: [KeyspaceReader??]
+  private var keyspaces: [String: RowsKeyspace?] = [:]
+  private var objectKeyspaces: [RowsKeyspace??]
 
   init(_ snapshot: Snapshot, _ model: StoreModel) {
-    self.snapshot = snapshot
+    source = .snapshot(snapshot)
     self.model = model
-    objectReaders = Array(repeating: nil, count: model.entities.count)
+    objectKeyspaces = Array(repeating: nil, count: model.entities.count)
+  }
+
+  /// The rows within a transaction; must not be used after it.
+  init(_ transaction: WriteTransaction, _ model: StoreModel) {
+    source = .transaction(transaction)
+    self.model = model
+    objectKeyspaces = Array(repeating: nil, count: model.entities.count)
+  }
+
+  /// What is pinned; `nil` within a transaction.
+  var snapshot: Snapshot? {
+    if case .snapshot(let snapshot) = source { return snapshot }
+    return nil
+  }
+
+  private func open(_ name: String) throws -> RowsKeyspace? {
+    switch source {
+    case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
+    // Made if it is not there: it could be made later on, and must not be missed then.
+    case .transaction(let transaction): .transaction(try transaction.keyspace(name))
+    }
   }
 
   /// A keyspace; `nil` if nothing was ever put into it.
-  func keyspace(_ name: String) throws -> KeyspaceReader? {
-    if let known = readers[name] { return known }
-    let reader = try snapshot.keyspace(name)
-    readers[name] = .some(reader)
-    return reader
+  func keyspace(_ name: String) throws -> RowsKeyspace? {
+    if let known = keyspaces[name] { return known }
+    let keyspace = try open(name)
+    keyspaces[name] = .some(keyspace)
+    return keyspace
   }
 
   /// The records of an entity.
-  func objects(_ storage: EntityStorage) throws -> KeyspaceReader? {
-    if let known = objectReaders[storage.entity.position] { return known }
-    let reader = try snapshot.keyspace(storage.keyspace)
-    objectReaders[storage.entity.position] = .some(reader)
-    return reader
+  func objects(_ storage: EntityStorage) throws -> RowsKeyspace? {
+    if let known = objectKeyspaces[storage.entity.position] { return known }
+    let keyspace = try open(storage.keyspace)
+    objectKeyspaces[storage.entity.position] = .some(keyspace)
+    return keyspace
   }
 
   /// Calls `body` with the record of an object.

@@ -14,6 +14,8 @@ struct StoredModel: Codable, Equatable {
     var layouts: [[Column]] = []
     /// The keyspaces of the indexes it declares itself.
     var indexes: [String] = []
+    /// How its attributes are derived; `nil` if none is, as in stores that know of none.
+    var derived: [String]?
   }
 
   /// A property in the store.
@@ -71,6 +73,8 @@ struct StoredModel: Codable, Equatable {
     var result = self
     result.version = schema.version
     for entity in schema.content.entities { try result.join(entity) }
+    // Their sources may be in entities that join later.
+    for entity in schema.content.entities { try result.joinDerived(entity) }
     return result
   }
 
@@ -98,6 +102,27 @@ struct StoredModel: Codable, Equatable {
     if entities[position].layouts.last != columns { entities[position].layouts.append(columns) }
     let own = entity.indexes.filter { $0.entity === entity }
     entities[position].indexes = try own.map { try $0.keyspace(entities[position]) }
+  }
+
+  private mutating func joinDerived(_ entity: EntityDescription) throws {
+    guard let position = entities.firstIndex(where: { $0.name == entity.name }) else { return }
+    let sentences = try entity.derived.map { try sentence($0, entities[position]) }
+    entities[position].derived = sentences.isEmpty ? nil : sentences
+  }
+
+  /// How an attribute is derived, by numbers that stay when something is renamed.
+  func sentence(_ derived: DerivedAttribute, _ own: StoredEntity) throws -> String {
+    var words = ["\(try own.number(of: derived.property))", derived.formula.name]
+    var source = own
+    if let relationship = derived.relationship, let destination = derived.destination,
+      let there = entities.first(where: { $0.name == destination.name })
+    {
+      words.append("\(try own.number(of: relationship))")
+      words.append("\(there.number)")
+      source = there
+    }
+    if let attribute = derived.attribute { words.append("\(try source.number(of: attribute))") }
+    return words.joined(separator: " ")
   }
 
   private static func form(of property: PropertyDescription) throws -> StoredForm {

@@ -19,9 +19,15 @@ package struct NumberTable<Value> {
 
   package var values: [Value] { places.compactMap(\.value) }
 
+  /// Neighbours stay together, since rows are mostly met in their order: one line of the cache
+  /// serves a few of them.
   private func home(_ number: Int64) -> Int {
-    Int((UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) >> UInt64(shift))
+    let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
+    let neighbour = Int(number & (1 << Self.neighbourBits - 1))
+    return Int(group >> UInt64(shift)) << Self.neighbourBits | neighbour
   }
+
+  private static var neighbourBits: Int { 2 }
 
   /// Where a number is, or would be.
   private func position(_ number: Int64) -> Int {
@@ -47,7 +53,7 @@ package struct NumberTable<Value> {
     let old = places
     let newCount = max(16, old.count * 2)
     places = Array(repeating: Place(number: 0, value: nil), count: newCount)
-    shift = 64 - newCount.trailingZeroBitCount
+    shift = 64 + Self.neighbourBits - newCount.trailingZeroBitCount
     for place in old where place.value != nil { places[position(place.number)] = place }
   }
 

@@ -30,6 +30,13 @@ struct KeptListTests {
       let length = sample.forged { $0.store32(count, row + KeptLayout.nameByteCount.offset) }
       sample.expectError(.corrupt, length, "\(count) bytes in a name")
     }
+    // What would be read then lies behind the end of the file.
+    let long = sample.forged { $0.store32(255, row + KeptLayout.nameByteCount.offset) }
+    sample.expectError(.corrupt, long, "a name that goes beyond the file")
+    for count: UInt32 in [0, 2, .max] {
+      let forged = sample.forged { $0.store32(count, WholeFileLayout.rowCount.offset) }
+      sample.expectError(.corrupt, forged, "\(count) rows where one is")
+    }
     let generation = sample.forged { $0.store64(.max, row + KeptLayout.generation.offset) }
     sample.expectError(.corrupt, generation, "no log has such a frame")
     let name = sample.forged { $0.store8(0xFF, row + KeptLayout.rowName) }

@@ -1,0 +1,105 @@
+extension BatchUpdateRequest: ExecutableBatch {
+  var sentence: String { "updated rows of \(M.self)" }
+
+  func execute(_ run: inout BatchRun) throws {
+    var request = FetchRequest<M>()
+    request.predicate = predicate
+    request.includesSubentities = includesSubentities
+    let plan = try FetchPlan(request, run.model)
+    var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
+    // What others say must be asked before any of them is changed.
+    var later: [(position: Int, number: ObjectNumber)] = []
+    for position in updates.indices {
+      try run.forEachRow(plan, plan.storages[position]) { run, number, values in
+        if plan.leavesObject { return later.append((position, number)) }
+        try updates[position].apply(change, number, values, &run)
+      }
+    }
+    for (position, number) in later {
+      guard let row = try run.rows.row(number, plan.storages[position]) else { continue }
+      try updates[position].apply(change, number, row.values, &run)
+    }
+  }
+}
+
+/// Updates rows of one entity.
+private struct RowUpdate<M: ManagedObject> {
+  let storage: EntityStorage
+  let content: BatchRowContent
+  var row: BatchRow<M>
+
+  init(_ storage: EntityStorage, _ model: StoreModel) {
+    self.storage = storage
+    content = BatchRowContent(storage.entity, model.schema)
+    row = BatchRow(content: content)
+  }
+
+  mutating func apply(
+    _ change: (inout BatchRow<M>) throws -> Void, _ number: ObjectNumber,
+    _ values: [StoredValue], _ run: inout BatchRun
+  ) throws {
+    content.values = values
+    content.changed.removeAll(keepingCapacity: true)
+    try change(&row)
+    try content.requireSuccess()
+    try run.update(number, storage, values, content)
+  }
+}
+
+extension BatchRun {
+  /// Rows that are taken up at a time.
+  private static let batchCount = 1000
+
+  /// Calls `body` with each row of an entity that a plan asks for; it may change the row, unless
+  /// the plan asks others too.
+  mutating func forEachRow(
+    _ plan: FetchPlan, _ storage: EntityStorage,
+    _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
+  ) throws {
+    let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
+    if let numbers = try plan.indexedNumbers(storage, view, model) {
+      for number in numbers where number.entity == storage.number {
+        let values: [StoredValue]?? = try view.withRecord(number, storage) { record in
+          guard try plan.holds(for: record, storage, number, scope) else { return nil }
+          return try storage.values(record)
+        }
+        if case .some(.some(let values)) = values { try body(&self, number, values) }
+      }
+      return
+    }
+    // A batch at a time, since what lies in the pages moves as rows are written.
+    var next: Int64? = 0
+    while let first = next {
+      var batch: [(number: ObjectNumber, values: [StoredValue])] = []
+      next = nil
+      try view.objects(storage)?.forEach(from: Key(first)) { key, value in
+        let row = try key.lastKeyPart()
+        guard batch.count < Self.batchCount else {
+          next = row
+          return false
+        }
+        let number = ObjectNumber(entity: storage.number, row: row)
+        try value.withRecord(storage.layouts) { record in
+          guard try plan.holds(for: record, storage, number, scope) else { return }
+          batch.append((number, try storage.values(record)))
+        }
+        return true
+      }
+      for (number, values) in batch { try body(&self, number, values) }
+    }
+  }
+
+  fileprivate mutating func update(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue],
+    _ row: BatchRowContent
+  ) throws {
+    if row.values != before {
+      try derive(&row.values, number, storage, before: before)
+      if let owner = try owner(storage, row.values, besides: number) {
+        throw constraintConflict(storage, owner)
+      }
+      try replace(number, storage, before, row.values)
+    }
+    note(number)
+  }
+}

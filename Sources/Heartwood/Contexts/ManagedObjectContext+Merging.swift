@@ -1,0 +1,96 @@
+extension ManagedObjectContext {
+  /// Whether the context shows what others have saved, by itself.
+  ///
+  /// It merges what is new in the history before each fetch and save, as ``mergeChanges(from:)``
+  /// does; between them its objects stay as they are. One below another does so when its parent
+  /// has saved. Needs the history.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { autoMerge != nil }
+    set {
+      guard newValue != (autoMerge != nil) else { return }
+      autoMerge = newValue ? AutoMerge() : nil
+    }
+  }
+
+  /// How far the context has merged what others have saved.
+  struct AutoMerge {
+    var token: PersistentHistoryToken?
+    var generation: Generation?
+  }
+
+  /// Merges what others have saved since the last time, if that is wanted.
+  func mergeAutomatically() throws {
+    guard let before = autoMerge, parent == nil else { return }
+    let snapshot = try store.snapshot()
+    guard before.generation != snapshot.generation else { return }
+    let reader = HistoryReader(snapshot, model)
+    autoMerge = AutoMerge(token: try reader.newestToken(), generation: snapshot.generation)
+    // What is read for the first time is new enough.
+    guard before.generation != nil else { return }
+    for transaction in try reader.transactions(after: before.token) {
+      try mergeChanges(from: transaction)
+    }
+    // Also of a transaction that has changed no object.
+    advance()
+  }
+
+  /// Has the contexts below that want it read again what this one has saved.
+  func refreshMergingChildren() {
+    for child in children {
+      if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
+    }
+  }
+
+  /// Shows what a transaction of the history has changed.
+  ///
+  /// A context that is pinned goes on to the newest generation. Objects the transaction has updated
+  /// are read again, under what was changed here; those it has deleted are, unless they were
+  /// changed here, which the next save will meet as a conflict. Other objects stay as they are.
+  ///
+  /// - Throws: What kept rows from being read; `foreignStore` if the transaction is of another
+  ///   store; `childContext` below another context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is here and no fault.
+  public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    guard parent == nil else {
+      throw ObjectGraphError(
+        .childContext, "A context below another sees what its parent does; merge into that.")
+    }
+    guard transaction.token.store == model.space.store else {
+      throw StorageError(.foreignStore, "The transaction is of the history of another store.")
+    }
+    try requireReadable()
+    advance()
+    let view = try currentView()
+    for change in transaction.changes {
+      guard let object = registered[change.objectID.number]?.takeUnretainedValue() else {
+        continue
+      }
+      switch change.kind {
+      case .insert, .update: try mergeUpdate(of: object, view)
+      case .delete: try mergeDeletion(of: object, view)
+      }
+    }
+  }
+
+  private func mergeUpdate(of object: ManagedObject, _ view: StoreView) throws {
+    guard !object.isFault, !object.isInserted, let storage = model.storage(of: object.number) else {
+      return
+    }
+    guard !object.hasChanges else {
+      return object.isDeleted ? () : try refresh(object, mergeChanges: true)
+    }
+    _ = try view.withRecord(object.number, storage) { record in
+      try realise(object.number, storage, record)
+    }
+  }
+
+  private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
+    // It may be there again, as a merge policy lets it.
+    guard !object.hasChanges, let storage = model.storage(of: object.number),
+      try view.withRecord(object.number, storage, { _ in }) == nil
+    else { return }
+    forgetDeleted(object)
+  }
+}

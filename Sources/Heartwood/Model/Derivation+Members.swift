@@ -1,0 +1,137 @@
+/// What is computed from all objects of a to-many relationship.
+extension Derivation {
+  private static func members(
+    _ name: String, _ members: AnyKeyPath, _ attribute: AnyKeyPath?,
+    _ compute: @escaping ([StoredValue]) throws -> StoredValue?
+  ) -> Derivation {
+    Derivation(
+      formula: DerivationFormula(
+        name: name, relationship: members, attribute: attribute, compute: compute))
+  }
+}
+
+extension Derivation where Value: FixedWidthInteger {
+  /// How many objects a relationship has.
+  public static func count<Members: Collection>(_ members: KeyPath<Owner, Members>) -> Derivation {
+    Self.members("count", members, nil) { try Value(exactly: $0.count)?.storedValue }
+  }
+}
+
+extension Derivation where Value: Numeric {
+  /// The sum of an attribute of the objects of a relationship; 0 if there are none.
+  ///
+  /// Saving throws `validation` if it does not fit the type.
+  public static func sum<Members: Collection>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
+  ) -> Derivation {
+    Self.members("sum", members, attribute) { try total($0) }
+  }
+
+  /// The sum of an attribute of the objects of a relationship, where it is not `nil`; 0 if there
+  /// are none.
+  ///
+  /// Saving throws `validation` if it does not fit the type.
+  public static func sum<Members: Collection>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
+  ) -> Derivation {
+    Self.members("sum", members, attribute) { try total($0) }
+  }
+
+  private static func total(_ values: [StoredValue]) throws -> StoredValue? {
+    // Wide, so that only the sum has to fit and not what is met on the way to it.
+    var whole: Int128 = 0
+    var other = Value.zero
+    for value in values {
+      if let integer = value.wideInteger {
+        whole += integer
+      } else {
+        other += try Value(storedValue: value)
+      }
+    }
+    return try Value(exactly: whole).map { try ($0 + other).storedValue }
+  }
+}
+
+extension Derivation {
+  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
+  public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
+  ) -> Derivation where Value == Wrapped? {
+    Self.members("min", members, attribute) { try first($0, by: <) }
+  }
+
+  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
+  public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
+  ) -> Derivation where Value == Wrapped? {
+    Self.members("min", members, attribute) { try first($0, by: <) }
+  }
+
+  /// The greatest value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
+  public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
+  ) -> Derivation where Value == Wrapped? {
+    Self.members("max", members, attribute) { try first($0, by: >) }
+  }
+
+  /// The greatest value that an attribute of the objects of a relationship has; `nil` if there is
+  /// none.
+  public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
+  ) -> Derivation where Value == Wrapped? {
+    Self.members("max", members, attribute) { try first($0, by: >) }
+  }
+
+  /// The value that comes before all others.
+  private static func first<Wrapped: AttributeValue>(
+    _ values: [StoredValue], by precedes: (Wrapped, Wrapped) -> Bool
+  ) throws -> StoredValue where Value == Wrapped? {
+    try values.map { try Wrapped(storedValue: $0) }.min(by: precedes)?.storedValue ?? .null
+  }
+}
+
+extension Derivation where Value == Double? {
+  /// The mean of an attribute of the objects of a relationship; `nil` if there are none.
+  public static func average<Members: Collection, Number: AttributeValue & Numeric>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
+  ) -> Derivation {
+    Self.members("average", members, attribute, mean)
+  }
+
+  /// The mean of an attribute of the objects of a relationship, where it is not `nil`; `nil` if
+  /// there are none.
+  public static func average<Members: Collection, Number: AttributeValue & Numeric>(
+    _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
+  ) -> Derivation {
+    Self.members("average", members, attribute, mean)
+  }
+
+  private static func mean(_ values: [StoredValue]) -> StoredValue {
+    let numbers = values.compactMap(\.approximation)
+    return numbers.isEmpty ? .null : .number(numbers.reduce(0, +) / Double(numbers.count))
+  }
+}
+
+extension StoredValue {
+  /// An integer, of whatever width.
+  fileprivate var wideInteger: Int128? {
+    switch self {
+    case .integer(let value): Int128(value)
+    case .largeInteger(let value): Int128(value)
+    default: nil
+    }
+  }
+
+  /// The nearest floating-point number; `nil` if it is no number.
+  fileprivate var approximation: Double? {
+    switch self {
+    case .number(let bits): Double(bitPattern: bits)
+    // A decimal number is written out.
+    case .string(let text): Double(text)
+    default: wideInteger.map { Double($0) }
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/// How the history lies in its keyspace.
+///
+/// The key of an entry is the number of its transaction, which counts up from one, and that of the
+/// piece: 0 for the header. Before them comes the entry of ``HistoryBounds``.
+enum HistoryFormat {
+  static let keyspace = "heartwood.history"
+  static let boundsKey = Key(0 as Int64, 0 as Int64)
+
+  /// What became of an object, with numbers of properties in the store.
+  enum Change {
+    case insert
+    case update([UInt16])
+    case delete([(UInt16, String)])
+  }
+
+  static func append(_ change: Change, _ number: ObjectNumber, to bytes: inout [UInt8]) {
+    switch change {
+    case .insert:
+      bytes.append(1)
+      bytes.append(littleEndian: number.bits)
+    case .update(let properties):
+      bytes.append(2)
+      bytes.append(littleEndian: number.bits)
+      bytes.append(littleEndian: UInt16(properties.count))
+      for property in properties { bytes.append(littleEndian: property) }
+    case .delete(let tombstone):
+      bytes.append(3)
+      bytes.append(littleEndian: number.bits)
+      bytes.append(littleEndian: UInt16(tombstone.count))
+      for (property, text) in tombstone {
+        bytes.append(littleEndian: property)
+        bytes.append(text: text)
+      }
+    }
+  }
+
+  /// Calls `body` with each change of a piece.
+  ///
+  /// - Throws: `corrupt` if the bytes are none.
+  static func forEachChange(
+    _ bytes: [UInt8], _ body: (ObjectNumber, Change) throws -> Void
+  ) throws {
+    var reader = ByteReader(bytes)
+    while !reader.isAtEnd {
+      let kind: UInt8 = try reader.next()
+      let number = ObjectNumber(bits: try reader.next())
+      switch kind {
+      case 1: try body(number, .insert)
+      case 2:
+        let count: UInt16 = try reader.next()
+        try body(number, .update(try (0..<count).map { _ in try reader.next() }))
+      case 3:
+        let count: UInt16 = try reader.next()
+        let tombstone = try (0..<count).map { _ in (try reader.next() as UInt16, try reader.text())
+        }
+        try body(number, .delete(tombstone.map { ($0, $1 ?? "") }))
+      default: throw StorageError(.corrupt, "The history has a change of the unknown kind \(kind).")
+      }
+    }
+  }
+}
+
+/// Which transactions the history has.
+struct HistoryBounds {
+  /// The number of the next one.
+  var next: Int64 = 1
+  /// Everything up to this one was deleted.
+  var deleted: Int64 = 0
+
+  init() {}
+
+  init(_ value: RawSpan) throws {
+    var reader = ByteReader(value.copy)
+    next = try reader.next()
+    deleted = try reader.next()
+    guard deleted >= 0, deleted < next else {
+      throw StorageError(.corrupt, "The bounds of the history are damaged.")
+    }
+  }
+
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: next)
+    bytes.append(littleEndian: deleted)
+    return bytes
+  }
+}
+
+/// What the history says of a transaction as a whole.
+struct HistoryHeader {
+  /// Seconds since 2001.
+  var timestamp: Double
+  var processID: Int32
+  /// The first frame it could write.
+  var base: UInt64
+  var author: String?
+  var contextName: String?
+
+  private static let version: UInt8 = 1
+
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = [Self.version]
+    bytes.append(littleEndian: timestamp.bitPattern)
+    bytes.append(littleEndian: processID)
+    bytes.append(littleEndian: base)
+    bytes.append(text: author)
+    bytes.append(text: contextName)
+    return bytes
+  }
+}
+
+extension HistoryHeader {
+  init(_ bytes: [UInt8]) throws {
+    var reader = ByteReader(bytes)
+    let version: UInt8 = try reader.next()
+    guard version == Self.version else {
+      throw StorageError(.corrupt, "The history has a transaction of the unknown form \(version).")
+    }
+    timestamp = Double(bitPattern: try reader.next())
+    processID = try reader.next()
+    base = try reader.next()
+    author = try reader.text()
+    contextName = try reader.text()
+  }
+}
+
+extension [UInt8] {
+  /// Appends a text behind its length; `nil` has one that no text has.
+  fileprivate mutating func append(text: String?) {
+    guard let text else { return append(littleEndian: UInt32.max) }
+    append(littleEndian: UInt32(text.utf8.count))
+    append(contentsOf: text.utf8)
+  }
+}
+
+/// Reads numbers and texts, one after the other, from bytes that may be damaged.
+private struct ByteReader {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  private mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
+    guard count <= rest.count else {
+      throw StorageError(.corrupt, "An entry of the history ends too soon.")
+    }
+    defer { rest = rest.dropFirst(count) }
+    return rest.prefix(count)
+  }
+
+  mutating func next<Value: FixedWidthInteger>() throws -> Value {
+    var value: Value = 0
+    for (position, byte) in try take(MemoryLayout<Value>.size).enumerated() {
+      value |= Value(truncatingIfNeeded: byte) << (8 * position)
+    }
+    return value
+  }
+
+  mutating func text() throws -> String? {
+    let count: UInt32 = try next()
+    guard count != .max else { return nil }
+    guard let text = String(validating: try take(Int(count)), as: UTF8.self) else {
+      throw StorageError(.corrupt, "An entry of the history has text that is not UTF-8.")
+    }
+    return text
+  }
+}

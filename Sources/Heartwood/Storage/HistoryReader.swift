@@ -1,0 +1,90 @@
+import Foundation
+
+/// Reads the history of a store as of one generation.
+struct HistoryReader {
+  private let snapshot: Snapshot
+  private let model: StoreModel
+
+  init(_ snapshot: Snapshot, _ model: StoreModel) {
+    self.snapshot = snapshot
+    self.model = model
+  }
+
+  /// The transactions after a token, or all there are.
+  ///
+  /// - Throws: `historyExpired` if some of them were deleted; `foreignStore`; `corrupt`.
+  /// - Complexity: Each page of their entries is read once.
+  func transactions(
+    after token: PersistentHistoryToken?
+  ) throws -> [PersistentHistoryTransaction] {
+    if let token, token.store != model.space.store {
+      throw StorageError(.foreignStore, "The token is of the history of another store.")
+    }
+    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace),
+      let bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
+    else { return [] }
+    if let token, token.sequence < bounds.deleted {
+      throw ObjectGraphError(
+        .historyExpired,
+        "What followed the token was deleted from the history. Fetch everything again, and go on "
+          + "from the newest token.")
+    }
+    var result: [PersistentHistoryTransaction] = []
+    var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
+    let first = max(token?.sequence ?? 0, bounds.deleted) + 1
+    try keyspace.forEach(from: Key(first)) { key, value in
+      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
+      let bytes = value.copy
+      if piece == 0 {
+        if let open { result.append(transaction(open)) }
+        open = (sequence, try HistoryHeader(bytes), [])
+      } else {
+        guard open?.sequence == sequence else {
+          throw StorageError(.corrupt, "The history has changes without a header.")
+        }
+        try HistoryFormat.forEachChange(bytes) { number, change in
+          if let change = self.change(number, change) { open?.changes.append(change) }
+        }
+      }
+      return true
+    }
+    if let open { result.append(transaction(open)) }
+    return result
+  }
+
+  /// The token of the newest transaction; `nil` if there never was one.
+  func newestToken() throws -> PersistentHistoryToken? {
+    let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
+      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
+    return bounds.map { PersistentHistoryToken(store: model.space.store, sequence: $0.next - 1) }
+  }
+
+  private func transaction(
+    _ found: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])
+  ) -> PersistentHistoryTransaction {
+    PersistentHistoryTransaction(
+      token: PersistentHistoryToken(store: model.space.store, sequence: found.sequence),
+      author: found.header.author, contextName: found.header.contextName,
+      timestamp: Date(timeIntervalSinceReferenceDate: found.header.timestamp),
+      processID: found.header.processID, changes: found.changes)
+  }
+
+  /// A change in the model's names; `nil` if the model has no class for the object.
+  private func change(
+    _ number: ObjectNumber, _ change: HistoryFormat.Change
+  ) -> PersistentHistoryChange? {
+    guard let storage = model.storage(of: number) else { return nil }
+    let kind: PersistentHistoryChange.Kind
+    switch change {
+    case .insert: kind = .insert
+    case .update(let properties):
+      kind = .update(properties: Set(properties.compactMap { storage.propertyName($0) }))
+    case .delete(let tombstone):
+      let named = tombstone.compactMap { property, text in
+        storage.propertyName(property).map { ($0, text) }
+      }
+      kind = .delete(tombstone: Dictionary(named, uniquingKeysWith: { $1 }))
+    }
+    return PersistentHistoryChange(kind: kind, objectID: ManagedObjectID(number, model.space))
+  }
+}

@@ -1,0 +1,37 @@
+/// A keyspace to read: as a snapshot shows it, or as a transaction has made it so far.
+enum RowsKeyspace {
+  case snapshot(KeyspaceReader)
+  case transaction(KeyspaceWriter)
+
+  /// The number of keys.
+  func count() throws -> Int {
+    switch self {
+    case .snapshot(let reader): try reader.count()
+    case .transaction(let writer): try writer.count()
+    }
+  }
+
+  /// Calls `body` with the value of a row; `nil` if there is none.
+  func withValue<R>(_ row: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
+    switch self {
+    case .snapshot(let reader): try reader.withValue(row, body)
+    case .transaction(let writer): try writer.withValue(row, body)
+    }
+  }
+
+  /// Calls `body` with the value of a key; `nil` if there is none.
+  func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
+    switch self {
+    case .snapshot(let reader): try reader.withValue(key, body)
+    case .transaction(let writer): try writer.withValue(key, body)
+    }
+  }
+
+  /// Calls `body` for every entry from a key on, in order, until it returns false.
+  func forEach(from lower: Key? = nil, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
+    switch self {
+    case .snapshot(let reader): try reader.forEach(from: lower, body)
+    case .transaction(let writer): try writer.forEach(from: lower, body)
+    }
+  }
+}

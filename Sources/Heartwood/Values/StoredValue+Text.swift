@@ -1,0 +1,26 @@
+import Foundation
+
+extension StoredValue {
+  /// The value as people and logs read it; `nil` if there is none.
+  var text: String? {
+    switch self {
+    case .null: nil
+    case .bool(let value): "\(value)"
+    case .integer(let value): "\(value)"
+    case .largeInteger(let value): "\(value)"
+    case .number(let bits): "\(Double(bitPattern: bits))"
+    case .date(let bits):
+      Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)).formatted(
+        .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(
+          separator: .omitted))
+    case .uuid(let high, let low): Self.uuid(high, low).uuidString
+    case .string(let text): text
+    case .bytes(let bytes): Data(bytes).base64EncodedString()
+    }
+  }
+
+  private static func uuid(_ high: UInt64, _ low: UInt64) -> UUID {
+    let value = StoredValue.uuid(high: high, low: low)
+    return (try? UUID(storedValue: value)) ?? UUID()
+  }
+}
