@@ -76,6 +76,7 @@ struct ModelTests {
       let person = Person(context: context)
       person.name = "Ada"
       person.age = 36
+      Person(context: context).name = "Bob"
       try context.save()
       try container.store.close()
     }
@@ -89,10 +90,14 @@ struct ModelTests {
       #expect(found.age == 36 && found.email == "unknown" && found.rating == nil)
       var old = FetchRequest<Later.Person>()
       old.predicate = try QueryPredicate(format: "email == 'unknown' AND rating == nil")
-      #expect(try container.newContext().count(for: old) == 1)
+      #expect(try container.newContext().count(for: old) == 2)
       found.email = "ada@example.org"
       found.rating = 4.5
       try context.save()
+      // Rows of both layouts now, one after the other.
+      #expect(try container.newContext().count(for: old) == 1)
+      old.predicate = try QueryPredicate(format: "email ENDSWITH 'n' AND rating = nil OR age = 36")
+      #expect(try container.newContext().count(for: old) == 2)
       let again = container.newContext()
       let row: Later.Person = again.object(with: found.objectID)
       #expect(row.fullName == "Ada" && row.email == "ada@example.org" && row.rating == 4.5)

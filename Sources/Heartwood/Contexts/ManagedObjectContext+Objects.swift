@@ -71,7 +71,8 @@ extension ManagedObjectContext {
   ) throws {
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
-      guard let field = storage.fields[Int(view.layout.number)][attribute.slot] else { continue }
+      let place = storage.field(of: attribute.slot, layout: view.layoutNumber)
+      guard let field = place else { continue }
       try object.setStoredValue(try view.value(field), attribute.property)
     }
   }

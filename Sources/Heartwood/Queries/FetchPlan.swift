@@ -4,17 +4,13 @@ struct FetchPlan {
   /// The entities whose rows are looked at.
   let storages: [EntityStorage]
   /// All of them must hold.
-  private let conditions: [Condition]
+  private let conditions: [QueryTerm.Condition]
+  /// What the conditions ask of one property each, as far as that is all they ask.
+  private let demands: [QueryDemand]
   /// Whether other objects are asked than the one in question, too.
   let leavesObject: Bool
   /// For how many variables a scope needs room.
   let variableCount: Int
-
-  private struct Condition {
-    let holds: QueryTerm.Condition
-    /// What it asks of one property, if that is all it asks.
-    let demand: QueryDemand?
-  }
 
   init<M>(_ request: FetchRequest<M>, _ model: StoreModel) throws {
     let schema = model.schema
@@ -22,10 +18,10 @@ struct FetchPlan {
     let family = request.includesSubentities ? entity.family : [entity]
     storages = family.filter { !$0.isAbstract }.map { model.storage(of: $0) }
     let resolver = QueryResolver(schema, model.space, entity)
-    conditions = try Self.parts(of: request.predicate?.expression(in: schema)).map { part in
-      let term = try resolver.resolve(part)
-      return Condition(holds: try resolver.condition(term), demand: term.demand)
-    }
+    let terms = try Self.parts(of: request.predicate?.expression(in: schema))
+      .map { try resolver.resolve($0) }
+    conditions = try terms.map { try resolver.condition($0) }
+    demands = terms.compactMap(\.demand)
     leavesObject = resolver.leavesObject
     variableCount = resolver.variableCount
   }
@@ -34,6 +30,7 @@ struct FetchPlan {
     entity = plan.entity
     storages = plan.storages
     conditions = []
+    demands = []
     leavesObject = false
     variableCount = plan.variableCount
   }
@@ -66,7 +63,7 @@ struct FetchPlan {
 
   /// Whether an object is asked for, as it is in memory.
   func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
-    try scope.with(object) { try conditions.allSatisfy { try $0.holds(scope) } }
+    try scope.with(object) { try holds(in: scope) }
   }
 
   /// Whether a record meets the conditions.
@@ -74,14 +71,17 @@ struct FetchPlan {
     for record: RecordView, _ storage: EntityStorage, _ number: ObjectNumber, _ scope: QueryScope
   ) throws -> Bool {
     guard !conditions.isEmpty else { return true }
-    return try scope.with(record, storage, number) {
-      try conditions.allSatisfy { try $0.holds(scope) }
-    }
+    return try scope.with(record, storage, number) { try holds(in: scope) }
+  }
+
+  private func holds(in scope: QueryScope) throws -> Bool {
+    for condition in conditions where try !condition(scope) { return false }
+    return true
   }
 
   /// The values that attributes must have, by slot.
   private var wanted: [Int: StoredValue] {
-    let equalities = conditions.compactMap(\.demand).filter { $0.comparison == .equal }
+    let equalities = demands.filter { $0.comparison == .equal }
     return Dictionary(
       equalities.map { ($0.property.slot, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
@@ -112,7 +112,6 @@ struct FetchPlan {
 
   /// What is asked for, with the values that are compared if the log wants them.
   func sentence(withValues: Bool) -> String {
-    let demands = conditions.compactMap(\.demand)
     let terms = demands.map { demand in
       let value = withValues ? " \(demand.comparison.rawValue) \(demand.value)" : ""
       return demand.property.name + value

@@ -72,12 +72,31 @@ extension TextTest {
   fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
     // By characters, so that half of one is not found; an empty text is in every other.
-    case .contains: wanted.isEmpty || text.contains(wanted)
+    case .contains: text.has(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
     case .like: Wildcards(wanted).match(text)
     case .matches, .containsMatch: false
     }
+  }
+}
+
+extension String {
+  /// Whether another text is in this one, by characters.
+  fileprivate func has(_ wanted: String) -> Bool {
+    // In ASCII every byte is a character, but for a line end of two.
+    let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
+    guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
+      return wanted.isEmpty || contains(wanted)
+    }
+    guard let first = wanted.utf8.first else { return true }
+    var rest = utf8[...]
+    while let place = rest.firstIndex(of: first) {
+      rest = rest[place...]
+      if rest.starts(with: wanted.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
   }
 }
 

@@ -132,7 +132,8 @@ final class QueryResolver {
     guard base.isSubject else {
       return QueryTerm(path, type) { try $0.value(property, of: object($0)) }
     }
-    return QueryTerm(path, type, property: property) { try $0.own(property) }
+    let place = PropertyPlace(property)
+    return QueryTerm(path, type, property: property) { try $0.own(place) }
   }
 
   private func property(

@@ -11,14 +11,14 @@ final class QueryScope {
   /// The elements of the collections that are being gone through, by their variables.
   var variables: [StoredValue]
 
-  /// The object that is asked: a record, or the object of the context.
-  private var subject = Subject.none
-
-  private enum Subject {
-    case none
-    case record(RecordView, EntityStorage, ObjectNumber)
-    case object(ManagedObject)
-  }
+  // What is asked: a record with its entity, or an object. Neither is retained, as a record is
+  // looked at in less time than that takes; both are there while the closure runs. Unchecked,
+  // because a scope is used by one thread, and by one closure after the other.
+  @exclusivity(unchecked) private var record: RecordView?
+  @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
+  @exclusivity(unchecked) private var entityNumber = 0
+  @exclusivity(unchecked) private unowned(unsafe) var object: ManagedObject?
+  @exclusivity(unchecked) private var number = ObjectNumber(bits: 0)
 
   /// - Parameter replacement: The object to be asked instead of a row, if there is one.
   init(
@@ -36,46 +36,46 @@ final class QueryScope {
     _ record: RecordView, _ storage: EntityStorage, _ number: ObjectNumber,
     _ body: () throws -> Result
   ) rethrows -> Result {
-    subject = .record(record, storage, number)
-    defer { subject = .none }
+    self.record = record
+    self.storage = storage
+    entityNumber = storage.number
+    self.number = number
+    defer { self.record = nil }
     return try body()
   }
 
   /// Asks of an object as it is in memory.
   func with<Result>(_ object: ManagedObject, _ body: () throws -> Result) rethrows -> Result {
-    subject = .object(object)
-    defer { subject = .none }
+    self.object = object
+    number = object.number
+    defer { self.object = nil }
     return try body()
   }
 
   // MARK: The object that is asked
 
   /// The number of the object, as a value.
-  var own: StoredValue {
-    switch subject {
-    case .none: .null
-    case .record(_, _, let number): .integer(number.bits)
-    case .object(let object): .integer(object.number.bits)
-    }
-  }
+  var own: StoredValue { .integer(number.bits) }
 
   /// A property of the object.
-  func own(_ property: PropertyDescription) throws -> StoredValue {
-    switch subject {
-    case .none: .null
-    case .record(let record, let storage, _): try Self.value(property, record, storage)
-    case .object(let object): try Self.value(property, object)
+  func own(_ place: PropertyPlace) throws -> StoredValue {
+    guard let record else { return try object.map { try Self.value(place.property, $0) } ?? .null }
+    if place.entityNumber != entityNumber || place.layoutNumber != record.layoutNumber {
+      guard let storage else { return .null }
+      place.find(storage, record.layout)
     }
+    guard let found = place.found else { return place.property.initialValue }
+    return try record.value(place.field, found)
   }
 
   /// Whether a property of the object is a text; `bytes` are those of the text.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
-    if case .record(let record, let storage, _) = subject,
-      let field = storage.fields[Int(record.layout.number)][property.slot]
+    if let record, let storage,
+      let field = storage.field(of: property.slot, layout: record.layoutNumber)
     {
       return try record.isText(field, text, bytes)
     }
-    return try own(property) == .string(text)
+    return try own(PropertyPlace(property)) == .string(text)
   }
 
   // MARK: Others
@@ -114,7 +114,7 @@ final class QueryScope {
   private static func value(
     _ property: PropertyDescription, _ record: RecordView, _ storage: EntityStorage
   ) throws -> StoredValue {
-    guard let field = storage.fields[Int(record.layout.number)][property.slot] else {
+    guard let field = storage.field(of: property.slot, layout: record.layoutNumber) else {
       return property.initialValue
     }
     return try record.value(field)
@@ -125,5 +125,27 @@ final class QueryScope {
   ) throws -> StoredValue {
     if object.isFault, !object.isDeleted { object.source?.fire(object) }
     return object.isDeleted ? .null : try object.storedValue(property)
+  }
+}
+
+/// Where a property lies in the records that are looked at: in those of the last layout there was,
+/// which is mostly that of the next one too.
+final class PropertyPlace {
+  let property: PropertyDescription
+  // Unchecked, because these are looked at for every record, and by one thread.
+  @exclusivity(unchecked) private(set) var entityNumber = -1
+  @exclusivity(unchecked) private(set) var layoutNumber = -1
+  @exclusivity(unchecked) private(set) var field = 0
+  /// `nil` if records of the layout do not have it.
+  @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
+
+  init(_ property: PropertyDescription) { self.property = property }
+
+  func find(_ storage: EntityStorage, _ layout: RecordLayout) {
+    entityNumber = storage.number
+    layoutNumber = Int(layout.number)
+    let field = storage.field(of: property.slot, layout: layoutNumber)
+    self.field = field ?? 0
+    found = field.map { layout.fields[$0] }
   }
 }

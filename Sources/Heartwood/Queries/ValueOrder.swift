@@ -91,6 +91,10 @@ extension StoredValue {
 extension String {
   func folded(_ options: TextOptions) -> String {
     guard !options.isEmpty else { return self }
+    // The usual texts, which need no tables.
+    if utf8.allSatisfy({ $0 < 0x80 }) {
+      return options.contains(.ignoresCase) ? lowercased() : self
+    }
     var folding: String.CompareOptions = []
     if options.contains(.ignoresCase) { folding.insert(.caseInsensitive) }
     if options.contains(.ignoresDiacritics) { folding.insert(.diacriticInsensitive) }

@@ -1,11 +1,13 @@
 /// A record where it lies: reads single fields without decoding the others.
 ///
-/// Valid as long as the bytes it was made of, which it points to. They come from a file; what
-/// cannot be a record of its layout throws `corrupt`, here or when a field is read, and nothing
-/// outside of the bytes is looked at.
+/// Valid as long as the bytes it was made of, which it points to, and the layouts. The bytes come
+/// from a file; what cannot be a record of its layout throws `corrupt`, here or when a field is
+/// read, and nothing outside of the bytes is looked at.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
-  let layout: RecordLayout
+  unowned(unsafe) let layout: RecordLayout
+  /// The number of the layout.
+  let layoutNumber: Int
 
   /// - Parameter layouts: The layouts of the entity, by number.
   init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
@@ -17,6 +19,7 @@ struct RecordView {
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes
     layout = layouts[number]
+    layoutNumber = number
   }
 
   private static var short: StorageError {
@@ -43,8 +46,9 @@ struct RecordView {
   }
 
   /// The bits of a field of a fixed length up to eight bytes, least significant first.
-  func bits(_ field: Int) -> UInt64 {
-    let place = layout.fields[field]
+  func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
+
+  private func bits(_ place: RecordLayout.Field) -> UInt64 {
     switch place.form.byteCount {
     case 1: return UInt64(Self.load(bytes, place.offset, UInt8.self))
     case 2: return UInt64(Self.load(bytes, place.offset, UInt16.self))
@@ -88,20 +92,27 @@ struct RecordView {
 
   /// The value of a field.
   func value(_ field: Int) throws(StorageError) -> StoredValue {
+    try value(field, layout.fields[field])
+  }
+
+  /// The value of a field whose place in the layout is known.
+  func value(
+    _ field: Int, _ place: RecordLayout.Field
+  ) throws(StorageError) -> StoredValue {
     guard !isNull(field) else { return .null }
-    switch layout.fields[field].form {
-    case .bool: return .bool(bits(field) != 0)
-    case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(field))))
-    case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(field))))
-    case .int32: return .integer(Int64(Int32(truncatingIfNeeded: bits(field))))
-    case .int64, .reference: return .integer(Int64(bitPattern: bits(field)))
-    case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(field))
+    switch place.form {
+    case .bool: return .bool(bits(place) != 0)
+    case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(place))))
+    case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(place))))
+    case .int32: return .integer(Int64(Int32(truncatingIfNeeded: bits(place))))
+    case .int64, .reference: return .integer(Int64(bitPattern: bits(place)))
+    case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(place))
     case .float:
-      return .number(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(field)))))
-    case .double: return .number(bits(field))
-    case .date: return .date(bits(field))
+      return .number(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(place)))))
+    case .double: return .number(bits(place))
+    case .date: return .date(bits(place))
     case .uuid:
-      let offset = layout.fields[field].offset
+      let offset = place.offset
       return .uuid(
         high: Self.load(bytes, offset, UInt64.self), low: Self.load(bytes, offset + 8, UInt64.self))
     case .string, .decimal: return .string(try text(field))

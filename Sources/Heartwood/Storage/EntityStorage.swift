@@ -6,8 +6,8 @@ final class EntityStorage: Sendable {
   let layouts: [RecordLayout]
   /// For each layout, the property of each field; `nil` where the class has none any more.
   let properties: [[PropertyDescription?]]
-  /// For each layout, the field of each property, by slot.
-  let fields: [[Int?]]
+  /// The field of each property by slot, for one layout after the other; -1 where there is none.
+  private let fields: [Int]
   /// For each layout, how an object is filled from a record.
   let fillers: [ObjectFiller]
   /// The keyspace of its records, by the number of the row.
@@ -42,12 +42,18 @@ final class EntityStorage: Sendable {
     }
     self.layouts = layouts
     self.properties = properties
-    fields = properties.map { present in
-      entity.properties.map { property in present.firstIndex { $0 === property } }
+    fields = properties.flatMap { present in
+      entity.properties.map { property in present.firstIndex { $0 === property } ?? -1 }
     }
     fillers = layouts.indices.map {
       ObjectFiller(layouts[$0], properties[$0], missing: missing[$0])
     }
+  }
+
+  /// The field of a property in a layout; `nil` if it has none.
+  func field(of slot: Int, layout: Int) -> Int? {
+    let field = fields[layout * entity.properties.count + slot]
+    return field < 0 ? nil : field
   }
 
   /// The name of a property, by its number in the store; `nil` if the class has none any more.
