@@ -92,47 +92,69 @@ private final class DerivedRun {
     }
   }
 
-  // MARK: The plain computation
-
   private func check(_ place: String) throws {
-    let fresh = fixture.container.newContext()
-    func expect<Value: Equatable>(_ found: Value, _ wanted: Value, _ name: String) throws {
-      guard found != wanted else { return }
-      throw GraphMismatch("\(place): \(name) is \(found) and not \(wanted)")
+    let context = fixture.context()
+    try DerivedCheck(place: place, context: context).run()
+  }
+}
+
+/// Compares what the store holds with a plain computation over all objects.
+private struct DerivedCheck {
+  let place: String
+  let context: ManagedObjectContext
+
+  func run() throws {
+    let houses = try context.fetch(FetchRequest<House>())
+    for house in houses { try check(house) }
+    for stop in try context.fetch(FetchRequest<Stop>()) { try check(stop) }
+    for town in try context.fetch(FetchRequest<Town>()) {
+      try check(town, houses.filter { $0.town === town })
     }
-    /// Others may have deleted what is still referred to.
-    func there(_ town: Town?) throws -> Town? {
-      try town.flatMap { try fresh.existingObject(Town.self, with: $0.objectID) }
-    }
-    let houses = try fresh.fetch(FetchRequest<House>())
-    for house in houses {
-      try expect(house.townName, try there(house.town)?.name ?? "nowhere", "townName")
-      try expect(house.townAlias, try there(house.town)?.alias, "townAlias")
-    }
-    for stop in try fresh.fetch(FetchRequest<Stop>()) {
-      try expect(stop.townName, try there(stop.town)?.name, "stop.townName")
-      try expect(stop.nextName, try there(stop.next)?.name, "nextName")
-    }
-    for town in try fresh.fetch(FetchRequest<Town>()) {
-      let own = houses.filter { $0.town === town }
-      let rooms = own.map(\.rooms)
-      try expect(town.searchName, town.name.lowercased().replacing("ñ", with: "n"), "searchName")
-      try expect(town.smallAlias, town.alias?.lowercased(), "smallAlias")
-      try expect(town.houseCount, own.count, "houseCount")
-      try expect(town.rooms, rooms.reduce(0, +), "rooms")
-      try expect(town.fewestRooms, rooms.min(), "fewestRooms")
-      try expect(town.mostRooms, rooms.max(), "mostRooms")
-      let mean = rooms.isEmpty ? nil : Double(rooms.reduce(0, +)) / Double(rooms.count)
-      try expect(town.meanRooms, mean, "meanRooms")
-      try expect(town.height, own.compactMap(\.height).reduce(0, +), "height")
-      try expect(town.stopCount, Int32(town.stops.count), "stopCount")
-    }
-    for team in try fresh.fetch(FetchRequest<Team>()) {
-      try expect(team.towns.filter { $0.teams.contains(team) }, team.towns, "a side of teams")
-      let inhabitants = try team.towns.map { try there($0)?.inhabitants ?? 0 }
-      try expect(team.townCount, Int8(team.towns.count), "townCount")
-      try expect(team.fans, inhabitants.reduce(0, +), "fans")
-    }
+    for team in try context.fetch(FetchRequest<Team>()) { try check(team) }
+  }
+
+  private func expect<Value: Equatable>(_ found: Value, _ wanted: Value, _ name: String) throws {
+    guard found != wanted else { return }
+    throw GraphMismatch("\(place): \(name) is \(found) and not \(wanted)")
+  }
+
+  /// Others may have deleted what is still referred to.
+  private func there(_ town: Town?) throws -> Town? {
+    guard let town else { return nil }
+    return try context.existingObject(Town.self, with: town.objectID)
+  }
+
+  private func check(_ house: House) throws {
+    let town = try there(house.town)
+    try expect(house.townName, town?.name ?? "nowhere", "townName")
+    try expect(house.townAlias, town?.alias, "townAlias")
+  }
+
+  private func check(_ stop: Stop) throws {
+    let (town, next) = (try there(stop.town), try there(stop.next))
+    try expect(stop.townName, town?.name, "stop.townName")
+    try expect(stop.nextName, next?.name, "nextName")
+  }
+
+  private func check(_ town: Town, _ own: [House]) throws {
+    let rooms = own.map(\.rooms)
+    try expect(town.searchName, town.name.lowercased().replacing("ñ", with: "n"), "searchName")
+    try expect(town.smallAlias, town.alias?.lowercased(), "smallAlias")
+    try expect(town.houseCount, own.count, "houseCount")
+    try expect(town.rooms, rooms.reduce(0, +), "rooms")
+    try expect(town.fewestRooms, rooms.min(), "fewestRooms")
+    try expect(town.mostRooms, rooms.max(), "mostRooms")
+    let mean = rooms.isEmpty ? nil : Double(rooms.reduce(0, +)) / Double(rooms.count)
+    try expect(town.meanRooms, mean, "meanRooms")
+    try expect(town.height, own.compactMap(\.height).reduce(0, +), "height")
+    try expect(town.stopCount, Int32(town.stops.count), "stopCount")
+  }
+
+  private func check(_ team: Team) throws {
+    try expect(team.towns.filter { $0.teams.contains(team) }, team.towns, "a side of teams")
+    let inhabitants = try team.towns.map { try there($0)?.inhabitants ?? 0 }
+    try expect(team.townCount, Int8(team.towns.count), "townCount")
+    try expect(team.fans, inhabitants.reduce(0, +), "fans")
   }
 }
 
