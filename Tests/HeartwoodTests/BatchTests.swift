@@ -99,7 +99,9 @@ struct BatchTests {
         if position % 10_000 == 0 { highest = max(highest, try anonymousByteCount()) }
       }
       precondition(sum == count * (count - 1) / 2)
-      precondition(highest - start < 64 << 20, "\(highest - start) bytes more than at the start")
+      guard highest - start < 64 << 20 else {
+        fatalError("\(highest - start) bytes more than at the start")
+      }
       let findings = try container.store.verify().findings
       precondition(findings.isEmpty)
     }

@@ -97,11 +97,12 @@ extension ManagedObjectContext {
     if object.source == nil, object.number.bits == 0 { return insert(object) }
     guard object.source !== self else { return }
     if let other = object.managedObjectContext, other.store !== store {
-      preconditionFailure(
+      // Not a precondition: those do not say in release builds what is wrong.
+      fatalError(
         "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "
           + "in an attribute instead.")
     }
-    preconditionFailure(
+    fatalError(
       "A \(type(of: object)) of another context cannot be related to: take this context's object "
         + "with its objectID.")
   }
