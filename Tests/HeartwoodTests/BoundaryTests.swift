@@ -166,12 +166,14 @@ struct BoundaryTests {
       let container = try PersistentContainer.inMemory(schema: people)
       let (first, second) = (container.newContext(), container.newContext())
       Car(context: first).owner = Person(context: second)
+      withExtendedLifetime((first, second)) {}
     }
     #expect(message(context).contains("take this context's object with its objectID"))
     let store = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let containers = try (0..<2).map { _ in try PersistentContainer.inMemory(schema: people) }
       let contexts = containers.map { $0.newContext() }
       Car(context: contexts[0]).owner = Person(context: contexts[1])
+      withExtendedLifetime(contexts) {}
     }
     #expect(message(store).contains("keep the URI of its objectID"))
   }
