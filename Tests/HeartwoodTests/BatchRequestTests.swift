@@ -255,9 +255,8 @@ struct BatchRequestTests {
   @Test(.evidence("BR-08")) func `of many rows take little memory`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // A transaction has as much memory as the cache.
       var options = ContainerOptions()
-      options.store.cacheByteCount = 16 << 20
+      options.store.transactionMemoryByteCount = 16 << 20
       let container = try PersistentContainer(
         url: URL(filePath: scratch.path), schema: Schema(Reading.self), options: options)
       #if DEBUG
