@@ -289,6 +289,19 @@ extension MergingTests {
     #expect(people.map(\.age) == [4, 3])
   }
 
+  @Test(.evidence("QG-35"))
+  func `counts from when it was asked for, and not from the first fetch`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let ada = context.object(id)
+    #expect(ada.age == 1)
+    context.automaticallyMergesChangesFromParent = true
+    try fixture.change(id) { $0.age = 2 }
+    #expect(try context.count(for: FetchRequest<Car>()) == 0)
+    #expect(ada.age == 2)
+  }
+
   @Test(.evidence("N-03")) func `of a parent happens when that has saved`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)

@@ -8,11 +8,16 @@ extension ManagedObjectContext {
     get { autoMerge != nil }
     set {
       guard newValue != (autoMerge != nil) else { return }
-      autoMerge = newValue ? AutoMerge() : nil
+      autoMerge = newValue ? ((try? newestMerge(store.snapshot())) ?? AutoMerge()) : nil
     }
   }
 
-  /// How far the context has merged what others have saved.
+  private func newestMerge(_ snapshot: Snapshot) throws -> AutoMerge {
+    AutoMerge(
+      token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
+  }
+
+  /// How far the context has merged what others have saved; nothing yet without a token.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
@@ -23,13 +28,12 @@ extension ManagedObjectContext {
     guard let before = autoMerge, parent == nil else { return }
     let snapshot = try store.snapshot()
     guard before.generation != snapshot.generation else { return }
-    let reader = HistoryReader(snapshot, model)
-    autoMerge = AutoMerge(token: try reader.newestToken(), generation: snapshot.generation)
-    // What is read for the first time is new enough.
-    guard before.generation != nil else { return }
-    for transaction in try reader.transactions(after: before.token) {
+    let newest = try newestMerge(snapshot)
+    for transaction in try HistoryReader(snapshot, model).transactions(after: before.token) {
       try mergeChanges(from: transaction)
     }
+    // Only now: what could not be merged is tried again.
+    autoMerge = newest
     // Also of a transaction that has changed no object.
     advance()
   }

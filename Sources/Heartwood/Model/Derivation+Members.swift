@@ -116,15 +116,6 @@ extension Derivation where Value == Double? {
 }
 
 extension StoredValue {
-  /// An integer, of whatever width.
-  fileprivate var wideInteger: Int128? {
-    switch self {
-    case .integer(let value): Int128(value)
-    case .largeInteger(let value): Int128(value)
-    default: nil
-    }
-  }
-
   /// The nearest floating-point number; `nil` if it is no number.
   fileprivate var approximation: Double? {
     switch self {

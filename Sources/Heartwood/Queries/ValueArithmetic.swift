@@ -54,15 +54,6 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The integer this is, whatever its width.
-  fileprivate var wideInteger: Int128? {
-    switch self {
-    case .integer(let value): Int128(value)
-    case .largeInteger(let value): Int128(value)
-    default: nil
-    }
-  }
-
   /// The number this is, or is nearest to.
   fileprivate var double: Double? {
     switch self {

@@ -31,6 +31,15 @@ public enum StoredValue: Hashable, Sendable {
     Int64(exactly: value).map { .integer($0) } ?? .largeInteger(value)
   }
 
+  /// The integer this is, whatever its width; `nil` if it is none.
+  var wideInteger: Int128? {
+    switch self {
+    case .integer(let value): Int128(value)
+    case .largeInteger(let value): Int128(value)
+    default: nil
+    }
+  }
+
   /// Whether there is no value.
   public var isNull: Bool { self == .null }
 }
