@@ -41,17 +41,17 @@ struct LogTests {
       let named = try told(3) { try save() }
       precondition(matches(named.first, ["x-heartwood://"]))
       let fetched = try told(1) { try fetch() }.first
-      precondition(matches(fetched, ["fetched 3 of Person by age"], without: ["= ", "x-heart"]))
+      precondition(matches(fetched, ["fetched 3 of Person where age ="], without: ["(0)", "x-heart"]))
       let bound = try told(2) { try fetch() }.first
-      precondition(matches(bound, ["age = ", "0"], without: ["x-heart"]))
+      precondition(matches(bound, ["age = ", "(0)"], without: ["x-heart"]))
       let found = try told(3) { try fetch() }.first
-      precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["looked at"]))
+      precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["every one"]))
       let planned = try told(4) { try fetch() }.first
-      precondition(matches(planned, ["looked at Person by its index age"]))
+      precondition(matches(planned, ["Person: every one of 3 rows", "Each is asked: age = "]))
       let counted = try told(4) {
         _ = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.nickname == "x" }))
       }
-      precondition(matches(counted.first, ["counted 0 of Person", "every row of Person"]))
+      precondition(matches(counted.first, ["counted 0 of Person", "Person: every one of 3 rows"]))
     }
   }
 

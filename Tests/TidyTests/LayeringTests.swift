@@ -33,7 +33,8 @@ struct LayeringTests {
     Module(
       path: "Sources/Heartwood/",
       folders: [
-        "Values", "Model", "Records", "Objects", "Storage", "Queries", "Contexts", "Container",
+        "Values", "Model", "Records", "Objects", "Storage", "Queries", "Fetching", "Contexts",
+        "Container",
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]

@@ -57,11 +57,13 @@ extension BatchRun {
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
   ) throws {
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
-    if let numbers = try plan.indexedNumbers(storage, view, model) {
+    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
+    if let numbers = try RowSearch(plan: plan, path: path, view: view, model: model).numbers() {
       for number in numbers where number.entity == storage.number {
         let values: [StoredValue]?? = try view.withRecord(number, storage) { record in
-          guard try plan.holds(for: record, storage, number, scope) else { return nil }
-          return try storage.values(record)
+          try scope.with(record, storage, number) {
+            try plan.holds(in: scope) ? try storage.values(record) : nil
+          }
         }
         if case .some(.some(let values)) = values { try body(&self, number, values) }
       }
@@ -80,8 +82,10 @@ extension BatchRun {
         }
         let number = ObjectNumber(entity: storage.number, row: row)
         try value.withRecord(storage.layouts) { record in
-          guard try plan.holds(for: record, storage, number, scope) else { return }
-          batch.append((number, try storage.values(record)))
+          try scope.with(record, storage, number) {
+            guard try plan.holds(in: scope) else { return }
+            batch.append((number, try storage.values(record)))
+          }
         }
         return true
       }

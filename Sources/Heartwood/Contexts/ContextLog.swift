@@ -30,23 +30,37 @@ public enum ContextLog {
     set { output.withLock { $0 = newValue } }
   }
 
-  static func fetched(
-    _ plan: FetchPlan, _ numbers: @autoclosure () -> [ObjectNumber],
-    _ space: ManagedObjectID.Space, _ duration: Duration
-  ) {
-    guard level > 0 else { return }
-    let numbers = numbers()
-    var line = "fetched \(numbers.count) of \(plan.sentence(withValues: level > 1)) in \(duration)"
-    if level > 2 { line += ": \(numbers.map { "\(ManagedObjectID($0, space))" })" }
-    if level > 3 { line += "; looked at \(plan.way)" }
-    write(line)
+  /// What there is to tell of a fetch.
+  struct Fetch {
+    let plan: FetchPlan
+    /// How the objects were found, if that is asked for.
+    let explanation: FetchExplanation?
+
+    fileprivate func sentence(_ level: Int) -> String {
+      let conditions = level > 1 ? plan.namesWithValues : plan.names
+      return plan.entity.name
+        + (conditions.isEmpty ? "" : " where \(conditions.joined(separator: " and "))")
+    }
+
+    fileprivate var way: String {
+      explanation.map { "; \($0.steps.joined(separator: " "))" } ?? ""
+    }
   }
 
-  static func counted(_ plan: FetchPlan, _ count: Int, _ duration: Duration) {
-    guard level > 0 else { return }
-    var line = "counted \(count) of \(plan.sentence(withValues: level > 1)) in \(duration)"
-    if level > 3 { line += "; looked at \(plan.way)" }
-    write(line)
+  static func fetched(
+    _ fetch: Fetch, _ numbers: @autoclosure () -> [ObjectNumber],
+    _ space: ManagedObjectID.Space, _ start: ContinuousClock.Instant
+  ) {
+    let numbers = numbers()
+    var line = "fetched \(numbers.count) of \(fetch.sentence(level))"
+    line += " in \(start.duration(to: .now))"
+    if level > 2 { line += ": \(numbers.map { "\(ManagedObjectID($0, space))" })" }
+    write(line + fetch.way)
+  }
+
+  static func counted(_ fetch: Fetch, _ count: Int, _ start: ContinuousClock.Instant) {
+    write(
+      "counted \(count) of \(fetch.sentence(level)) in \(start.duration(to: .now))" + fetch.way)
   }
 
   static func saved(

@@ -15,8 +15,9 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
-    var objects = try matches(plan, request)
-    if !request.sortDescriptors.isEmpty {
+    let found = try candidates(plan, request.includesPendingChanges, makesObjects: true)
+    var objects = found.compactMap { $0.object as? M }
+    if plan.order == nil {
       objects.sort { first, second in
         for descriptor in request.sortDescriptors {
           let order = descriptor.compare(first, second)
@@ -29,7 +30,7 @@ extension ManagedObjectContext {
     for keyPath in request.relationshipKeyPathsForPrefetching {
       try prefetch(keyPath, plan.entity, result)
     }
-    ContextLog.fetched(plan, result.map(\.number), model.space, start.duration(to: .now))
+    try log(plan) { ContextLog.fetched($0, result.map(\.number), model.space, start) }
     return result
   }
 
@@ -49,11 +50,28 @@ extension ManagedObjectContext {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else {
-      total = try matchingNumbers(plan, request).count
+      total =
+        try candidates(plan.counting, request.includesPendingChanges, makesObjects: false).count
     }
     let result = max(0, min(total - request.fetchOffset, request.fetchLimit ?? .max))
-    ContextLog.counted(plan, result, start.duration(to: .now))
+    try log(plan) { ContextLog.counted($0, result, start) }
     return result
+  }
+
+  /// How ``fetch(_:)`` would find the objects of a request, in words.
+  ///
+  /// ```swift
+  /// print(try context.explain(request))
+  /// ```
+  ///
+  /// The way is chosen for each fetch anew, by how many entries the indexes have at the time.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: Two page reads for each level of the indexes that could help; no row is read.
+  public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    return try explanation(of: try FetchPlan(request, model))
   }
 
   /// The IDs of the objects a request asks for, as ``fetch(_:)`` would find them.
@@ -88,77 +106,118 @@ extension ManagedObjectContext {
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
-    guard request.sortDescriptors.isEmpty, request.relationshipKeyPathsForPrefetching.isEmpty else {
-      return try fetch(request).map(\.number)
-    }
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
-    let numbers = request.page(of: try matchingNumbers(plan, request))
-    ContextLog.fetched(plan, numbers, model.space, start.duration(to: .now))
+    guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
+      return try fetch(request).map(\.number)
+    }
+    let found = try candidates(plan, request.includesPendingChanges, makesObjects: false)
+    let numbers = request.page(of: found).map(\.number)
+    try log(plan) { ContextLog.fetched($0, numbers, model.space, start) }
     return numbers
   }
 
-  /// The numbers of the objects of a plan, in the order of ``matches(_:_:)``; objects are made only
-  /// if there are some that were changed.
-  private func matchingNumbers<M: ManagedObject>(
-    _ plan: FetchPlan, _ request: FetchRequest<M>
-  ) throws -> [ObjectNumber] {
-    guard parent == nil, !hasChanges || !request.includesPendingChanges else {
-      return try matches(plan, request).map(\.number)
-    }
-    let view = try currentView()
-    let scope = scope(plan, view, countsChanges: false)
-    var numbers: [ObjectNumber] = []
-    for storage in plan.storages {
-      try forEachRecord(plan, storage, view, scope) { number, _ in numbers.append(number) }
-    }
-    return numbers
+  /// An object that was found.
+  struct Candidate {
+    let number: ObjectNumber
+    /// What it is sorted by, unless it was found in its place.
+    var keys: FetchOrder.Keys?
+    /// The object itself, if it was made.
+    var object: ManagedObject?
   }
 
-  /// The objects of a plan, in the order of their rows, then those that were not saved yet.
-  private func matches<M: ManagedObject>(
-    _ plan: FetchPlan, _ request: FetchRequest<M>
-  ) throws -> [M] {
+  /// The objects of a plan, in its order if that is one by stored values, and up to its limit then.
+  func candidates(
+    _ plan: FetchPlan, _ includesPendingChanges: Bool, makesObjects: Bool
+  ) throws -> [Candidate] {
     try requireReadable()
-    var result: [M] = []
-    let countsChanges = request.includesPendingChanges && hasChanges
+    let countsChanges = includesPendingChanges && hasChanges
     let view = parent == nil ? try currentView() : nil
     let scope = scope(plan, view, countsChanges: countsChanges)
-    // Who is not changed is as the plan has found already, if that was asked of what is here.
-    let asksAll = parent != nil && countsChanges && plan.leavesObject
-    func consider(_ object: ManagedObject) throws {
-      guard let object = object as? M else { return }
-      if asksAll || object.hasChanges {
-        // As it is here, and not as its row is, which the plan has looked at.
-        guard request.includesPendingChanges else { return result.append(object) }
-        guard !object.isDeleted, try plan.holds(for: object, scope) else { return }
-      }
-      result.append(object)
-    }
     if let parent {
-      for original in try parent.matches(asksAll ? plan.everything : plan, request) {
-        guard let object = object(original.number) else { continue }
-        try consider(object)
-      }
-    } else if let view {
-      for storage in plan.storages {
-        try forEachRecord(plan, storage, view, scope) { number, record in
-          if let object = try realise(number, storage, record) { try consider(object) }
-        }
-      }
+      let others = try parent.candidates(
+        plan, scope, includesPendingChanges: includesPendingChanges, below: self)
+      let changed = countsChanges ? try pendingCandidates(plan, scope) : []
+      return plan.first(of: others + changed, areInOrder: false)
     }
-    guard countsChanges else { return result }
-    // Objects whose rows do not match, but that do here.
-    var seen = Set(result.map { ObjectIdentifier($0) })
-    for object in updated.all + inserted.all {
-      guard let object = object as? M, plan.includes(object), !object.isDeleted,
-        seen.insert(ObjectIdentifier(object)).inserted, try plan.holds(for: object, scope)
-      else { continue }
-      result.append(object)
+    guard let view else { return [] }
+    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
+    var selection = CandidateSelection(
+      plan, path, makesObjects: makesObjects, keepsKeys: countsChanges)
+    try RowSearch(plan: plan, path: path, view: view, model: model).forEach(scope) {
+      number, storage, record in
+      if countsChanges, let object = registered[number]?.takeUnretainedValue(), object.hasChanges {
+        // Asked below, with what was derived for it since.
+        _ = try realise(number, storage, record)
+        return true
+      }
+      var candidate = Candidate(number: number)
+      if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
+      if selection.makesObjectsAtOnce { candidate.object = try realise(number, storage, record) }
+      return selection.add(candidate)
     }
-    return result
+    let changed = countsChanges ? try pendingCandidates(plan, scope) : []
+    var found = plan.first(
+      of: selection.candidates + changed, areInOrder: changed.isEmpty && selection.areInOrder)
+    if makesObjects, !selection.makesObjectsAtOnce { try makeObjects(&found, plan, view, scope) }
+    return found
+  }
+
+  /// The objects of a plan that were changed here, as they are here.
+  private func pendingCandidates(_ plan: FetchPlan, _ scope: QueryScope) throws -> [Candidate] {
+    try (updated.all + inserted.all).compactMap { object in
+      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope) else {
+        return nil
+      }
+      return try candidate(object, plan, scope)
+    }
+  }
+
+  /// The objects of a plan that a context below this one does not say otherwise of.
+  private func candidates(
+    _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
+    below child: ManagedObjectContext
+  ) throws -> [Candidate] {
+    // Who is not changed is as the plan has found already, if that was asked of what is here.
+    let asksAll = includesPendingChanges && child.hasChanges && plan.leavesObject
+    let others = try candidates(
+      asksAll ? plan.everything : plan.unordered, includesPendingChanges, makesObjects: true)
+    return try others.compactMap { other in
+      guard let object = child.object(other.number) else { return nil }
+      if includesPendingChanges {
+        if object.hasChanges { return nil }
+        if asksAll, try !plan.holds(for: object, scope) { return nil }
+      }
+      return try child.candidate(object, plan, scope)
+    }
+  }
+
+  private func candidate(
+    _ object: ManagedObject, _ plan: FetchPlan, _ scope: QueryScope
+  ) throws -> Candidate {
+    let keys = try plan.order.map { order in
+      try scope.with(object) { try order.keys(object.number, scope) }
+    }
+    return Candidate(number: object.number, keys: keys, object: object)
+  }
+
+  /// Makes the objects of what is left of many.
+  private func makeObjects(
+    _ candidates: inout [Candidate], _ plan: FetchPlan, _ view: StoreView, _ scope: QueryScope
+  ) throws {
+    let rows = candidates.filter { $0.object == nil }.map(\.number)
+    let path = AccessPath(kind: .objects(rows), rowCount: 0, cost: 0)
+    let search = RowSearch(plan: plan.everything, path: path, view: view, model: model)
+    var objects: [ObjectNumber: ManagedObject] = [:]
+    try search.forEach(scope) { number, storage, record in
+      objects[number] = try realise(number, storage, record)
+      return true
+    }
+    for position in candidates.indices where candidates[position].object == nil {
+      candidates[position].object = objects[candidates[position].number]
+    }
   }
 
   /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here.
@@ -174,26 +233,20 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `body` with every record that the conditions of a plan hold for.
-  private func forEachRecord(
-    _ plan: FetchPlan, _ storage: EntityStorage, _ view: StoreView, _ scope: QueryScope,
-    _ body: (ObjectNumber, RecordView) throws -> Void
+  private func explanation(of plan: FetchPlan) throws -> FetchExplanation {
+    if let parent { return try parent.explanation(of: plan) }
+    let view = try currentView()
+    let total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
+    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
+    return FetchExplanation(plan, path, total: total)
+  }
+
+  private func log(
+    _ plan: FetchPlan, _ write: (ContextLog.Fetch) throws -> Void
   ) throws {
-    if let numbers = try plan.indexedNumbers(storage, view, model) {
-      for number in numbers where number.entity == storage.number {
-        try view.withRecord(number, storage) { record in
-          if try plan.holds(for: record, storage, number, scope) { try body(number, record) }
-        }
-      }
-      return
-    }
-    try view.objects(storage)?.forEach { key, value in
-      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
-      try value.withRecord(storage.layouts) { record in
-        if try plan.holds(for: record, storage, number, scope) { try body(number, record) }
-      }
-      return true
-    }
+    guard ContextLog.level > 0 else { return }
+    let explanation = ContextLog.level > 3 ? try explanation(of: plan) : nil
+    try write(ContextLog.Fetch(plan: plan, explanation: explanation))
   }
 
   // MARK: Prefetching

@@ -17,7 +17,7 @@ extension QueryResolver {
         throw Self.unsupported("\(term.name) is \(term.type.sentence), which has no order.")
       }
     }
-    let name = "\(first.name) compared with \(second.name)"
+    let name = "\(first.name) \(comparison.rawValue) \(second.name)"
     if first.type.isDecimal || second.type.isDecimal {
       let (left, right) = (try value(first, as: .decimal), try value(second, as: .decimal))
       return QueryTerm(name) { comparison.holdsForDecimals(try left($0), try right($0)) }
@@ -49,9 +49,7 @@ extension QueryResolver {
     } else {
       result = QueryTerm(name) { comparison.holds(try value($0), constant) }
     }
-    if let property = term.property {
-      result.demand = QueryDemand(property: property, comparison: comparison, value: constant)
-    }
+    result.demand = QueryDemand(term, comparison, constant)
     return result
   }
 
@@ -129,11 +127,17 @@ extension QueryResolver {
       let fitted = constants.map { $0.fitted(to: element).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)
-      if isAlike { return QueryTerm(name) { set.contains(try value($0)) } }
-      return QueryTerm(name) { scope in
-        let wanted = try value(scope)
-        return fitted.contains { $0.isEqual(to: wanted) }
+      var result: QueryTerm
+      if isAlike {
+        result = QueryTerm(name) { set.contains(try value($0)) }
+      } else {
+        result = QueryTerm(name) { scope in
+          let wanted = try value(scope)
+          return fitted.contains { $0.isEqual(to: wanted) }
+        }
       }
+      if options.isEmpty { result.demand = QueryDemand(element, among: fitted) }
+      return result
     }
     return QueryTerm(name) { scope in
       let wanted = try value(scope)

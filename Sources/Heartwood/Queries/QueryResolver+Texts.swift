@@ -27,11 +27,18 @@ extension QueryResolver {
     }
     if case .string(let wanted) = pattern.constant {
       let folded = wanted.folded(options)
+      var result: QueryTerm
+      var prefix: String?
       if case .like = test {
         let wildcards = Wildcards(folded)
-        return term { wildcards.match($0.folded(options)) }
+        result = term { wildcards.match($0.folded(options)) }
+        prefix = wildcards.prefix
+      } else {
+        result = term { test.holds($0.folded(options), folded) }
+        if case .begins = test { prefix = folded }
       }
-      return term { test.holds($0.folded(options), folded) }
+      if options.isEmpty { result.demand = prefix.flatMap { QueryDemand(subject, prefix: $0) } }
+      return result
     }
     let wanted = try self.value(pattern, as: .text)
     return QueryTerm(name) { scope in
@@ -124,6 +131,15 @@ struct Wildcards {
       isEscaped = false
     }
     if isEscaped { parts.append(.character("\\")) }
+  }
+
+  /// What every text begins with that is like this.
+  var prefix: String {
+    var result = ""
+    for case .character(let character) in parts.prefix(while: { $0 != .one && $0 != .many }) {
+      result.append(character)
+    }
+    return result
   }
 
   /// Whether a text is like this; it takes the product of both lengths at most.

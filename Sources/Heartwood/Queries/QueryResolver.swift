@@ -62,8 +62,11 @@ final class QueryResolver {
       let conditions = try parts.map { try condition($0) }
       return QueryTerm("AND") { scope in try conditions.allSatisfy { try $0(scope) } }
     case .any(let parts):
-      let conditions = try parts.map { try condition($0) }
-      return QueryTerm("OR") { scope in try conditions.contains { try $0(scope) } }
+      let terms = try parts.map { try resolve($0) }
+      let conditions = try terms.map { try condition($0) }
+      var result = QueryTerm("OR") { scope in try conditions.contains { try $0(scope) } }
+      result.demand = QueryDemand(anyOf: terms.map(\.demand))
+      return result
     case .not(let part):
       let condition = try condition(part)
       return QueryTerm("NOT") { try !condition($0) }

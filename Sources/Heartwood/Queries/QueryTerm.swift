@@ -23,7 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether it is that object itself.
   var isSubject = false
-  /// What it asks of a property, if that is all it asks.
+  /// What it asks of a property, if an index can help with that.
   var demand: QueryDemand?
 
   init(
@@ -92,12 +92,4 @@ extension StoredValue {
     case .largeInteger, .number, .date: false
     }
   }
-}
-
-/// What a condition asks of a property of the object itself, where an index can help with it.
-struct QueryDemand {
-  let property: PropertyDescription
-  let comparison: QueryComparison
-  /// In the form in which the property is stored.
-  let value: StoredValue
 }

@@ -38,23 +38,6 @@ enum EntryKey {
   }
 }
 
-/// The entries whose keys begin with some values and go on with a number.
-struct EntryRange {
-  /// The first key there can be.
-  let lower: Key
-  /// What all keys begin with: the values, ended as a part is that others follow.
-  private let prefix: [UInt8]
-
-  init(_ values: [StoredValue]) {
-    lower = EntryKey.key(values + [.integer(.min)])
-    prefix = Array(lower.bytes.dropLast(9))
-  }
-
-  func contains(_ key: RawSpan) -> Bool {
-    key.byteCount == prefix.count + 9 && key.starts(with: prefix)
-  }
-}
-
 extension StoredValue {
   /// Writes the value as a part of a key, so that keys sort like values.
   fileprivate func encode(into encoder: inout KeyEncoder) {
@@ -64,7 +47,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .number(let bits): encoder.append(Double(bitPattern: bits))
-    case .date(let bits): encoder.append(date: Double(bitPattern: bits) + 978_307_200)
+    // Since 2001, as it is stored: to count from another year would round it.
+    case .date(let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     // Texts that are equal are one key, and texts sort as the language has it.
     case .string(let text): encoder.append(text.precomposedStringWithCanonicalMapping)

@@ -170,8 +170,7 @@ final class RowWriter {
   private func lastParts(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var parts: [Int64] = []
-    try edges.forEach(from: range.lower) { key, _ in
-      guard range.contains(key) else { return false }
+    try edges.forEach(from: range.lower, upTo: range.upper) { key, _ in
       parts.append(try key.lastKeyPart())
       return true
     }
@@ -182,8 +181,7 @@ final class RowWriter {
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []
-    try keyspace(name).forEach(from: range.lower) { key, value in
-      guard range.contains(key) else { return false }
+    try keyspace(name).forEach(from: range.lower, upTo: range.upper) { key, value in
       numbers.append(try EntryKey.number(key, value))
       return true
     }

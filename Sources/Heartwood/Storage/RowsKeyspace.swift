@@ -27,11 +27,37 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` for every entry from a key on, in order, until it returns false.
-  func forEach(from lower: Key? = nil, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
+  /// Calls `body` for every entry of a range of keys, in order or backwards, until it returns false.
+  func forEach(
+    from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
+    _ body: (RawSpan, RawSpan) throws -> Bool
+  ) throws {
     switch self {
-    case .snapshot(let reader): try reader.forEach(from: lower, body)
-    case .transaction(let writer): try writer.forEach(from: lower, body)
+    case .snapshot(let reader):
+      try reader.forEach(from: lower, upTo: upper, reversed: reversed, body)
+    case .transaction(let writer):
+      try writer.forEach(from: lower, upTo: upper, reversed: reversed, body)
+    }
+  }
+
+  /// Calls `body` with the value of each of some rows, in their order; `nil` for one that is not
+  /// there.
+  func forEach(
+    of rows: [Int64], _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    switch self {
+    case .snapshot(let reader): try reader.getMany(rows, body)
+    case .transaction(let writer): try writer.getMany(rows, body)
+    }
+  }
+
+  /// About how many entries a range has.
+  func estimatedCount(_ range: EntryRange) throws -> Int {
+    switch self {
+    case .snapshot(let reader):
+      try reader.estimatedCount(from: range.lower, upTo: range.upper)
+    case .transaction(let writer):
+      try writer.estimatedCount(from: range.lower, upTo: range.upper)
     }
   }
 }

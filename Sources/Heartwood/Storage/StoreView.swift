@@ -72,8 +72,7 @@ final class StoreView {
     guard let reader = try self.keyspace(keyspace) else { return [] }
     var result: [ObjectNumber] = []
     let range = EntryRange(values)
-    try reader.forEach(from: range.lower) { key, value in
-      guard range.contains(key) else { return false }
+    try reader.forEach(from: range.lower, upTo: range.upper) { key, value in
       result.append(try EntryKey.number(key, value))
       return true
     }

@@ -1,0 +1,51 @@
+/// The candidates of a fetch that are left while rows are gone through.
+struct CandidateSelection {
+  typealias Candidate = ManagedObjectContext.Candidate
+
+  private let plan: FetchPlan
+  /// Whether candidates come in the order of the plan.
+  let areInOrder: Bool
+  /// Whether candidates have to know what they are sorted by.
+  let needsKeys: Bool
+  /// Whether objects are made of the rows as they come: they are not if most are dropped again.
+  let makesObjectsAtOnce: Bool
+  private(set) var candidates: [Candidate] = []
+
+  init(_ plan: FetchPlan, _ path: AccessPath, makesObjects: Bool, keepsKeys: Bool) {
+    self.plan = plan
+    areInOrder = plan.order != nil && (!plan.needsSorting || path.direction != nil)
+    needsKeys = plan.order != nil && (keepsKeys || !areInOrder)
+    makesObjectsAtOnce = makesObjects && (areInOrder || plan.order == nil || plan.limit == nil)
+  }
+
+  /// Takes a candidate up; false if no more are needed.
+  mutating func add(_ candidate: Candidate) -> Bool {
+    candidates.append(candidate)
+    guard let limit = plan.limit, plan.order != nil else { return true }
+    if areInOrder { return candidates.count < limit }
+    // Now and then, so that each row costs a constant.
+    if candidates.count >= 2 * limit + 256 {
+      candidates = plan.first(of: candidates, areInOrder: false)
+    }
+    return true
+  }
+}
+
+extension FetchPlan {
+  /// The first candidates of some, in the order of the plan; all if objects are compared.
+  func first(
+    of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
+  ) -> [ManagedObjectContext.Candidate] {
+    guard let order else { return candidates }
+    var result = candidates
+    if !areInOrder {
+      result.sort { first, second in
+        guard let first = first.keys, let second = second.keys else {
+          preconditionFailure("a candidate without what it is sorted by")
+        }
+        return order.areInOrder(first, second)
+      }
+    }
+    return limit.map { Array(result.prefix($0)) } ?? result
+  }
+}

@@ -1,0 +1,64 @@
+/// How the objects of a request are found, in words.
+///
+/// ```swift
+/// print(try context.explain(request))
+/// // Quake by its index time, backwards: about 312 of 200,000 rows, until 100 are found.
+/// // Each is asked: magnitude >= 4.5.
+/// ```
+public struct FetchExplanation: CustomStringConvertible, Sendable {
+  /// What is done, one step after the other.
+  public let steps: [String]
+  /// The attributes of the indexes that are used, each as they are declared; none if every row is
+  /// looked at.
+  public let indexes: [String]
+  /// About how many rows are looked at.
+  public let estimatedRowCount: Int
+
+  /// The steps, a line each.
+  public var description: String { steps.joined(separator: "\n") }
+}
+
+extension FetchExplanation {
+  init(_ plan: FetchPlan, _ path: AccessPath, total: Int) {
+    let rows = Self.text(Int(path.rowCount.rounded(.up)))
+    let uses: [IndexUse] =
+      switch path.kind {
+      case .everyRow, .objects: []
+      case .index(let use): [use]
+      case .all(let uses): uses
+      }
+    var first = plan.entity.name
+    switch path.kind {
+    case .everyRow: first += ": every one of \(Self.text(total)) rows"
+    case .objects: first += " by ID: \(rows) rows"
+    case .index, .all:
+      let names = uses.map { "\($0.isUnique ? "unique" : "index") \($0.name)" }
+      first += " by its \(names.joined(separator: " and its "))"
+      if path.direction == true { first += ", backwards" }
+      first += ": about \(rows) of \(Self.text(total)) rows"
+    }
+    var steps = [first]
+    let isInOrder = path.direction != nil || !plan.needsSorting
+    if let limit = plan.limit, isInOrder { steps[0] += ", until \(Self.text(limit)) are found" }
+    if !plan.names.isEmpty {
+      steps.append("Each is asked: \(plan.names.joined(separator: "; "))")
+    }
+    if !isInOrder {
+      let names = plan.order?.terms.map { $0.name + ($0.isReversed ? ", backwards" : "") }
+      let key = names.map { " by \($0.joined(separator: ", then "))" } ?? ", object by object"
+      steps.append(
+        "They are sorted\(key)" + (plan.limit.map { "; the first \(Self.text($0)) stay" } ?? ""))
+    }
+    self.steps = steps.map { $0 + "." }
+    indexes = uses.map(\.name)
+    estimatedRowCount = Int(path.rowCount.rounded(.up))
+  }
+
+  private static func text(_ count: Int) -> String {
+    var digits = String(count)
+    for place in stride(from: digits.count - 3, to: 0, by: -3) {
+      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+    }
+    return digits
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+
+/// The order of a fetch, by values as they are stored.
+///
+/// `nil` comes first, NaN last, and texts are in the order of the language. Objects with the same
+/// values are in the order in which they were made, or the other way round if the last descriptor
+/// is reversed, so that every way of finding them gives the same list.
+struct FetchOrder {
+  struct Term {
+    let name: String
+    let value: QueryTerm.Value
+    /// The slot of the property, if it is one of the object itself.
+    let slot: Int?
+    let isReversed: Bool
+    /// Whether values are decimal numbers, which are stored as texts.
+    let isDecimal: Bool
+  }
+
+  /// What an object is sorted by.
+  struct Keys {
+    let values: [StoredValue]
+    let number: ObjectNumber
+  }
+
+  let terms: [Term]
+
+  private init() { terms = [] }
+
+  /// The order in which objects were made.
+  static var byRow: FetchOrder { FetchOrder() }
+
+  /// - Returns: `nil` if the descriptors compare something else than stored values.
+  init?<M>(_ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver) throws {
+    var terms: [Term] = []
+    for descriptor in descriptors {
+      guard let keyPath = descriptor.keyPath, descriptor.isPlain,
+        let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
+        let path = try? resolver.schema.path(keyPath)
+      else { return nil }
+      var place = QueryExpression.variable(0)
+      for step in path { place = .property(place, .known(step.property, step.entity)) }
+      let term = try resolver.resolve(place)
+      guard case .value(let value) = term.content else { return nil }
+      terms.append(
+        Term(
+          name: term.name, value: value, slot: term.property?.slot,
+          isReversed: descriptor.order == .reverse, isDecimal: type == .decimal))
+    }
+    self.terms = terms
+  }
+
+  /// Whether equal objects are in the reversed order of their rows.
+  var endsReversed: Bool { terms.last?.isReversed ?? false }
+
+  /// What the object that a scope is about is sorted by.
+  func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
+    Keys(values: try terms.map { try $0.value(scope) }, number: number)
+  }
+
+  /// Whether one object comes before another.
+  func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
+    for (position, term) in terms.enumerated() {
+      let order = term.order(first.values[position], second.values[position])
+      if order != 0 { return (order < 0) != term.isReversed }
+    }
+    // Those that are not saved come last: their numbers are negative.
+    let numbers = (UInt64(bitPattern: first.number.bits), UInt64(bitPattern: second.number.bits))
+    return (numbers.0 < numbers.1) != endsReversed && numbers.0 != numbers.1
+  }
+}
+
+extension FetchOrder.Term {
+  fileprivate func order(_ first: StoredValue, _ second: StoredValue) -> Int {
+    if first == second { return 0 }
+    if first.isNull || second.isNull { return first.isNull ? -1 : 1 }
+    let order = isDecimal ? first.decimalOrder(to: second) : first.order(to: second)
+    // Only NaN has no order.
+    return order ?? (first.isNaN ? (second.isNaN ? 0 : 1) : -1)
+  }
+}
+
+extension StoredValue {
+  fileprivate var isNaN: Bool {
+    switch self {
+    case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN
+    case .string(let text): text == "NaN"
+    default: false
+    }
+  }
+}
+
+extension SortDescriptor {
+  /// Whether values are compared by `<`.
+  fileprivate var isPlain: Bool {
+    #if canImport(Darwin)
+      // What a descriptor of a text has there unless another comparator is named.
+      if stringComparator == .localizedStandard { return true }
+    #endif
+    return stringComparator == nil
+  }
+}
+
+/// How values of a type are in order where they are stored.
+private enum StoredOrder {
+  case plain
+  case decimal
+
+  /// `nil` for a type of which that is not known: it may compare as it likes.
+  init?(of type: Any.Type) {
+    if type == Decimal.self || type == Decimal?.self {
+      self = .decimal
+    } else if Self.plainTypes.contains(ObjectIdentifier(type)) {
+      self = .plain
+    } else {
+      return nil
+    }
+  }
+
+  private static let plainTypes: Set<ObjectIdentifier> = {
+    func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
+      [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]
+    }
+    let integers =
+      both(Int.self) + both(Int8.self) + both(Int16.self) + both(Int32.self) + both(Int64.self)
+      + both(UInt.self) + both(UInt8.self) + both(UInt16.self) + both(UInt32.self)
+      + both(UInt64.self)
+    return Set(
+      integers + both(Double.self) + both(Float.self) + both(String.self) + both(Date.self)
+        + both(UUID.self))
+  }()
+}

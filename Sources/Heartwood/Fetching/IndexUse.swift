@@ -1,0 +1,130 @@
+/// How an index, or a list of references, narrows down what a plan asks for.
+struct IndexUse {
+  /// What it is called: the names of its attributes.
+  let name: String
+  let isUnique: Bool
+  let keyspace: String
+  /// Keys that are looked up one by one: all values of a unique index.
+  let keys: [Key]
+  /// Where else entries are read, in order.
+  let ranges: [EntryRange]
+  /// The subjects whose demands it uses.
+  let slots: [Int]
+  /// The attributes by which entries come in order; those before them are the same in all entries.
+  let orderedSlots: [Int]
+  /// The attributes that are the same in all entries.
+  let fixedSlots: Set<Int>
+}
+
+/// What a plan asks of one property, all its demands together.
+struct PropertyDemand {
+  var values: [StoredValue]?
+  var lower: StoredValue?
+  var upper: StoredValue?
+  var prefix: String?
+
+  mutating func add(_ test: QueryDemand.Test) {
+    switch test {
+    case .among(let others):
+      if values.map({ $0.count > others.count }) ?? true { values = others }
+    case .range(let first, let last):
+      // The narrower one of each.
+      if let first, (lower?.order(to: first) ?? -1) < 0 { lower = first }
+      if let last, (upper?.order(to: last) ?? 1) > 0 { upper = last }
+    case .prefix(let text):
+      if text.utf8.count > prefix?.utf8.count ?? 0 { prefix = text }
+    }
+  }
+
+  /// Whether an object without a value may be asked for.
+  var includesNull: Bool {
+    if let values { return values.contains(.null) }
+    return false
+  }
+}
+
+extension IndexUse {
+  /// The most lookups that one use is made of; with more, entries are looked at for fewer attributes.
+  private static let maxLookups = 1000
+
+  /// - Returns: `nil` if the index does not have all that may be asked for, or cannot be asked.
+  init?(
+    _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
+    isNeverNull: (Int) -> Bool
+  ) {
+    // A unique index has no entries for objects without one of the values.
+    if index.isUnique {
+      for slot in index.slots where !isNeverNull(slot) {
+        guard let demand = demands[slot], !demand.includesNull else { return nil }
+      }
+    }
+    var prefixes: [[StoredValue]] = [[]]
+    var used: [Int] = []
+    for slot in index.slots {
+      guard let values = demands[slot]?.values, values.count * prefixes.count <= Self.maxLookups
+      else { break }
+      prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }
+      used.append(slot)
+    }
+    let fixed = index.slots.prefix { demands[$0]?.values?.count == 1 && used.contains($0) }
+    let rest = index.slots.dropFirst(used.count)
+    var ranges: [EntryRange]
+    if let slot = rest.first, let demand = demands[slot], demand.values == nil {
+      used.append(slot)
+      ranges = prefixes.map { prefix in
+        if let text = demand.prefix { return EntryRange(prefix, text: text) }
+        return EntryRange(prefix, from: demand.lower, through: demand.upper)
+      }
+    } else {
+      ranges = prefixes.map { EntryRange($0) }
+    }
+    let isLookup = index.isUnique && rest.isEmpty
+    // Each only once, in the order of the index.
+    ranges = Set(ranges).sorted { $0.lower < $1.lower }
+    guard ranges.allSatisfy(\.isWithinLimits) else { return nil }
+    name = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
+    isUnique = index.isUnique
+    self.keyspace = keyspace
+    keys = isLookup ? ranges.map(\.lower) : []
+    self.ranges = isLookup ? [] : ranges
+    slots = used
+    fixedSlots = Set(fixed)
+    orderedSlots = Array(index.slots.dropFirst(fixed.count))
+  }
+
+  /// The use of the references that list the members of a relationship.
+  init(_ property: PropertyDescription, keyspace: String, _ owners: [StoredValue]) {
+    name = property.name
+    isUnique = false
+    self.keyspace = keyspace
+    keys = []
+    ranges = Set(owners.filter { !$0.isNull }.map { EntryRange([$0]) })
+      .sorted { $0.lower < $1.lower }
+    slots = [property.slot]
+    orderedSlots = []
+    fixedSlots = owners.count == 1 ? [property.slot] : []
+  }
+
+  /// About how many entries it reads.
+  func estimatedCount(_ view: StoreView) throws -> Int {
+    guard let entries = try view.keyspace(keyspace) else { return 0 }
+    return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
+  }
+
+  /// Whether rows that it names come in an order, and then whether backwards; `nil` if they do not.
+  func direction(of order: FetchOrder) -> Bool? {
+    var rest = orderedSlots[...]
+    var isBackwards: Bool?
+    for term in order.terms {
+      guard let slot = term.slot, !term.isDecimal else { return nil }
+      if fixedSlots.contains(slot) { continue }
+      guard rest.popFirst() == slot, isBackwards == nil || isBackwards == term.isReversed else {
+        return nil
+      }
+      isBackwards = term.isReversed
+    }
+    // Equal ones go by their numbers, so nothing else may come between.
+    guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
+    return order.endsReversed
+  }
+}

@@ -1,0 +1,159 @@
+/// Goes through the rows of a plan by one way to them.
+struct RowSearch {
+  let plan: FetchPlan
+  let path: AccessPath
+  let view: StoreView
+  let model: StoreModel
+
+  /// Rows that are looked up together: few at first, since a limit may end it soon.
+  private static let firstLookups = 16
+  private static let mostLookups = 512
+
+  /// Calls `body` with every record that the conditions hold for, until it returns false; the scope
+  /// is about that record then.
+  ///
+  /// Rows come in the order of the plan if the path has one, and else in that of their numbers.
+  func forEach(
+    _ scope: QueryScope,
+    _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+  ) throws {
+    var lookups = RowLookups(search: self, scope: scope)
+    switch path.kind {
+    case .everyRow:
+      for storage in plan.storages {
+        guard try forEachRow(of: storage, scope, body) else { return }
+      }
+      return
+    case .index(let use) where path.direction != nil:
+      try forEachNumber(use, reversed: path.direction == true) { number in
+        lookups.add(number)
+        return lookups.isFull ? try lookups.run(body) : true
+      }
+      _ = try lookups.run(body)
+    case .objects, .index, .all:
+      for number in try numbers() ?? [] {
+        lookups.add(number)
+        if lookups.isFull, try !lookups.run(body) { return }
+      }
+      _ = try lookups.run(body)
+    }
+  }
+
+  /// The numbers of the rows that the path names, in order; `nil` if it is all of them.
+  func numbers() throws -> [ObjectNumber]? {
+    switch path.kind {
+    case .everyRow: nil
+    case .objects(let numbers): Set(numbers).filter(plan.includes).sorted()
+    case .index(let use): try numbers(use).sorted()
+    case .all(let uses):
+      try uses.dropFirst().reduce(Set(numbers(uses[0]))) { common, use in
+        common.intersection(try numbers(use))
+      }.sorted()
+    }
+  }
+
+  private func numbers(_ use: IndexUse) throws -> [ObjectNumber] {
+    var result: [ObjectNumber] = []
+    try forEachNumber(use, reversed: false) { number in
+      result.append(number)
+      return true
+    }
+    return result
+  }
+
+  private func forEachNumber(
+    _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber) throws -> Bool
+  ) throws {
+    guard let entries = try view.keyspace(use.keyspace) else { return }
+    func pass(_ number: ObjectNumber) throws -> Bool {
+      plan.includes(number) ? try body(number) : true
+    }
+    for key in reversed ? use.keys.reversed() : use.keys {
+      let number = try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
+      if let number, try !pass(number) { return }
+    }
+    var isDone = false
+    for range in reversed ? use.ranges.reversed() : use.ranges where !isDone {
+      try entries.forEach(from: range.lower, upTo: range.upper, reversed: reversed) { key, value in
+        isDone = try !pass(EntryKey.number(key, value))
+        return !isDone
+      }
+    }
+  }
+
+  private func forEachRow(
+    of storage: EntityStorage, _ scope: QueryScope,
+    _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+  ) throws -> Bool {
+    var goesOn = true
+    try view.objects(storage)?.forEach { key, value in
+      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
+      goesOn = try value.withRecord(storage.layouts) { record in
+        try pass(number, storage, record, scope, body)
+      }
+      return goesOn
+    }
+    return goesOn
+  }
+
+  fileprivate func pass(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ record: RecordView, _ scope: QueryScope,
+    _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+  ) throws -> Bool {
+    try scope.with(record, storage, number) {
+      guard try plan.holds(in: scope) else { return true }
+      return try body(number, storage, record)
+    }
+  }
+
+  /// Rows that wait to be looked up, some of one entity at a time, whose waits for memory overlap.
+  private struct RowLookups {
+    let search: RowSearch
+    let scope: QueryScope
+    private var numbers: [ObjectNumber] = []
+    private var size = RowSearch.firstLookups
+
+    init(search: RowSearch, scope: QueryScope) {
+      self.search = search
+      self.scope = scope
+    }
+
+    var isFull: Bool { numbers.count >= size }
+
+    mutating func add(_ number: ObjectNumber) { numbers.append(number) }
+
+    /// Looks up what waits; false if `body` wants no more.
+    mutating func run(
+      _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+    ) throws -> Bool {
+      defer { numbers.removeAll(keepingCapacity: true) }
+      size = min(2 * size, RowSearch.mostLookups)
+      var start = 0
+      while start < numbers.count {
+        let entity = numbers[start].entity
+        let end = numbers[start...].firstIndex { $0.entity != entity } ?? numbers.count
+        guard try look(numbers[start..<end], body) else { return false }
+        start = end
+      }
+      return true
+    }
+
+    private func look(
+      _ numbers: ArraySlice<ObjectNumber>,
+      _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+    ) throws -> Bool {
+      guard let first = numbers.first, let storage = search.model.storage(of: first),
+        let rows = try search.view.objects(storage)
+      else { return true }
+      var goesOn = true
+      try rows.forEach(of: numbers.map(\.row)) { position, value in
+        guard goesOn, let value else { return }
+        let number = numbers[numbers.startIndex + position]
+        goesOn = try value.withRecord(storage.layouts) { record in
+          try search.pass(number, storage, record, scope, body)
+        }
+      }
+      return goesOn
+    }
+  }
+}

@@ -1,0 +1,8 @@
+extension KeyspaceWriter {
+  /// About how many entries lie in a range of keys, to choose between ways of reading them.
+  ///
+  /// Otherwise as ``KeyspaceReader/estimatedCount(from:upTo:)``.
+  public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
+    try reads.estimatedCount(from: lower, upTo: upper, of: try count())
+  }
+}
