@@ -28,6 +28,7 @@ class Animal: ManagedObject {
       Index(\Animal.name)
       Index(\Animal.legs)
       Index(\Animal.rank, \Animal.legs)
+      Index(\Animal.weight)
     }
   }
 }

@@ -266,3 +266,48 @@ struct RandomCondition {
     }
   }
 }
+
+extension RandomCondition {
+  /// A condition that indexes can help with: a few that must all hold, each for an attribute with
+  /// an index.
+  static func lookup(_ random: inout SeededGenerator) -> RandomCondition {
+    let parts = (0...random.below(3)).map { _ in simpleLookup(&random) }
+    return RandomCondition(
+      format: parts.map { "(\($0.format))" }.joined(separator: " AND "),
+      arguments: parts.flatMap(\.arguments)
+    ) { animal in parts.allSatisfy { $0.holds(animal) } }
+  }
+
+  private static func simpleLookup(_ random: inout SeededGenerator) -> RandomCondition {
+    let (low, high) = (random.below(7) - 3, random.below(7) - 3)
+    let text = texts[random.below(texts.count)]
+    let number = numbers[random.below(numbers.count)]
+    switch random.below(9) {
+    case 0: return RandomCondition(format: "legs == %d", arguments: [low]) { $0.legs == low }
+    case 1:
+      return RandomCondition(
+        format: "rank == %d AND legs >= %f", arguments: [low, Double(high) - 0.5]
+      ) { $0.rank == low && $0.legs >= high }
+    case 2: return RandomCondition(format: "rank == nil") { $0.rank == nil }
+    case 3: return RandomCondition(format: "name == %@", arguments: [text]) { $0.name == text }
+    case 4:
+      return RandomCondition(format: "name BEGINSWITH %@", arguments: [text]) {
+        $0.name.starts(with: text)
+      }
+    case 5:
+      return RandomCondition(format: "legs IN {%d, %d, 2.0}", arguments: [low, high]) {
+        [low, high, 2].contains($0.legs)
+      }
+    case 6:
+      return RandomCondition(format: "weight BETWEEN {%@, 1}", arguments: [number]) {
+        $0.weight >= number && $0.weight <= 1
+      }
+    case 7:
+      return RandomCondition(format: "name == %@ OR name == 'zebra'", arguments: [text]) {
+        $0.name == text || $0.name == "zebra"
+      }
+    default:
+      return RandomCondition(format: "weight > %@", arguments: [number]) { $0.weight > number }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Random animals: as they were saved, with changes that were not, and with more in one below.
+final class Herd {
+  var random: SeededGenerator
+  private let fixture: GraphFixture
+  let contexts: [(name: String, context: ManagedObjectContext)]
+  /// What is in each context, in the order in which it was made.
+  private(set) var all: [[Animal]] = []
+
+  /// How many questions to ask: many more where the code is fast.
+  static func questionCount(_ count: Int) -> Int {
+    #if DEBUG
+      count
+    #else
+      20 * count
+    #endif
+  }
+
+  /// - Parameter count: How many animals are saved.
+  init(seed: UInt64, count: Int = 30) throws {
+    random = SeededGenerator(seed: seed)
+    fixture = try GraphFixture(animals)
+    let first = fixture.context()
+    let changed = fixture.context()
+    let child = ManagedObjectContext(parent: changed)
+    contexts = [("clean", fixture.context()), ("changed", changed), ("below", child)]
+    try change(first, new: count)
+    try first.save()
+    try change(changed, new: 4)
+    try change(child, new: 4)
+    all = try contexts.map { try $0.context.fetch(FetchRequest<Animal>()) }
+  }
+
+  /// Makes animals and homes, and changes and deletes some of those that are there.
+  private func change(_ context: ManagedObjectContext, new: Int) throws {
+    for _ in 0..<new / 10 { City(context: context).name = text() }
+    let towns = try context.fetch(FetchRequest<City>())
+    for _ in 0..<new / 4 { _ = Home(context: context) }
+    let homes = try context.fetch(FetchRequest<Home>())
+    for home in homes where random.isTrue(in256: 128) {
+      home.street = text()
+      home.rooms = random.isTrue(in256: 60) ? nil : random.below(5)
+      home.town = random.isTrue(in256: 60) ? nil : towns[random.below(towns.count)]
+    }
+    let before = try context.fetch(FetchRequest<Animal>())
+    for animal in before where random.isTrue(in256: 16) { context.delete(animal) }
+    for number in 0..<new { _ = number % 3 == 0 ? Dog(context: context) : Animal(context: context) }
+    let animals = try context.fetch(FetchRequest<Animal>())
+    for animal in animals where !before.contains(animal) || random.isTrue(in256: 60) {
+      (animal.name, animal.legs) = (text(), random.below(7) - 3)
+      (animal.alias, animal.paws) = (animal.name, animal.legs)
+      animal.nick = random.isTrue(in256: 80) ? nil : text()
+      animal.rank = random.isTrue(in256: 80) ? nil : random.below(7) - 3
+      animal.weight = RandomCondition.numbers[random.below(RandomCondition.numbers.count)]
+      animal.price = Decimal(random.below(40)) / 8
+      animal.home = random.isTrue(in256: 60) ? nil : homes[random.below(homes.count)]
+      animal.idols = Set((0..<random.below(4)).map { _ in animals[random.below(animals.count)] })
+    }
+  }
+
+  private func text() -> String {
+    RandomCondition.texts[random.below(RandomCondition.texts.count)]
+  }
+
+  /// Compares what a predicate finds in each context with what a closure does.
+  func check(
+    _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ place: String
+  ) throws {
+    var request = FetchRequest<Animal>()
+    request.predicate = predicate
+    for ((name, context), animals) in zip(contexts, all) {
+      let found = Set(try context.fetch(request))
+      let expected = Set(animals.filter(holds))
+      guard found != expected else { continue }
+      Issue.record("\(place), \(name): \(found.count) found, \(expected.count) expected")
+    }
+    let count = try contexts[0].context.count(for: request)
+    let ids = try contexts[0].context.fetchObjectIDs(request)
+    let expected = all[0].filter(holds)
+    #expect(count == expected.count && Set(ids) == Set(expected.map(\.objectID)), "\(place)")
+  }
+}
