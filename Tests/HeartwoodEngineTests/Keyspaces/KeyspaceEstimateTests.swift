@@ -1,0 +1,47 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Estimates of how many entries a range has")
+struct KeyspaceEstimateTests {
+  private func check(_ count: Int, bound: Double, _ keyspace: KeyspaceReader) throws {
+    for (lower, upper) in [(0, count), (count / 4, count / 2), (count / 3, count), (7, 60)] {
+      let estimate = try keyspace.estimatedCount(from: Key(lower), upTo: Key(upper))
+      let exact = upper - lower
+      #expect(
+        Double(abs(estimate - exact)) <= bound * Double(exact) + 1,
+        "\(lower)..<\(upper): \(estimate)")
+    }
+    #expect(try keyspace.estimatedCount(from: Key(5), upTo: Key(5)) == 0)
+    #expect(try keyspace.estimatedCount(from: Key(9), upTo: Key(5)) == 0)
+    #expect(try keyspace.estimatedCount(from: Key(count)) == 0)
+    #expect(try keyspace.estimatedCount(upTo: Key(0)) == 0)
+    #expect(try keyspace.estimatedCount() == count)
+  }
+
+  @Test func `are exact within a leaf and near over many, in snapshots and transactions`() throws {
+    try StoreFixture.inMemory().run { store in
+      for (name, count) in [("one leaf", 100), ("many leaves", 100_000)] {
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace(name)
+          // In an order that leaves nodes filled differently.
+          for number in 0..<count { try keyspace.put(number * 7919 % count, [1, 2, 3]) }
+          let estimate = try keyspace.estimatedCount(from: Key(10), upTo: Key(60))
+          #expect(estimate == 50)
+        }
+        let snapshot = try store.snapshot()
+        let keyspace = try #require(try snapshot.keyspace(name))
+        try check(count, bound: count == 100 ? 0 : 0.4, keyspace)
+      }
+    }
+  }
+
+  @Test func `are 0 for an empty keyspace`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let count = try transaction.keyspace("empty").estimatedCount()
+        #expect(count == 0)
+      }
+    }
+  }
+}
