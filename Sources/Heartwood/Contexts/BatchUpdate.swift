@@ -57,8 +57,7 @@ extension BatchRun {
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
   ) throws {
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
-    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
-    if let numbers = try RowSearch(plan: plan, path: path, view: view, model: model).numbers() {
+    if let numbers = try RowSearch(plan, view, model).numbers() {
       for number in numbers where number.entity == storage.number {
         let values: [StoredValue]?? = try view.withRecord(number, storage) { record in
           try scope.with(record, storage, number) {

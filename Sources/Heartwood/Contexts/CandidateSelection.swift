@@ -7,15 +7,19 @@ struct CandidateSelection {
   let areInOrder: Bool
   /// Whether candidates have to know what they are sorted by.
   let needsKeys: Bool
-  /// Whether objects are made of the rows as they come: they are not if most are dropped again.
-  let makesObjectsAtOnce: Bool
+  /// Whether what is wanted of rows is taken as they come: it is not if most are dropped again.
+  let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
 
-  init(_ plan: FetchPlan, _ path: AccessPath, makesObjects: Bool, keepsKeys: Bool) {
+  init(
+    _ plan: FetchPlan, _ path: AccessPath, _ content: ManagedObjectContext.CandidateContent,
+    keepsKeys: Bool
+  ) {
     self.plan = plan
     areInOrder = plan.order != nil && (!plan.needsSorting || path.direction != nil)
     needsKeys = plan.order != nil && (keepsKeys || !areInOrder)
-    makesObjectsAtOnce = makesObjects && (areInOrder || plan.order == nil || plan.limit == nil)
+    let wantsNothing = if case .number = content { true } else { false }
+    completesAtOnce = wantsNothing || areInOrder || plan.order == nil || plan.limit == nil
   }
 
   /// Takes a candidate up; false if no more are needed.

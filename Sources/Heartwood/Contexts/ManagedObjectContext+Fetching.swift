@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
-    let found = try candidates(plan, request.includesPendingChanges, makesObjects: true)
+    let found = try candidates(plan, request.includesPendingChanges, .object)
     var objects = found.compactMap { $0.object as? M }
     if plan.order == nil {
       objects.sort { first, second in
@@ -50,8 +50,7 @@ extension ManagedObjectContext {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else {
-      total =
-        try candidates(plan.counting, request.includesPendingChanges, makesObjects: false).count
+      total = try candidates(plan.counting, request.includesPendingChanges, .number).count
     }
     let result = max(0, min(total - request.fetchOffset, request.fetchLimit ?? .max))
     try log(plan) { ContextLog.counted($0, result, start) }
@@ -113,124 +112,10 @@ extension ManagedObjectContext {
     guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
       return try fetch(request).map(\.number)
     }
-    let found = try candidates(plan, request.includesPendingChanges, makesObjects: false)
+    let found = try candidates(plan, request.includesPendingChanges, .number)
     let numbers = request.page(of: found).map(\.number)
     try log(plan) { ContextLog.fetched($0, numbers, model.space, start) }
     return numbers
-  }
-
-  /// An object that was found.
-  struct Candidate {
-    let number: ObjectNumber
-    /// What it is sorted by, unless it was found in its place.
-    var keys: FetchOrder.Keys?
-    /// The object itself, if it was made.
-    var object: ManagedObject?
-  }
-
-  /// The objects of a plan, in its order if that is one by stored values, and up to its limit then.
-  func candidates(
-    _ plan: FetchPlan, _ includesPendingChanges: Bool, makesObjects: Bool
-  ) throws -> [Candidate] {
-    try requireReadable()
-    let countsChanges = includesPendingChanges && hasChanges
-    let view = parent == nil ? try currentView() : nil
-    let scope = scope(plan, view, countsChanges: countsChanges)
-    if let parent {
-      let others = try parent.candidates(
-        plan, scope, includesPendingChanges: includesPendingChanges, below: self)
-      let changed = countsChanges ? try pendingCandidates(plan, scope) : []
-      return plan.first(of: others + changed, areInOrder: false)
-    }
-    guard let view else { return [] }
-    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
-    var selection = CandidateSelection(
-      plan, path, makesObjects: makesObjects, keepsKeys: countsChanges)
-    try RowSearch(plan: plan, path: path, view: view, model: model).forEach(scope) {
-      number, storage, record in
-      if countsChanges, let object = registered[number]?.takeUnretainedValue(), object.hasChanges {
-        // Asked below, with what was derived for it since.
-        _ = try realise(number, storage, record)
-        return true
-      }
-      var candidate = Candidate(number: number)
-      if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
-      if selection.makesObjectsAtOnce { candidate.object = try realise(number, storage, record) }
-      return selection.add(candidate)
-    }
-    let changed = countsChanges ? try pendingCandidates(plan, scope) : []
-    var found = plan.first(
-      of: selection.candidates + changed, areInOrder: changed.isEmpty && selection.areInOrder)
-    if makesObjects, !selection.makesObjectsAtOnce { try makeObjects(&found, plan, view, scope) }
-    return found
-  }
-
-  /// The objects of a plan that were changed here, as they are here.
-  private func pendingCandidates(_ plan: FetchPlan, _ scope: QueryScope) throws -> [Candidate] {
-    try (updated.all + inserted.all).compactMap { object in
-      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope) else {
-        return nil
-      }
-      return try candidate(object, plan, scope)
-    }
-  }
-
-  /// The objects of a plan that a context below this one does not say otherwise of.
-  private func candidates(
-    _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
-    below child: ManagedObjectContext
-  ) throws -> [Candidate] {
-    // Who is not changed is as the plan has found already, if that was asked of what is here.
-    let asksAll = includesPendingChanges && child.hasChanges && plan.leavesObject
-    let others = try candidates(
-      asksAll ? plan.everything : plan.unordered, includesPendingChanges, makesObjects: true)
-    return try others.compactMap { other in
-      guard let object = child.object(other.number) else { return nil }
-      if includesPendingChanges {
-        if object.hasChanges { return nil }
-        if asksAll, try !plan.holds(for: object, scope) { return nil }
-      }
-      return try child.candidate(object, plan, scope)
-    }
-  }
-
-  private func candidate(
-    _ object: ManagedObject, _ plan: FetchPlan, _ scope: QueryScope
-  ) throws -> Candidate {
-    let keys = try plan.order.map { order in
-      try scope.with(object) { try order.keys(object.number, scope) }
-    }
-    return Candidate(number: object.number, keys: keys, object: object)
-  }
-
-  /// Makes the objects of what is left of many.
-  private func makeObjects(
-    _ candidates: inout [Candidate], _ plan: FetchPlan, _ view: StoreView, _ scope: QueryScope
-  ) throws {
-    let rows = candidates.filter { $0.object == nil }.map(\.number)
-    let path = AccessPath(kind: .objects(rows), rowCount: 0, cost: 0)
-    let search = RowSearch(plan: plan.everything, path: path, view: view, model: model)
-    var objects: [ObjectNumber: ManagedObject] = [:]
-    try search.forEach(scope) { number, storage, record in
-      objects[number] = try realise(number, storage, record)
-      return true
-    }
-    for position in candidates.indices where candidates[position].object == nil {
-      candidates[position].object = objects[candidates[position].number]
-    }
-  }
-
-  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here.
-  private func scope(
-    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
-  ) -> QueryScope {
-    QueryScope(model, view, variableCount: plan.variableCount) { number in
-      if self.parent != nil { return self.object(number) }
-      guard countsChanges, let object = self.registered[number]?.takeUnretainedValue(),
-        object.hasChanges
-      else { return nil }
-      return object
-    }
   }
 
   private func explanation(of plan: FetchPlan) throws -> FetchExplanation {
@@ -241,7 +126,7 @@ extension ManagedObjectContext {
     return FetchExplanation(plan, path, total: total)
   }
 
-  private func log(
+  func log(
     _ plan: FetchPlan, _ write: (ContextLog.Fetch) throws -> Void
   ) throws {
     guard ContextLog.level > 0 else { return }

@@ -5,6 +5,24 @@ struct RowSearch {
   let view: StoreView
   let model: StoreModel
 
+  /// Goes by the way that takes the least.
+  init(_ plan: FetchPlan, _ view: StoreView, _ model: StoreModel) throws {
+    self.plan = plan
+    self.view = view
+    self.model = model
+    path = try AccessPlanner(plan: plan, view: view, model: model).best()
+  }
+
+  /// Goes to rows that are known.
+  init(
+    _ plan: FetchPlan, of numbers: [ObjectNumber], _ view: StoreView, _ model: StoreModel
+  ) {
+    self.plan = plan
+    self.view = view
+    self.model = model
+    path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
+  }
+
   /// Rows that are looked up together: few at first, since a limit may end it soon.
   private static let firstLookups = 16
   private static let mostLookups = 512

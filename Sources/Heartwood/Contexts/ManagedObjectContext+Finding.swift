@@ -1,0 +1,156 @@
+extension ManagedObjectContext {
+  /// What a fetch wants to know of what it finds.
+  enum CandidateContent {
+    case number
+    case object
+    case values([QueryTerm.Value])
+  }
+
+  /// An object that was found.
+  struct Candidate {
+    let number: ObjectNumber
+    /// What it is sorted by, unless it was found in its place.
+    var keys: FetchOrder.Keys?
+    /// The object itself, if that is wanted.
+    var object: ManagedObject?
+    /// Its values, if those are wanted.
+    var values: [StoredValue] = []
+    /// Whether it has what is wanted.
+    var isComplete = false
+  }
+
+  /// The objects of a plan, in its order if that is one by stored values, and up to its limit then.
+  ///
+  /// - Parameter body: Takes each of them in any order, instead of their being returned.
+  func candidates(
+    _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
+    consumedBy body: ((Candidate) throws -> Void)? = nil
+  ) throws -> [Candidate] {
+    try requireReadable()
+    let countsChanges = includesPendingChanges && hasChanges
+    let view = parent == nil ? try currentView() : nil
+    let scope = scope(plan, view, countsChanges: countsChanges)
+    var found: [Candidate] = []
+    var areInOrder = false
+    if let view {
+      let search = try RowSearch(plan, view, model)
+      var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
+      try search.forEach(scope) { number, storage, record in
+        if countsChanges, let object = registered[number]?.takeUnretainedValue(), object.hasChanges
+        {
+          // Asked below, with what was derived for it since.
+          _ = try realise(number, storage, record)
+          return true
+        }
+        var candidate = Candidate(number: number)
+        if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
+        if selection.completesAtOnce {
+          try complete(&candidate, content, storage, record, scope)
+        }
+        guard let body else { return selection.add(candidate) }
+        try body(candidate)
+        return true
+      }
+      found = selection.candidates
+      areInOrder = selection.areInOrder
+    } else if let parent {
+      found = try parent.candidates(
+        plan, scope, includesPendingChanges: includesPendingChanges, content, below: self)
+    }
+    let changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
+    if let body {
+      for candidate in found + changed { try body(candidate) }
+      return []
+    }
+    found = plan.first(of: found + changed, areInOrder: areInOrder && changed.isEmpty)
+    if let view { try completeAll(&found, content, plan, view, scope) }
+    return found
+  }
+
+  /// The objects of a plan that were changed here, as they are here.
+  private func pendingCandidates(
+    _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
+  ) throws -> [Candidate] {
+    try (updated.all + inserted.all).compactMap { object in
+      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope) else {
+        return nil
+      }
+      return try candidate(object, plan, content, scope)
+    }
+  }
+
+  /// The objects of a plan that a context below this one does not say otherwise of.
+  private func candidates(
+    _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
+    _ content: CandidateContent, below child: ManagedObjectContext
+  ) throws -> [Candidate] {
+    // Who is not changed is as the plan has found already, if that was asked of what is here.
+    let asksAll = includesPendingChanges && child.hasChanges && plan.leavesObject
+    let others = try candidates(
+      asksAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
+    return try others.compactMap { other in
+      guard let object = child.object(other.number) else { return nil }
+      if includesPendingChanges {
+        if object.hasChanges { return nil }
+        if asksAll, try !plan.holds(for: object, scope) { return nil }
+      }
+      return try child.candidate(object, plan, content, scope)
+    }
+  }
+
+  /// What is wanted of an object as it is here.
+  private func candidate(
+    _ object: ManagedObject, _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
+  ) throws -> Candidate {
+    try scope.with(object) {
+      var candidate = Candidate(number: object.number, object: object, isComplete: true)
+      candidate.keys = try plan.order?.keys(object.number, scope)
+      if case .values(let values) = content { candidate.values = try values.map { try $0(scope) } }
+      return candidate
+    }
+  }
+
+  /// Takes what is wanted of a row that a scope is about.
+  private func complete(
+    _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
+    _ record: RecordView, _ scope: QueryScope
+  ) throws {
+    switch content {
+    case .number: break
+    case .object: candidate.object = try realise(candidate.number, storage, record)
+    case .values(let values): candidate.values = try values.map { try $0(scope) }
+    }
+    candidate.isComplete = true
+  }
+
+  /// Takes what is wanted of the rows that are left of many.
+  private func completeAll(
+    _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
+    _ view: StoreView, _ scope: QueryScope
+  ) throws {
+    let positions = Dictionary(
+      uniqueKeysWithValues: candidates.indices.filter { !candidates[$0].isComplete }
+        .map { (candidates[$0].number, $0) })
+    guard !positions.isEmpty else { return }
+    let search = RowSearch(plan.everything, of: Array(positions.keys), view, model)
+    try search.forEach(scope) { number, storage, record in
+      if let position = positions[number] {
+        try complete(&candidates[position], content, storage, record, scope)
+      }
+      return true
+    }
+  }
+
+  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here.
+  private func scope(
+    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
+  ) -> QueryScope {
+    QueryScope(model, view, variableCount: plan.variableCount) { number in
+      if self.parent != nil { return self.object(number) }
+      guard countsChanges, let object = self.registered[number]?.takeUnretainedValue(),
+        object.hasChanges
+      else { return nil }
+      return object
+    }
+  }
+}
