@@ -35,12 +35,8 @@ struct FetchOrder {
     for descriptor in descriptors {
       guard let keyPath = descriptor.keyPath, descriptor.isPlain,
         let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
-        let path = try? resolver.schema.path(keyPath)
+        let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
       else { return nil }
-      var place = QueryExpression.variable(0)
-      for step in path { place = .property(place, .known(step.property, step.entity)) }
-      let term = try resolver.resolve(place)
-      guard case .value(let value) = term.content else { return nil }
       terms.append(
         Term(
           name: term.name, value: value, slot: term.property?.slot,
@@ -71,15 +67,37 @@ struct FetchOrder {
 
 extension FetchOrder.Term {
   fileprivate func order(_ first: StoredValue, _ second: StoredValue) -> Int {
-    if first == second { return 0 }
-    if first.isNull || second.isNull { return first.isNull ? -1 : 1 }
-    let order = isDecimal ? first.decimalOrder(to: second) : first.order(to: second)
-    // Only NaN has no order.
-    return order ?? (first.isNaN ? (second.isNaN ? 0 : 1) : -1)
+    first.place(beside: second, isDecimal: isDecimal)
+  }
+}
+
+extension QueryResolver {
+  /// What a key path of the object in question leads to.
+  func term(at keyPath: AnyKeyPath) throws -> QueryTerm {
+    var place = QueryExpression.variable(0)
+    for step in try schema.path(keyPath) {
+      place = .property(place, .known(step.property, step.entity))
+    }
+    return try resolve(place)
   }
 }
 
 extension StoredValue {
+  /// Whether one comes before the other: `nil` first, NaN last.
+  static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
+    first.place(beside: second, isDecimal: false) < 0
+  }
+
+  /// Below 0 if this comes first, above if the other does.
+  fileprivate func place(beside other: StoredValue, isDecimal: Bool) -> Int {
+    if self == other { return 0 }
+    if isNull || other.isNull { return isNull ? -1 : 1 }
+    if case (.bool(let first), .bool) = (self, other) { return first ? 1 : -1 }
+    let order = isDecimal ? decimalOrder(to: other) : order(to: other)
+    // Only NaN has no order.
+    return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
+  }
+
   fileprivate var isNaN: Bool {
     switch self {
     case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN

@@ -95,6 +95,17 @@ struct FetchPlan {
   /// Whether the request asks for objects of the entity that a number names.
   func includes(_ number: ObjectNumber) -> Bool { entityNumbers.contains(number.entity) }
 
+  /// What a key path of an object leads to; of `nil`, the object itself.
+  func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
+    guard let keyPath else { return { $0.own } }
+    let term = try QueryResolver(model.schema, model.space, entity).term(at: keyPath)
+    guard case .value(let value) = term.content else {
+      throw QueryResolver.unsupported(
+        "\(term.name) is \(term.type.sentence); ask for one value of each object.")
+    }
+    return value
+  }
+
   // MARK: Conditions
 
   /// Whether an object is asked for, as it is in memory.

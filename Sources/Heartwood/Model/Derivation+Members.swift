@@ -38,17 +38,9 @@ extension Derivation where Value: Numeric {
   }
 
   private static func total(_ values: [StoredValue]) throws -> StoredValue? {
-    // Wide, so that only the sum has to fit and not what is met on the way to it.
-    var whole: Int128 = 0
-    var other = Value.zero
-    for value in values {
-      if let integer = value.wideInteger {
-        whole += integer
-      } else {
-        other += try Value(storedValue: value)
-      }
-    }
-    return try Value(exactly: whole).map { try ($0 + other).storedValue }
+    var total = NumericTotal<Value>()
+    for value in values { try total.add(value) }
+    return try total.value?.storedValue
   }
 }
 
@@ -117,7 +109,7 @@ extension Derivation where Value == Double? {
 
 extension StoredValue {
   /// The nearest floating-point number; `nil` if it is no number.
-  fileprivate var approximation: Double? {
+  var approximation: Double? {
     switch self {
     case .number(let bits): Double(bitPattern: bits)
     // A decimal number is written out.

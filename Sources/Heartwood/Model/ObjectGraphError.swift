@@ -37,6 +37,8 @@ public struct ObjectGraphError: Error, Sendable {
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate asks what cannot be asked of a store; the message names the part.
     public static let unsupportedPredicate = Kind(name: "unsupportedPredicate")
+    /// The sum of an attribute does not fit its type.
+    public static let numericOverflow = Kind(name: "numericOverflow")
     /// The format of a predicate cannot be read; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
     /// The willSave callbacks keep changing objects.

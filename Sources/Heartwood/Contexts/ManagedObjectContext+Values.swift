@@ -1,0 +1,152 @@
+/// Objects that have a value in common, and what was made of them.
+public struct AggregateGroup<Key, Values> {
+  /// What they have in common.
+  public let key: Key
+  /// What was made of them: one value, or several as a tuple.
+  public let values: Values
+}
+
+extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
+
+extension ManagedObjectContext {
+  /// Values made of all objects that a request asks for, without making the objects.
+  ///
+  /// ```swift
+  /// let (count, strongest) = try context.aggregate(request, .count, .max(\.magnitude))
+  /// ```
+  ///
+  /// What was changed in the context counts, unless the request says otherwise. With a limit or an
+  /// offset they are made of that part of the list.
+  ///
+  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property that has
+  ///   several values.
+  /// - Complexity: As ``fetch(_:)``; memory does not grow with the objects, unless there is a limit
+  ///   or an offset.
+  public func aggregate<M: ManagedObject, each Value>(
+    _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
+  ) throws -> (repeat each Value) {
+    let states = (repeat (each aggregates).begin())
+    var keyPaths: [AnyKeyPath?] = []
+    repeat keyPaths.append((each aggregates).keyPath)
+    try forEachRow(request, keyPaths) { values in
+      try Self.add(values, to: repeat each states)
+    }
+    return (repeat try (each states).result())
+  }
+
+  /// Values made of the objects that a request asks for, for each value that a property has.
+  ///
+  /// ```swift
+  /// for group in try context.aggregate(request, by: \.network, .count) {
+  ///   print(group.key, group.values)
+  /// }
+  /// ```
+  ///
+  /// - Returns: A group for each value there is, in their order: `nil` first, texts as the language
+  ///   orders them.
+  /// - Throws: As ``aggregate(_:_:)``.
+  /// - Complexity: As ``aggregate(_:_:)``; memory grows with the groups.
+  public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
+    _ request: FetchRequest<M>, by key: KeyPath<M, Key>,
+    _ aggregates: repeat Aggregate<M, each Value>
+  ) throws -> [AggregateGroup<Key, (repeat each Value)>] {
+    var groups: [StoredValue: (repeat Aggregation<each Value>)] = [:]
+    var keyPaths: [AnyKeyPath?] = [key]
+    repeat keyPaths.append((each aggregates).keyPath)
+    try forEachRow(request, keyPaths) { values in
+      let states = groups[values[0]] ?? (repeat (each aggregates).begin())
+      groups[values[0]] = states
+      try Self.add(values.dropFirst(), to: repeat each states)
+    }
+    return try groups.sorted { StoredValue.areInOrder($0.key, $1.key) }.map { key, states in
+      AggregateGroup(
+        key: try Key(storedValue: key), values: (repeat try (each states).result()))
+    }
+  }
+
+  /// The values of some properties of the objects that a request asks for, without making them.
+  ///
+  /// ```swift
+  /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
+  /// ```
+  ///
+  /// Key paths may lead through to-one relationships.
+  ///
+  /// - Parameter isDistinct: Whether equal rows of values are returned once; the limit and the
+  ///   offset of the request count what is left then.
+  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property that has several values.
+  /// - Complexity: As ``fetch(_:)``.
+  public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
+    _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,
+    isDistinct: Bool = false
+  ) throws -> [(repeat each Value)] {
+    var paths: [AnyKeyPath?] = []
+    repeat paths.append(each keyPaths)
+    var rows: [[StoredValue]] = []
+    if isDistinct {
+      var whole = request
+      (whole.fetchLimit, whole.fetchOffset) = (nil, 0)
+      var known: Set<[StoredValue]> = []
+      try forEachRow(whole, paths, inOrder: true) { row in
+        if known.insert(row).inserted { rows.append(row) }
+      }
+      rows = request.page(of: rows)
+    } else {
+      try forEachRow(request, paths, inOrder: true) { rows.append($0) }
+    }
+    return try rows.map { row in
+      var position = 0
+      func next<Next: AttributeValue>(_ type: Next.Type) throws -> Next {
+        defer { position += 1 }
+        return try Next(storedValue: row[position])
+      }
+      return (repeat try next((each Value).self))
+    }
+  }
+
+  /// Calls `body` with the values of some key paths for each object of a request; `nil` stands for
+  /// the object itself.
+  private func forEachRow<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ keyPaths: [AnyKeyPath?], inOrder: Bool = false,
+    _ body: @escaping ([StoredValue]) throws -> Void
+  ) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    try requireReadable()
+    try mergeAutomatically()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model)
+    let values = try keyPaths.map { try plan.value(at: $0, model) }
+    let isWhole = request.fetchLimit == nil && request.fetchOffset <= 0
+    var count = 0
+    func pass(_ row: [StoredValue]) throws {
+      count += 1
+      try body(row)
+    }
+    if isWhole, !inOrder || plan.order?.terms.isEmpty == true {
+      _ = try candidates(
+        plan.counting, request.includesPendingChanges, .values(values),
+        consumedBy: inOrder ? nil : { try pass($0.values) }
+      ).map { try pass($0.values) }
+    } else if plan.order == nil {
+      for object in try fetch(request) {
+        let scope = QueryScope(model, nil, variableCount: 1) { self.object($0) }
+        try scope.with(object) { try pass(values.map { try $0(scope) }) }
+      }
+    } else {
+      let found = try candidates(plan, request.includesPendingChanges, .values(values))
+      for candidate in request.page(of: found) { try pass(candidate.values) }
+    }
+    try log(plan) { ContextLog.counted($0, count, start) }
+  }
+
+  /// Adds a row of values to as many aggregations.
+  private static func add<each Value>(
+    _ row: some Collection<StoredValue>, to states: repeat Aggregation<each Value>
+  ) throws {
+    var values = row.makeIterator()
+    for state in repeat each states {
+      if let value = values.next(), !value.isNull { try state.add(value) }
+    }
+  }
+}

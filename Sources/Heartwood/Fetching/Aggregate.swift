@@ -1,0 +1,137 @@
+/// One value made of all objects of a fetch: how many there are, a sum, the least, the greatest,
+/// a mean.
+///
+/// ```swift
+/// let strongest = try context.aggregate(FetchRequest<Quake>(), .max(\.magnitude))
+/// ```
+///
+/// Values that are `nil` do not count, as in the aggregates of SQL.
+public struct Aggregate<M: ManagedObject, Value> {
+  /// The property it is made of; `nil` for the objects themselves.
+  let keyPath: AnyKeyPath?
+  /// Begins to make one.
+  let begin: () -> Aggregation<Value>
+}
+
+/// A value that is being made of others.
+final class Aggregation<Value> {
+  let add: (StoredValue) throws -> Void
+  let result: () throws -> Value
+
+  init(_ add: @escaping (StoredValue) throws -> Void, result: @escaping () throws -> Value) {
+    self.add = add
+    self.result = result
+  }
+}
+
+extension Aggregate where Value == Int {
+  /// How many objects there are.
+  public static var count: Aggregate {
+    Aggregate(keyPath: nil) {
+      var count = 0
+      return Aggregation({ _ in count += 1 }, result: { count })
+    }
+  }
+
+  /// How many objects have a value of a property.
+  public static func count<Wrapped>(_ keyPath: KeyPath<M, Wrapped?>) -> Aggregate {
+    Aggregate(keyPath: keyPath) {
+      var count = 0
+      return Aggregation({ _ in count += 1 }, result: { count })
+    }
+  }
+
+  /// How many different values a property has.
+  ///
+  /// - Complexity: Holds each of them.
+  public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
+    Aggregate(keyPath: keyPath) {
+      var values: Set<StoredValue> = []
+      return Aggregation({ values.insert($0) }, result: { values.count })
+    }
+  }
+}
+
+extension Aggregate where Value: AttributeValue & Numeric {
+  /// The sum of an attribute; 0 if there is none.
+  ///
+  /// Fetching throws `numericOverflow` if it does not fit the type.
+  public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
+
+  /// The sum of an attribute where it is not `nil`; 0 if there is none.
+  ///
+  /// Fetching throws `numericOverflow` if it does not fit the type.
+  public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
+
+  private static func total(_ keyPath: AnyKeyPath) -> Aggregate {
+    Aggregate(keyPath: keyPath) {
+      var total = NumericTotal<Value>()
+      return Aggregation(
+        { try total.add($0) },
+        result: {
+          if let value = total.value { return value }
+          throw ObjectGraphError(
+            .numericOverflow, "The sum is no \(Value.self); sum up an attribute of a wider type.")
+        })
+    }
+  }
+}
+
+extension Aggregate {
+  /// The least value of an attribute; `nil` if there is none.
+  public static func min<Wrapped: AttributeValue & Comparable>(
+    _ keyPath: KeyPath<M, Wrapped>
+  ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
+
+  /// The least value of an attribute; `nil` if there is none.
+  public static func min<Wrapped: AttributeValue & Comparable>(
+    _ keyPath: KeyPath<M, Wrapped?>
+  ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
+
+  /// The greatest value of an attribute; `nil` if there is none.
+  public static func max<Wrapped: AttributeValue & Comparable>(
+    _ keyPath: KeyPath<M, Wrapped>
+  ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
+
+  /// The greatest value of an attribute; `nil` if there is none.
+  public static func max<Wrapped: AttributeValue & Comparable>(
+    _ keyPath: KeyPath<M, Wrapped?>
+  ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
+
+  private static func first<Wrapped: AttributeValue>(
+    _ keyPath: AnyKeyPath, by precedes: @escaping (Wrapped, Wrapped) -> Bool
+  ) -> Aggregate where Value == Wrapped? {
+    Aggregate(keyPath: keyPath) {
+      var first: Wrapped?
+      return Aggregation(
+        {
+          let value = try Wrapped(storedValue: $0)
+          if first.map({ precedes(value, $0) }) ?? true { first = value }
+        }, result: { first })
+    }
+  }
+}
+
+extension Aggregate where Value == Double? {
+  /// The mean of an attribute; `nil` if there is none.
+  public static func average<Number: AttributeValue & Numeric>(
+    _ keyPath: KeyPath<M, Number>
+  ) -> Aggregate { mean(keyPath) }
+
+  /// The mean of an attribute where it is not `nil`; `nil` if there is none.
+  public static func average<Number: AttributeValue & Numeric>(
+    _ keyPath: KeyPath<M, Number?>
+  ) -> Aggregate { mean(keyPath) }
+
+  private static func mean(_ keyPath: AnyKeyPath) -> Aggregate {
+    Aggregate(keyPath: keyPath) {
+      var (total, count) = (0.0, 0)
+      return Aggregation(
+        {
+          guard let number = $0.approximation else { return }
+          total += number
+          count += 1
+        }, result: { count == 0 ? nil : total / Double(count) })
+    }
+  }
+}

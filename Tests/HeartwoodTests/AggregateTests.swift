@@ -1,0 +1,96 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Aggregates and values")
+struct AggregateTests {
+  @Test(.evidence("FO-04"), arguments: 0..<2 as Range<UInt64>)
+  func `are what arrays of the objects give`(seed: UInt64) throws {
+    let herd = try Herd(seed: seed, count: 120)
+    for number in 0..<Herd.questionCount(20) {
+      let condition = RandomCondition.any(&herd.random, depth: number % 3)
+      var request = FetchRequest<Animal>(sort: [SortDescriptor(\.alias), SortDescriptor(\.paws)])
+      if number % 4 == 3 { (request.fetchLimit, request.fetchOffset) = (9, 2) }
+      request.predicate = try QueryPredicate(
+        format: condition.format, arguments: condition.arguments)
+      for (name, context) in herd.contexts {
+        let all = try context.fetch(request)
+        let place = Comment("seed \(seed), \(number), \(name): \(condition.format)")
+        try check(request, context, all, place)
+        try checkGroups(request, context, all, place)
+      }
+    }
+  }
+
+  private func check(
+    _ request: FetchRequest<Animal>, _ context: ManagedObjectContext, _ all: [Animal],
+    _ place: Comment
+  ) throws {
+    let (count, ranked, legs) = try context.aggregate(
+      request, .count, .count(\.rank), .sum(\.legs))
+    #expect(count == all.count && ranked == all.count { $0.rank != nil }, place)
+    #expect(legs == all.reduce(0) { $0 + $1.legs }, place)
+    let (least, most, ranks) = try context.aggregate(
+      request, .min(\.nick), .max(\.alias), .sum(\.rank))
+    #expect(least == all.compactMap(\.nick).min() && most == all.map(\.alias).max(), place)
+    #expect(ranks == all.compactMap(\.rank).reduce(0, +), place)
+    let prices = try context.aggregate(request, .sum(\.price))
+    let total = all.map(\.price).reduce(0, +)
+    #expect(prices == total, place)
+    let mean = try context.aggregate(request, .average(\.rank))
+    let expected = all.compactMap(\.rank)
+    #expect(
+      mean == (expected.isEmpty ? nil : Double(expected.reduce(0, +)) / Double(expected.count)),
+      place)
+    let streets = try context.aggregate(request, .distinctCount(\Animal.home?.street))
+    #expect(streets == Set(all.compactMap { $0.home?.street }).count, place)
+    let rows = try context.fetchValues(request, \.alias, \.home?.town?.name, \.rank)
+    #expect(rows.map(\.0) == all.map(\.alias) && rows.map(\.2) == all.map(\.rank), place)
+    #expect(rows.map(\.1) == all.map { $0.home?.town?.name }, place)
+  }
+
+  private func checkGroups(
+    _ request: FetchRequest<Animal>, _ context: ManagedObjectContext, _ all: [Animal],
+    _ place: Comment
+  ) throws {
+    let groups = try context.aggregate(request, by: \.rank, .count, .max(\.legs))
+    let expected = Dictionary(grouping: all, by: \.rank)
+    #expect(groups.count == expected.count, place)
+    #expect(groups.compactMap(\.key) == expected.keys.compactMap { $0 }.sorted(), place)
+    for group in groups {
+      let members = expected[group.key] ?? []
+      #expect(group.values == (members.count, members.map(\.legs).max()), place)
+    }
+    guard request.fetchLimit == nil else { return }
+    var distinct = request
+    distinct.fetchLimit = 4
+    let aliases = try context.fetchValues(distinct, \.alias, isDistinct: true)
+    var known: Set<String> = []
+    #expect(
+      aliases == Array(all.map(\.alias).filter { known.insert($0).inserted }.prefix(4)), place)
+  }
+
+  @Test(.evidence("FO-04")) func `say what cannot be summed up`() throws {
+    let zoo = try Zoo()
+    zoo.ada.big = .max
+    let request = FetchRequest<Animal>()
+    #expect(throws: ObjectGraphError.self) { try zoo.context.aggregate(request, .sum(\.big)) }
+    zoo.celine.big = 0
+    #expect(try zoo.context.aggregate(request, .sum(\.big)) == .max)
+    do {
+      _ = try zoo.context.aggregate(request, .distinctCount(\.idols))
+      Issue.record("a relationship to many has no single value")
+    } catch let error as ObjectGraphError {
+      #expect(
+        error.kind == .unsupportedPredicate && error.message.hasPrefix("idols is a collection"))
+    }
+    let byMood = try zoo.context.aggregate(request, by: \.mood, .count)
+    #expect(byMood.map(\.values) == [3, 1])
+    let compared = FetchRequest<Animal>(
+      sort: [SortDescriptor(\.name, comparator: .lexical, order: .reverse)], limit: 2)
+    let names = try zoo.context.fetchValues(compared, \.name)
+    #expect(names == ["Rex", "Ce\u{301}line"])
+    #expect(try zoo.context.aggregate(compared, .count) == 2)
+  }
+}
