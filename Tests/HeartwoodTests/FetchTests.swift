@@ -90,4 +90,46 @@ struct FetchTests {
     }
     #expect(error.kind == .unknownEntity && "\(error)".contains("More"))
   }
+
+  @Test(.evidence("FO-05"), arguments: 0..<2 as Range<UInt64>)
+  func `finds the same when another thread reads the rows`(seed: UInt64) async throws {
+    let herd = try Herd(seed: seed, count: 60)
+    for number in 0..<40 {
+      let condition = RandomCondition.any(&herd.random, depth: number % 3)
+      var request = FetchRequest<Animal>(
+        sort: [SortDescriptor(\.paws, order: .reverse)], limit: number % 2 == 0 ? nil : 7,
+        offset: number % 3)
+      request.relationshipKeyPathsForPrefetching = [\.home]
+      request.predicate = try QueryPredicate(
+        format: condition.format, arguments: condition.arguments)
+      for (name, context) in herd.contexts {
+        let found = try await context.fetchAsync(request)
+        let expected = try context.fetch(request)
+        #expect(found == expected, "seed \(seed), \(name): \(condition.format)")
+        #expect(found.count { $0.isFault || $0.home?.isFault == true } == 0)
+      }
+    }
+  }
+
+  @Test(.evidence("FO-05")) func `counts what happens while another thread reads`() async throws {
+    let fixture = try filled()
+    let container = fixture.container
+    let context = fixture.context()
+    let request = FetchRequest<Person>(where: #Predicate { $0.age == 3 })
+    for number in 0..<20 {
+      let saved = Task.detached {
+        try await container.performBackgroundTask { other in
+          let person = Person(context: other)
+          (person.name, person.age) = ("late \(number)", 3)
+          try other.save()
+        }
+      }
+      let found = try await context.fetchAsync(request).count
+      #expect(found == 5 + number || found == 6 + number)
+      try await saved.value
+      #expect(try await context.fetchAsync(request).count == 6 + number)
+    }
+    try #require(try context.fetch(request).first).age = 4
+    #expect(try await context.fetchAsync(request).count == 24)
+  }
 }

@@ -27,9 +27,7 @@ extension ManagedObjectContext {
       }
     }
     let result = request.page(of: objects)
-    for keyPath in request.relationshipKeyPathsForPrefetching {
-      try prefetch(keyPath, plan.entity, result)
-    }
+    try prefetch(for: request, result)
     try log(plan) { ContextLog.fetched($0, result.map(\.number), model.space, start) }
     return result
   }
@@ -136,6 +134,15 @@ extension ManagedObjectContext {
 
   // MARK: Prefetching
 
+  /// Loads the objects that relationships of some objects lead to, as a request asks for it.
+  func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
+    guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
+    let entity = try model.schema.requiredEntity(of: M.self)
+    for keyPath in request.relationshipKeyPathsForPrefetching {
+      try prefetch(keyPath, entity, objects)
+    }
+  }
+
   /// Loads the objects that a relationship of some objects leads to, in the order of their rows.
   private func prefetch(
     _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
@@ -148,7 +155,25 @@ extension ManagedObjectContext {
     for object in objects {
       for other in related(to: object, property) where other.isFault { faults.insert(other) }
     }
-    for fault in faults.sorted(by: { $0.number < $1.number }) { fire(fault) }
+    try load(faults)
+  }
+
+  /// Loads faults in the order of their rows, many at a time.
+  private func load(_ faults: Set<ManagedObject>) throws {
+    if parent == nil {
+      let view = try currentView()
+      for (entity, some) in Dictionary(grouping: faults, by: { $0.number.entity }) {
+        guard let storage = model.entities.first(where: { $0.number == entity }) else { continue }
+        let numbers = some.map(\.number).sorted()
+        try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
+          _ = try value?.withRecord(storage.layouts) { record in
+            try realise(numbers[position], storage, record)
+          }
+        }
+      }
+    }
+    // Those below another context, and those whose rows are gone.
+    for fault in faults where fault.isFault { fire(fault) }
     try requireReadable()
   }
 }

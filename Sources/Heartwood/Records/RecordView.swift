@@ -33,6 +33,9 @@ struct RecordView {
     Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
   }
 
+  /// The bytes of the record as an array of their own.
+  var copy: [UInt8] { Array(bytes) }
+
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 

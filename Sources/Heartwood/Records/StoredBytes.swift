@@ -37,7 +37,4 @@ extension RawSpan {
 
   /// The bytes as an array of their own.
   var copy: [UInt8] { withUnsafeBytes { Array($0) } }
-
-  /// Whether these bytes begin with others.
-  func starts(with prefix: [UInt8]) -> Bool { withUnsafeBytes { $0.starts(with: prefix) } }
 }

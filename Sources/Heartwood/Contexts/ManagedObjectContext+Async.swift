@@ -1,0 +1,94 @@
+import Dispatch
+
+extension ManagedObjectContext {
+  /// The objects a request asks for, whose rows are found and read by another thread.
+  ///
+  /// The caller's thread is free meanwhile, for other tasks of its actor too, and makes the objects
+  /// in the end. If the context has changes that count, or is one below another, or compares objects,
+  /// it does the rest of the work as well.
+  ///
+  /// ```swift
+  /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())
+  /// ```
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetch(_:)``.
+  public nonisolated(nonsending) func fetchAsync<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) async throws -> [M] {
+    guard let begun = try beginFetch(request) else { return try fetch(request) }
+    let search = RemoteSearch(request: request, snapshot: begun, model: model)
+    let rows = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: Result { try search.run() }) }
+    }
+    return try performAndWait { try finishFetch(request, rows, begun) }
+  }
+
+  /// The generation for another thread to read; `nil` if that could not find what is asked for.
+  private func beginFetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> Snapshot? {
+    try performAndWait {
+      try requireReadable()
+      try mergeAutomatically()
+      let needsObjects = try FetchPlan(request, model).order == nil
+      guard parent == nil, !needsObjects, !hasChanges || !request.includesPendingChanges else {
+        return nil
+      }
+      return try currentView().snapshot
+    }
+  }
+
+  /// Makes objects of the rows another thread has read, unless something has happened meanwhile.
+  private func finishFetch<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
+  ) throws -> [M] {
+    try requireReadable()
+    guard !hasChanges || !request.includesPendingChanges,
+      try currentView().snapshot?.generation == snapshot.generation
+    else { return try fetch(request) }
+    let objects = try rows.compactMap { row -> M? in
+      guard let storage = model.storage(of: row.number) else { return nil }
+      return try row.record.span.bytes.withRecord(storage.layouts) { record in
+        try realise(row.number, storage, record) as? M
+      }
+    }
+    try prefetch(for: request, objects)
+    return objects
+  }
+}
+
+/// A row that another thread has read.
+private struct FoundRow: Sendable {
+  let number: ObjectNumber
+  let record: [UInt8]
+}
+
+/// A fetch of saved rows that another thread runs.
+private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
+  // @unchecked because of the key paths in the request, which never change.
+  let request: FetchRequest<M>
+  let snapshot: Snapshot
+  let model: StoreModel
+
+  func run() throws -> [FoundRow] {
+    let view = StoreView(snapshot, model)
+    let plan = try FetchPlan(request, model)
+    let search = try RowSearch(plan, view, model)
+    let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
+    var selection = CandidateSelection(plan, search.path, .number, keepsKeys: false)
+    try search.forEach(scope) { number, _, record in
+      var candidate = ManagedObjectContext.Candidate(number: number)
+      if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
+      return selection.add(candidate)
+    }
+    let found = plan.first(of: selection.candidates, areInOrder: selection.areInOrder)
+    let page = request.page(of: found).map(\.number)
+    var records: [ObjectNumber: [UInt8]] = [:]
+    try RowSearch(plan.everything, of: page, view, model).forEach(scope) { number, _, record in
+      records[number] = record.copy
+      return true
+    }
+    return page.compactMap { number in
+      records[number].map { FoundRow(number: number, record: $0) }
+    }
+  }
+}
