@@ -41,7 +41,8 @@ struct LogTests {
       let named = try told(3) { try save() }
       precondition(matches(named.first, ["x-heartwood://"]))
       let fetched = try told(1) { try fetch() }.first
-      precondition(matches(fetched, ["fetched 3 of Person where age ="], without: ["(0)", "x-heart"]))
+      let sentence = "fetched 3 of Person where age ="
+      precondition(matches(fetched, [sentence], without: ["(0)", "x-heart"]))
       let bound = try told(2) { try fetch() }.first
       precondition(matches(bound, ["age = ", "(0)"], without: ["x-heart"]))
       let found = try told(3) { try fetch() }.first

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// The objects a request asks for, whose rows are found and read by another thread.
   ///
   /// The caller's thread is free meanwhile, for other tasks of its actor too, and makes the objects
-  /// in the end. If the context has changes that count, or is one below another, or compares objects,
-  /// it does the rest of the work as well.
+  /// in the end. If the context has changes that count, or is one below another, or the request
+  /// compares objects, it does the rest of the work as well.
   ///
   /// ```swift
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())

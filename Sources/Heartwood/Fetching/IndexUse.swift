@@ -44,7 +44,7 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The most lookups that one use is made of; with more, entries are looked at for fewer attributes.
+  /// The most lookups that one use is made of; with more, fewer attributes are looked up.
   private static let maxLookups = 1000
 
   /// - Returns: `nil` if the index does not have all that may be asked for, or cannot be asked.

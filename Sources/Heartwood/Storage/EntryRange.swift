@@ -1,7 +1,6 @@
 /// A part of an index or of a list of edges: the entries from one key up to another.
 ///
-/// It may hold more than what was asked for, never less: bounds belong to it whether they were meant
-/// to or not.
+/// It may hold more than what was asked for, never less: bounds belong to it, meant to or not.
 struct EntryRange: Hashable {
   /// The first key there can be.
   let lower: Key

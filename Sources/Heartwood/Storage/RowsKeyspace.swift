@@ -27,7 +27,8 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` for every entry of a range of keys, in order or backwards, until it returns false.
+  /// Calls `body` for every entry of a range of keys, in order or backwards, until it returns
+  /// false.
   func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (RawSpan, RawSpan) throws -> Bool
