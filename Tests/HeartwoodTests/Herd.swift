@@ -56,6 +56,11 @@ final class Herd {
       animal.nick = random.isTrue(in256: 80) ? nil : text()
       animal.rank = random.isTrue(in256: 80) ? nil : random.below(7) - 3
       animal.weight = RandomCondition.numbers[random.below(RandomCondition.numbers.count)]
+      animal.isTame = random.isTrue(in256: 128)
+      animal.born = Date(timeIntervalSinceReferenceDate: Double(random.below(5)) / 3)
+      animal.length = Float(random.below(5)) / 4
+      animal.big = .max - UInt64(random.below(4))
+      animal.mood = random.isTrue(in256: 128) ? .low : .high
       animal.price = Decimal(random.below(40)) / 8
       animal.home = random.isTrue(in256: 60) ? nil : homes[random.below(homes.count)]
       animal.idols = Set((0..<random.below(4)).map { _ in animals[random.below(animals.count)] })

@@ -22,7 +22,7 @@ struct PredicateModelTests {
   func `mean the same in both languages`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
     for number in 0..<Herd.questionCount(64) {
-      let condition = Self.condition(&herd.random, number % 8)
+      let condition = Self.condition(&herd.random, number % 24)
       let formatted = try QueryPredicate<Animal>(
         format: condition.format, arguments: condition.arguments)
       let place = "seed \(seed): \(condition.format) \(condition.arguments)"
@@ -79,11 +79,111 @@ struct PredicateModelTests {
         #Predicate { $0.admirers.allSatisfy { $0.legs != low } },
         { $0.admirers.allSatisfy { $0.legs != low } }
       )
+    case 8...15: return attributeCondition(&random, kind, low, text)
+    case 16...22: return relatedCondition(kind, low, text)
     default:
       return (
         "name BEGINSWITH %@ AND legs = %d", [text, low],
         #Predicate { $0.name.starts(with: text) && $0.legs == low },
         { $0.name.starts(with: text) && $0.legs == low }
+      )
+    }
+  }
+
+  private static func attributeCondition(
+    _ random: inout SeededGenerator, _ kind: Int, _ low: Int, _ text: String
+  ) -> Triple {
+    let high = low + random.below(4)
+    let date = Date(timeIntervalSinceReferenceDate: Double(random.below(5)) / 3)
+    let price = Decimal(random.below(40)) / 8
+    let (length, big) = (Float(random.below(5)) / 4, UInt64.max - UInt64(random.below(4)))
+    switch kind {
+    case 8:
+      let legs = [low, high, 0]
+      return (
+        "legs IN %@", [legs], #Predicate { legs.contains($0.legs) }, { legs.contains($0.legs) }
+      )
+    case 9:
+      return (
+        "legs BETWEEN {%d, %d}", [low, high], #Predicate { (low...high).contains($0.legs) },
+        { (low...high).contains($0.legs) }
+      )
+    case 10:
+      return (
+        "legs + 2 * paws > %d", [low], #Predicate { $0.legs + 2 * $0.paws > low },
+        { $0.legs + 2 * $0.paws > low }
+      )
+    case 11:
+      return (
+        "rank > %d", [low], #Predicate { if let rank = $0.rank { rank > low } else { false } },
+        { $0.rank.map { $0 > low } ?? false }
+      )
+    case 12:
+      return (
+        "isTame == TRUE AND born >= %@", [date], #Predicate { $0.isTame && $0.born >= date },
+        { $0.isTame && $0.born >= date }
+      )
+    case 13:
+      return (
+        "price < %@ OR big = %@", [price, big], #Predicate { $0.price < price || $0.big == big },
+        { $0.price < price || $0.big == big }
+      )
+    case 14:
+      return (
+        "(length > %@ AND name == %@) OR (NOT length > %@ AND alias < %@)",
+        [length, text, length, text],
+        #Predicate { $0.length > length ? $0.name == text : $0.alias < text },
+        { $0.length > length ? $0.name == text : $0.alias < text }
+      )
+    default:
+      return (
+        "name CONTAINS %@ AND NOT nick = nil", [text],
+        #Predicate { $0.name.contains(text) && $0.nick != nil },
+        { (text.isEmpty || $0.name.contains(text)) && $0.nick != nil }
+      )
+    }
+  }
+
+  private static func relatedCondition(_ kind: Int, _ low: Int, _ text: String) -> Triple {
+    let least = Int.min
+    switch kind {
+    case 16:
+      return (
+        "idols.@count >= %d", [low], #Predicate { $0.idols.count >= low },
+        { $0.idols.count >= low }
+      )
+    case 17:
+      return (
+        "ANY idols.name == %@", [text], #Predicate { $0.idols.contains { $0.name == text } },
+        { $0.idols.contains { $0.name == text } }
+      )
+    case 18:
+      return (
+        "NONE admirers.legs > %d", [low], #Predicate { !$0.admirers.contains { $0.legs > low } },
+        { !$0.admirers.contains { $0.legs > low } }
+      )
+    case 19:
+      return (
+        "home.town.name == %@ OR home = nil", [text],
+        #Predicate { $0.home?.town?.name == text || $0.home == nil },
+        { $0.home?.town?.name == text || $0.home == nil }
+      )
+    case 20:
+      return (
+        "home.rooms != nil AND home.rooms > %d", [low],
+        #Predicate { ($0.home?.rooms ?? least) > low }, { ($0.home?.rooms ?? least) > low }
+      )
+    case 21:
+      return (
+        "SUBQUERY(idols, $i, $i.legs > %d).@count = idols.@count", [low],
+        #Predicate { $0.idols.filter { $0.legs > low }.count == $0.idols.count },
+        { $0.idols.allSatisfy { $0.legs > low } }
+      )
+    default:
+      return (
+        "isTame == TRUE AND home.animals.@count > 1", [],
+        #Predicate { $0.isTame && ($0.home?.animals.count ?? 0) > 1 },
+        { $0.isTame && ($0.home?.animals.count ?? 0) > 1 }
       )
     }
   }
