@@ -61,9 +61,8 @@ package struct Reclaim {
     var keptBefore = (previous?.survivors ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      guard last > backfilled, files.geometry.firstFrame(of: segment) <= map.end.frame else {
-        continue
-      }
+      // What lies before the page file's state is deleted already.
+      guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.take(&kept, in: slots)
       let hereBefore = Self.take(&keptBefore, in: slots)

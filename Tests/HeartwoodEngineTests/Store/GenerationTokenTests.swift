@@ -60,6 +60,18 @@ struct GenerationTokenTests {
     #expect(found == .foreignStore)
   }
 
+  /// All else being the same, as by chance.
+  @Test(.evidence("I17")) func `is refused if nothing but the store is another`() throws {
+    try StoreFixture.inMemory().run { store in
+      try put(1, store)
+      let own = try store.snapshot().token.description
+      var words = own.split(separator: ".").map(String.init)
+      words[1] = words[1] == "1" ? "2" : "1"
+      let token = try #require(GenerationToken(words.joined(separator: ".")))
+      #expect(kind { try store.snapshot(at: token) } == .foreignStore)
+    }
+  }
+
   @Test(.evidence("I17")) func `is refused by a copy that has gone on by itself`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try put(1, $0) }
