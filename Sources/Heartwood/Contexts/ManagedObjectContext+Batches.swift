@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     var numbers: [ObjectNumber] = []
     var count = 0
-    let generation = try store.write { transaction in
+    let generation = try write { transaction in
       var run = BatchRun(self, transaction, keepsNumbers: request.resultType == .objectIDs)
       try request.execute(&run)
       try run.derived.finish()
