@@ -13,7 +13,7 @@ final class EvolvingStore {
     options.upkeep = .inline
     options.segmentByteCount = 1 << 16
     // Small enough that larger migrations spill.
-    options.transactionMemoryByteCount = 1 << 18
+    options.transactionMemoryByteCount = 1 << 16
   }
 
   /// Opens the store, works in a context, saves and verifies.

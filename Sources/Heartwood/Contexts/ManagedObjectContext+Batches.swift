@@ -26,6 +26,8 @@ extension ManagedObjectContext {
       try run.rows.finish()
       (numbers, count) = (run.numbers, run.count)
     }
+    // Within one transaction versions do not tell what was changed in between.
+    if case .within = pin { refreshAllObjects() }
     let duration = start.duration(to: .now)
     ContextLog.executed(request.sentence, count, generation, duration)
     return BatchResult(

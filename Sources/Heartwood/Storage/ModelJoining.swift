@@ -61,15 +61,20 @@ struct ModelJoining {
 
   // MARK: Names
 
-  /// Which of the old names each new one stands for. What was renamed takes its old name before
-  /// something new that is called so now.
+  /// Which of the old names each new one stands for.
+  ///
+  /// What was renamed takes its old name before something that is called so now; but one that has
+  /// its own name in the store has been renamed already, unless nothing else claims the old one.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
+    let declared = Set(new.map(\.name))
     var free = Set(old)
     var result: [String: String] = [:]
-    for (name, former) in new where !old.contains(name) {
-      guard let found = former.first(where: { free.contains($0) }) else { continue }
+    for (name, former) in new {
+      let isKnown = old.contains(name)
+      let found = former.first { free.contains($0) && !(isKnown && declared.contains($0)) }
+      guard let found else { continue }
       free.remove(found)
       result[name] = found
     }

@@ -17,7 +17,7 @@ extension StoredModel.StoredKind {
   /// What it is, in a sentence.
   var sentence: String {
     switch self {
-    case .attribute(let form, let isOptional): "an \(isOptional ? "optional " : "")\(form)"
+    case .attribute(let form, let isOptional): "\(isOptional ? "optional " : "")\(form)"
     case .toOne: "a to-one relationship"
     case .toMany(let isOrdered): "a\(isOrdered ? "n ordered" : "") to-many relationship"
     }
