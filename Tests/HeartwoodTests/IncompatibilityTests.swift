@@ -101,7 +101,8 @@ struct IncompatibilityTests {
       #expect(found.allSatisfy { $0.contains("custom MigrationStage") })
     }
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
-    #expect(elsewhere.message.contains("Item.box can lead to a Box in the store, which is no Thing"))
+    #expect(
+      elsewhere.message.contains("Item.box can lead to a Box in the store, which is no Thing"))
     // Nothing of it has happened.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
@@ -109,7 +110,9 @@ struct IncompatibilityTests {
   @Test(.evidence("E-11"))
   func `is refused if it is older, unless nothing differs`() throws {
     let store = try filled()
-    try store.open(Schema(version: 1, Now.Item.self)) { try $0.expect("text == 'x'", \Now.Item.text, ["x"]) }
+    try store.open(Schema(version: 1, Now.Item.self)) {
+      try $0.expect("text == 'x'", \Now.Item.text, ["x"])
+    }
     try store.open(Schema(version: 3, Now.Item.self)) { _ in }
     try store.open(Now.schema) { _ in }
     try store.open(Schema(version: 4, Next.Item.self)) { _ in }

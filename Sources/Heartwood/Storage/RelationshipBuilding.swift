@@ -286,7 +286,8 @@ struct RelationshipBuilding {
   /// Whether the store had a relationship of an entity.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
-    guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot] else {
+    guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]
+    else {
       return false
     }
     return known.property(number) != nil
