@@ -160,6 +160,20 @@ struct EntityEvolutionTests {
     }
   }
 
+  @Test(.evidence("E-08"))
+  func `leave a family, and keep what they had`() throws {
+    let store = try filled()
+    try store.open(V2.schema) { try addSecond($0) }
+    // Ada likes all animals, and dogs are to be none any more.
+    let refusal = try store.refusal(Schema(version: 3, Apart.Cat.self, Apart.Dog.self))
+    #expect("\(refusal)".contains("Owner.favourite can lead to a Dog in the store"))
+    try store.open(Schema(version: 3, Parted.Cat.self, Parted.Dog.self)) { context in
+      try context.expect("name > ''", \Parted.Animal.name, ["Kit", "Tom"])
+      try context.expect("name > '' AND kennel.name == 'Ada'", \Parted.Dog.name, ["Rex"])
+      try context.expect("tricks == 3", \Parted.Dog.name, ["Rex"])
+    }
+  }
+
   @Test(.evidence("E-09"))
   func `stay as long as the version does`() throws {
     let store = try filled()
@@ -172,6 +186,41 @@ struct EntityEvolutionTests {
       try context.expect("owner.name == 'Ada'", \V1.Cat.name, ["Kit", "Tom"])
     }
   }
+}
+
+/// Dogs are no animals any more, though owners still have some.
+private enum Apart {
+  class Animal: ManagedObject {
+    @Attribute var name: String = ""
+    @ToOne var owner: Owner?
+    override class var entity: Entity { Entity("Animal", abstract: true) }
+  }
+  final class Cat: Animal {}
+  final class Dog: ManagedObject {
+    @Attribute var name: String = ""
+    @ToOne var owner: Owner?
+  }
+  final class Owner: ManagedObject {
+    @Attribute var name: String = ""
+    @ToMany(inverse: \Animal.owner) var animals: Set<Animal>
+    @ToOne var favourite: Animal?
+  }
+}
+
+/// Nor do owners have any.
+private enum Parted {
+  class Animal: ManagedObject {
+    @Attribute var name: String = ""
+    override class var entity: Entity { Entity("Animal", abstract: true) { Index(\Animal.name) } }
+  }
+  final class Cat: Animal {}
+  final class Dog: ManagedObject {
+    @Attribute var name: String = ""
+    @Attribute var tricks: Int = 0
+    @ToOne(renamedFrom: "owner") var kennel: Owner?
+    override class var entity: Entity { Entity("Dog") { Index(\Dog.name) } }
+  }
+  final class Owner: ManagedObject { @Attribute var name: String = "" }
 }
 
 private enum Poor {

@@ -175,6 +175,61 @@ struct EvolutionTests {
     #expect(zip(changed, after).filter { $0 != $1 }.count == 1)
   }
 
+  @Test(.evidence("E-02"))
+  func `tells rows without a value from those that had to have one`() throws {
+    let store = EvolvingStore()
+    func add(_ schema: Schema, optional: Bool) throws {
+      try store.open(schema) { context in
+        if optional {
+          _ = Alone.Optional(context: context)
+        } else {
+          Alone.Required(context: context).text = "set"
+        }
+      }
+    }
+    try add(Schema(version: 1, Alone.Optional.self), optional: true)
+    try add(Schema(version: 2, Alone.Required.self), optional: false)
+    try add(Schema(version: 3, Alone.Optional.self), optional: true)
+    try store.open(Schema(version: 3, Alone.Optional.self)) { context in
+      let texts = try context.all(Alone.Optional.self).map(\.text)
+      #expect(texts == ["declared", "set", nil])
+    }
+    try store.open(Schema(version: 4, Alone.Other.self)) { context in
+      let texts = try context.all(Alone.Other.self).map(\.text)
+      #expect(texts == ["declared", "set", "other"])
+    }
+  }
+
+  @Test(.evidence("E-04"))
+  func `shows numbers as they were in wider types`() throws {
+    let store = EvolvingStore()
+    try store.open(Schema(Narrow.Sample.self)) { context in
+      for sign in [-1, 1] {
+        let sample = Narrow.Sample(context: context)
+        sample.small = Int8(sign * 100)
+        sample.middle = Int32(sign) * .max
+        sample.positive = sign < 0 ? .max : 1
+        sample.ratio = Float(sign) / 8
+        sample.maybe = sign < 0 ? nil : 7
+      }
+    }
+    let wide = Schema(version: 2, Wide.Sample.self)
+    try store.open(wide) { context in
+      let samples = try context.all(Wide.Sample.self)
+      #expect(samples.map(\.small) == [-100, 100])
+      #expect(samples.map(\.middle) == [-2_147_483_647, 2_147_483_647])
+      #expect(samples.map(\.positive) == [4_294_967_295, 1])
+      #expect(samples.map(\.ratio) == [-0.125, 0.125] && samples.map(\.maybe) == [-1, 7])
+      try context.expect("small < 0", \Wide.Sample.small, [-100])
+      try context.expect("positive == 4294967295", \Wide.Sample.small, [-100])
+      samples[0].small = 1000
+    }
+    try store.open(wide) { context in
+      try context.expect("small > 0", \Wide.Sample.small, [100, 1000])
+      try context.expect("maybe == -1", \Wide.Sample.small, [1000])
+    }
+  }
+
   @Test(.evidence("E-05"))
   func `is refused if what had no value must be unique`() throws {
     let store = EvolvingStore()
@@ -195,6 +250,44 @@ struct EvolutionTests {
       #expect(throws: ObjectGraphError.self) { try context.save() }
       context.rollback()
     }
+  }
+}
+
+private enum Narrow {
+  final class Sample: ManagedObject {
+    @Attribute var small: Int8 = 0
+    @Attribute var middle: Int32 = 0
+    @Attribute var positive: UInt32 = 0
+    @Attribute var ratio: Float = 0
+    @Attribute var maybe: Int16? = nil
+    override class var entity: Entity { Entity("Sample") { Index(\Sample.small) } }
+  }
+}
+
+private enum Wide {
+  final class Sample: ManagedObject {
+    @Attribute var small: Int = 0
+    @Attribute var middle: Int64 = 0
+    @Attribute var positive: Int = 0
+    @Attribute var ratio: Double = 0
+    @Attribute var maybe: Int = -1
+    override class var entity: Entity { Entity("Sample") { Index(\Sample.small) } }
+  }
+}
+
+/// A text that is there or not.
+private enum Alone {
+  final class Optional: ManagedObject {
+    @Attribute var text: String? = nil
+    override class var entity: Entity { Entity("Alone") }
+  }
+  final class Required: ManagedObject {
+    @Attribute var text: String = "declared"
+    override class var entity: Entity { Entity("Alone") }
+  }
+  final class Other: ManagedObject {
+    @Attribute var text: String = "other"
+    override class var entity: Entity { Entity("Alone") }
   }
 }
 

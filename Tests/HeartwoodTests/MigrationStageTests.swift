@@ -96,6 +96,15 @@ struct MigrationStageTests {
           BatchUpdateRequest<V3.Contact>(where: #Predicate { $0.stars == 3 }) { row in
             row[\.stars] = 4
           })
+        #expect(throws: Interruption.self) {
+          try context.execute(
+            BatchUpdateRequest<V3.Contact> { row in
+              row[\.stars] = try context.count(for: FetchRequest<V3.Circle>())
+              throw Interruption()
+            })
+        }
+        // What was made for that is gone again.
+        #expect(try context.count(for: FetchRequest<V3.Circle>()) == 0)
         #expect(throws: ObjectGraphError.self) { try context.setQueryGenerationFrom(.current) }
         let child = ManagedObjectContext(parent: context)
         let new = V3.Contact(context: child)

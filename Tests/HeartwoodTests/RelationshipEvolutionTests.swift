@@ -259,6 +259,55 @@ struct RelationshipEvolutionTests {
   }
 
   @Test(.evidence("E-06"))
+  func `leave behind whose row is gone`() throws {
+    let store = EvolvingStore()
+    let links = try filled(seed: 6, store)
+    let gone = try store.open(V1.schema) { context in
+      // Nobody is told of it.
+      let house = try #require(try context.all(V1.House.self).first)
+      let name = house.name
+      context.delete(house)
+      return name
+    }
+    #expect(links.home.values.contains(gone))
+    try store.open(V2.schema) { context in
+      var others = links
+      others.home = links.home.filter { $0.value != gone }
+      try expectSecond(context, others)
+      let homeless = links.clubs.keys.filter { others.home[$0] == nil }
+      try context.expect("homes.@count == 0", \V2.Person.name, homeless.sorted())
+    }
+  }
+
+  @Test(.evidence("E-07"))
+  func `are refused if one object would have to refer to several`() throws {
+    let store = EvolvingStore()
+    let links = try filled(seed: 5, store)
+    let refusal = try store.refusal(Schema(version: 2, Single.Person.self))
+    #expect(refusal.kind == .incompatibleSchema && refusal.objectID?.entityName == "House")
+    #expect(refusal.message.contains("House.person can lead to one object only"))
+    // Until there is one each.
+    let kept = try store.open(V1.schema) { context in
+      var kept: [String: String] = [:]
+      for person in try context.all(V1.Person.self) {
+        guard let home = person.home?.name else { continue }
+        if kept[home] == nil { kept[home] = person.name } else { person.home = nil }
+      }
+      return kept
+    }
+    try store.open(Schema(version: 2, Single.Person.self)) { context in
+      for house in try context.all(Single.House.self) {
+        #expect(house.person?.name == kept[house.name])
+        #expect(house.person == nil || house.person?.home === house)
+      }
+      for person in try context.all(Single.Person.self) {
+        let members = Set(person.tracks.map(\.name))
+        #expect(members == Set(links.tracks[person.name] ?? []))
+      }
+    }
+  }
+
+  @Test(.evidence("E-06"))
   func `keep their order where they had one`() throws {
     let store = EvolvingStore()
     let links = try filled(seed: 77, store)
@@ -268,6 +317,23 @@ struct RelationshipEvolutionTests {
         #expect(person.songs.allSatisfy { $0.singers == [person] })
       }
     }
+  }
+}
+
+/// Homes know who lives there, and tracks are without an order.
+private enum Single {
+  final class Person: ManagedObject {
+    @Attribute var name: String = ""
+    @ToOne(inverse: \House.person) var home: House?
+    @ToMany(inverse: \Track.singer) var tracks: Set<Track>
+  }
+  final class House: ManagedObject {
+    @Attribute var name: String = ""
+    @ToOne var person: Person?
+  }
+  final class Track: ManagedObject {
+    @Attribute var name: String = ""
+    @ToOne var singer: Person?
   }
 }
 
