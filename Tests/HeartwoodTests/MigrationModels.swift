@@ -1,7 +1,9 @@
 import Heartwood
 
-/// Contacts in three versions: a name in two parts, then both ways, then in one; and a phone number
-/// that was an integer. Friends are to-one, and to-many from version 2 on.
+/// Contacts in three versions.
+///
+/// A name is in two parts, then both ways, then in one, and a phone number was an integer. Friends
+/// are to-one, and to-many from version 2 on.
 enum Contacts {
   enum V1 {
     final class Contact: ManagedObject {

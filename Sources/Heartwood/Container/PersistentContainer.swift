@@ -33,18 +33,18 @@ public final class PersistentContainer: Sendable {
 
   /// Opens a store, or makes one, and brings it up to the model.
   ///
-  /// What that needs is done in one transaction, which has happened as a whole or not at all. Of two
-  /// who do it at the same time, the other waits and finds it done.
+  /// What that needs is done in one transaction, which has happened as a whole or not at all. Of
+  /// two who do it at the same time, the other waits and finds it done.
   ///
   /// - Parameters:
   ///   - url: The folder of the store.
   ///   - schema: The model.
   ///   - options: How to open it.
   /// - Throws: `invalidModel` with everything that is wrong with the classes; `incompatibleSchema`,
-  ///   naming what the store has otherwise; what a stage throws; a `StorageError` if the store cannot
-  ///   be opened, `readOnly` if it had to be changed and must not.
+  ///   naming what the store has otherwise; what a stage throws; a `StorageError` if the store
+  ///   cannot be opened, `readOnly` if it had to be changed and must not.
   /// - Complexity: None but to read the model, if the store is of it. Otherwise each row of an
-  ///   entity is read once for each index, relationship or derived attribute that is new or another.
+  ///   entity is read once for each index, relationship or derived attribute that is new or other.
   public convenience init(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {

@@ -6,8 +6,8 @@ struct StoreOpening {
 
   /// The store as objects of the schema see it.
   ///
-  /// Everything is one transaction, the bodies of stages included: it has happened as a whole or not
-  /// at all, and who opens the store at the same time waits for it.
+  /// Everything is one transaction, the bodies of stages included: it has happened as a whole or
+  /// not at all, and who opens the store at the same time waits for it.
   ///
   /// - Throws: `invalidModel` if the stages are in no order; `incompatibleSchema` if the store
   ///   cannot follow; what bodies throw. The store is as it was then.
@@ -64,8 +64,8 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The stage to version \(stage.target.version) does not follow the one before. List stages "
-            + "in the order of their versions, each to a higher one.")
+          "The stage to version \(stage.target.version) does not follow the one before. List "
+            + "stages in the order of their versions, each to a higher one.")
       }
       version = stage.target.version
     }

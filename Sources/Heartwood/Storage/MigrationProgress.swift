@@ -18,7 +18,7 @@ public struct MigrationProgress: Sendable, Hashable {
   public let entityName: String
   /// How many of its rows that has been done for, or of the entries of a relationship.
   public let completedCount: Int
-  /// How many rows it has. A to-many relationship may have more entries.
+  /// How many rows it has; a to-many relationship may have more entries.
   public let totalCount: Int
 }
 

@@ -221,8 +221,8 @@ struct ModelJoining {
     }
     guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
     refusals.append(
-      "\(name) and \(inverse.entity.name).\(inverse.property.name) are no inverses of each other in "
-        + "the store. Declare a new one, and fill it in a custom MigrationStage.")
+      "\(name) and \(inverse.entity.name).\(inverse.property.name) are no inverses of each other "
+        + "in the store. Declare a new one, and fill it in a custom MigrationStage.")
   }
 
   // MARK: The rest
