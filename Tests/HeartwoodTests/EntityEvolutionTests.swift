@@ -27,7 +27,7 @@ private enum V2 {
     @Attribute var name: String = ""
     @ToOne var owner: Owner?
     override class var entity: Entity {
-      Entity("Animal", abstract: true) { Index(\Animal.name) }
+      Entity("Animal", abstract: true) { Unique(\Animal.name) }
     }
   }
   final class Cat: Animal {}
@@ -53,7 +53,7 @@ private enum V3 {
     @Attribute var name: String = ""
     @ToOne var owner: Owner?
     override class var entity: Entity {
-      Entity("Animal", abstract: true) { Index(\Animal.name) }
+      Entity("Animal", abstract: true) { Unique(\Animal.name) }
     }
   }
   final class Cat: Animal {}
@@ -146,6 +146,10 @@ struct EntityEvolutionTests {
       try context.expect("liked.@count == 2", \V3.Owner.name, ["Ada"])
       #expect(ada.liked.map(\.name) == ["Animal2", "Animal2"])
       #expect(ada.liked.allSatisfy { $0.fans == [ada] })
+      // No dog has the name any more.
+      V3.Cat(context: context).name = "Rex"
+      try context.save()
+      for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }
     }
     #expect(before.subtracting(try store.keyspaces("objects.")).count == 2)
     // They do not come back with their names.
@@ -171,6 +175,7 @@ struct EntityEvolutionTests {
       try context.expect("name > ''", \Parted.Animal.name, ["Kit", "Tom"])
       try context.expect("name > '' AND kennel.name == 'Ada'", \Parted.Dog.name, ["Rex"])
       try context.expect("tricks == 3", \Parted.Dog.name, ["Rex"])
+      Parted.Cat(context: context).name = "Rex"
     }
   }
 
@@ -211,7 +216,7 @@ private enum Apart {
 private enum Parted {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
-    override class var entity: Entity { Entity("Animal", abstract: true) { Index(\Animal.name) } }
+    override class var entity: Entity { Entity("Animal", abstract: true) { Unique(\Animal.name) } }
   }
   final class Cat: Animal {}
   final class Dog: ManagedObject {

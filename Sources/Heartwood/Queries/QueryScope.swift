@@ -72,11 +72,12 @@ final class QueryScope {
 
   /// Whether a property of the object is a text; `bytes` are those of the text.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
-    if let record, let storage,
-      let field = storage.field(of: property.slot, layout: record.layoutNumber),
-      !record.isNull(field)
-    {
-      return try record.isText(field, text, bytes)
+    if let record, let storage {
+      let layout = record.layoutNumber
+      if let field = storage.field(of: property.slot, layout: layout), !record.isNull(field) {
+        return try record.isText(field, text, bytes)
+      }
+      return storage.constant(of: property.slot, layout: layout) == .string(text)
     }
     return try own(PropertyPlace(property)) == .string(text)
   }
