@@ -10,6 +10,10 @@ public struct ContainerOptions: Sendable {
   public var tracksHistory = true
   /// How the store is opened.
   public var store = StoreOptions()
+  /// What the program does on the way from earlier versions of the model, in their order.
+  public var stages: [MigrationStage] = []
+  /// Told how far the store has come, every thousand rows or so, while it is opened.
+  public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// The options most programs want.
   public init() {}
@@ -29,21 +33,27 @@ public final class PersistentContainer: Sendable {
 
   /// Opens a store, or makes one, and brings it up to the model.
   ///
+  /// What that needs is done in one transaction, which has happened as a whole or not at all. Of
+  /// two who do it at the same time, the other waits and finds it done.
+  ///
   /// - Parameters:
   ///   - url: The folder of the store.
   ///   - schema: The model.
   ///   - options: How to open it.
   /// - Throws: `invalidModel` with everything that is wrong with the classes; `incompatibleSchema`,
-  ///   naming what the store has otherwise; a `StorageError` if the store cannot be opened.
+  ///   naming what the store has otherwise; what a stage throws; a `StorageError` if the store
+  ///   cannot be opened, `readOnly` if it had to be changed and must not.
+  /// - Complexity: None but to read the model, if the store is of it. Otherwise each row of an
+  ///   entity is read once for each index, relationship or derived attribute that is new or other.
   public convenience init(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
-    try Self.check(schema)
+    try schema.requireValid()
     let store =
       options.inMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    try self.init(store, schema, tracksHistory: options.tracksHistory)
+    try self.init(store: store, schema: schema, options: options)
   }
 
   /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
@@ -72,25 +82,18 @@ public final class PersistentContainer: Sendable {
   public static func inMemory(
     name: String? = nil, schema: Schema
   ) throws -> PersistentContainer {
-    try check(schema)
+    try schema.requireValid()
     let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
-    return try PersistentContainer(store, schema)
+    return try PersistentContainer(store: store, schema: schema)
   }
 
-  private init(_ store: Store, _ schema: Schema, tracksHistory: Bool = true) throws {
+  /// Makes a container of a store that is open.
+  package init(
+    store: Store, schema: Schema, options: ContainerOptions = ContainerOptions()
+  ) throws {
+    try schema.requireValid()
     self.store = store
-    let (stored, identity) = try StoredModel.bringUp(store, to: schema)
-    model = try StoreModel(
-      schema.content, stored, store: identity, tracksHistory: tracksHistory)
-  }
-
-  private static func check(_ schema: Schema) throws {
-    let failures = schema.content.failures
-    guard let first = failures.first else { return }
-    guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.invalidModel, "The model has \(failures.count) errors.")
-    all.failures = failures
-    throw all
+    model = try StoreOpening(store: store, schema: schema, options: options).run()
   }
 
   /// The context of the main actor: what a user interface shows.

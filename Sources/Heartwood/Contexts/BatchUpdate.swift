@@ -47,9 +47,6 @@ private struct RowUpdate<M: ManagedObject> {
 }
 
 extension BatchRun {
-  /// Rows that are taken up at a time.
-  private static let batchCount = 1000
-
   /// Calls `body` with each row of an entity that a plan asks for; it may change the row, unless
   /// the plan asks others too.
   mutating func forEachRow(
@@ -68,26 +65,11 @@ extension BatchRun {
       }
       return
     }
-    // A batch at a time, since what lies in the pages moves as rows are written.
-    var next: Int64? = 0
-    while let first = next {
-      var batch: [(number: ObjectNumber, values: [StoredValue])] = []
-      next = nil
-      try view.objects(storage)?.forEach(from: Key(first)) { key, value in
-        let row = try key.lastKeyPart()
-        guard batch.count < Self.batchCount else {
-          next = row
-          return false
-        }
-        let number = ObjectNumber(entity: storage.number, row: row)
-        try value.withRecord(storage.layouts) { record in
-          try scope.with(record, storage, number) {
-            guard try plan.holds(in: scope) else { return }
-            batch.append((number, try storage.values(record)))
-          }
-        }
-        return true
+    try view.objects(storage)?.forEachRow(of: storage) { number, record in
+      try scope.with(record, storage, number) {
+        try plan.holds(in: scope) ? try storage.values(record) : nil
       }
+    } _: { batch in
       for (number, values) in batch { try body(&self, number, values) }
     }
   }

@@ -19,13 +19,15 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     var numbers: [ObjectNumber] = []
     var count = 0
-    let generation = try store.write { transaction in
+    let generation = try write { transaction in
       var run = BatchRun(self, transaction, keepsNumbers: request.resultType == .objectIDs)
       try request.execute(&run)
       try run.derived.finish()
       try run.rows.finish()
       (numbers, count) = (run.numbers, run.count)
     }
+    // Within one transaction versions do not tell what was changed in between.
+    if case .within = pin { refreshAllObjects() }
     let duration = start.duration(to: .now)
     ContextLog.executed(request.sentence, count, generation, duration)
     return BatchResult(

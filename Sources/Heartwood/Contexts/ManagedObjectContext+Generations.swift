@@ -17,6 +17,8 @@ extension ManagedObjectContext {
     case atNextRead
     /// One, which the view keeps alive.
     case at(StoreView)
+    /// What a transaction has made so far: the context is that of a ``MigrationStage``.
+    case within(WriteTransaction, StoreView)
   }
 
   /// What names the generation the context is pinned to; `nil` if it reads the newest.
@@ -27,7 +29,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     switch pin {
-    case .none: return nil
+    case .none, .within: return nil
     case .atNextRead: return .current
     case .at(let view): return QueryGenerationToken(generation: view.snapshot?.token)
     }
@@ -52,6 +54,10 @@ extension ManagedObjectContext {
         .childContext,
         "A context below another reads what its parent does; pin the one at the top.")
     }
+    if case .within = pin {
+      throw ObjectGraphError(
+        .childContext, "The context of a stage reads what its transaction has written so far.")
+    }
     guard let token else { return pin = .none }
     guard let generation = token.generation else { return pin = .atNextRead }
     guard autoMerge == nil else {
@@ -60,15 +66,18 @@ extension ManagedObjectContext {
         "A context that merges by itself goes on with the newest generation. Pin it to .current, "
           + "or turn automaticallyMergesChangesFromParent off.")
     }
-    pin = .at(StoreView(try store.snapshot(at: generation), model))
+    pin = .at(try StoreView(try store.snapshot(at: generation), model))
   }
 
   /// The generation to read.
   func currentView() throws -> StoreView {
-    if case .at(let view) = pin { return view }
+    switch pin {
+    case .at(let view), .within(_, let view): return view
+    case .none, .atNextRead: break
+    }
     let snapshot = try store.snapshot()
     if case .atNextRead = pin {
-      let view = StoreView(snapshot, model)
+      let view = try StoreView(snapshot, model)
       pin = .at(view)
       return view
     }
@@ -76,7 +85,7 @@ extension ManagedObjectContext {
       recentView.wasUsed.store(true, ordering: .relaxed)
       return recentView
     }
-    let view = StoreView(snapshot, model)
+    let view = try StoreView(snapshot, model)
     recentView = view
     model.recentViews.hold(view)
     return view
@@ -89,12 +98,54 @@ extension ManagedObjectContext {
 
   /// Moves a pin to a generation this context has just made.
   func advance(to saved: Generation) {
-    if case .none = pin { return }
+    switch pin {
+    case .none, .within: return
+    case .atNextRead, .at: break
+    }
     switch generationAfterSave {
     case .unpin: pin = .none
     case .advance:
       // If others have committed since and it is gone already, the next read finds what they left.
-      pin = (try? store.snapshot(at: saved)).map { .at(StoreView($0, model)) } ?? .atNextRead
+      pin = (try? StoreView(store.snapshot(at: saved), model)).map { .at($0) } ?? .atNextRead
     }
+  }
+
+  /// Runs `body` in a transaction on the newest generation, which must still be of the model.
+  ///
+  /// - Returns: The generation this makes.
+  /// - Throws: What `body` throws, with nothing changed; `incompatibleSchema` if the store has
+  ///   another model now; what kept the store from being written.
+  func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
+    if case .within(var transaction, _) = pin {
+      do {
+        try transaction.savepoint { try body($0) }
+      } catch {
+        // Keyspaces that were made in vain must not be used any more.
+        pin = .within(transaction, StoreView(transaction, model))
+        throw error
+      }
+      return Generation(frame: transaction.base)
+    }
+    return try store.write { transaction in
+      try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
+      try body(transaction)
+    }
+  }
+
+  /// Runs the body of a stage with a context that reads and writes within a transaction, and saves
+  /// what that has left.
+  static func run(
+    _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
+    within transaction: WriteTransaction
+  ) throws {
+    let context = ManagedObjectContext(store: store, model: model)
+    context.pin = .within(transaction, StoreView(transaction, model))
+    // Who keeps it finds it empty, and the store of another model.
+    defer {
+      context.abandonAll()
+      context.pin = .none
+    }
+    try body(context)
+    try context.save()
   }
 }

@@ -26,6 +26,7 @@ extension ManagedObjectContext {
   /// Merges what others have saved since the last time, if that is wanted.
   func mergeAutomatically() throws {
     guard let before = autoMerge, parent == nil else { return }
+    if case .within = pin { return }
     let snapshot = try store.snapshot()
     guard before.generation != snapshot.generation else { return }
     let newest = try newestMerge(snapshot)

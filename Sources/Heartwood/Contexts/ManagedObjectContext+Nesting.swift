@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
     guard !new.isEmpty else { return }
     var numbers: [ObjectNumber] = []
-    try store.write { transaction in
+    _ = try write { transaction in
       let rows = RowWriter(transaction, model, origin)
       numbers = try new.map { try rows.nextNumber(model.storage(of: entity(of: $0))) }
       try rows.finish()

@@ -71,9 +71,7 @@ extension ManagedObjectContext {
   ) throws {
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
-      let place = storage.field(of: attribute.slot, layout: view.layoutNumber)
-      guard let field = place else { continue }
-      try object.setStoredValue(try view.value(field), attribute.property)
+      try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
     }
   }
 

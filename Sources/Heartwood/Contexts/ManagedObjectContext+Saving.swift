@@ -32,7 +32,7 @@ extension ManagedObjectContext {
       return
     }
     var request: SaveRequest?
-    let generation = try store.write { transaction in
+    let generation = try write { transaction in
       var running = SaveRequest(self, transaction)
       try running.run()
       request = running

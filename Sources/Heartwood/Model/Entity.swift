@@ -13,8 +13,8 @@ public struct Entity {
   public var name: String
   /// Whether only subclasses have objects.
   public var isAbstract: Bool
-  /// The name an earlier version of the model gave it.
-  public var renamedFrom: String?
+  /// The names earlier versions of the model gave it.
+  public var renamedFrom: [String]
   var rules: [any EntityRule]
 
   /// Describes a class.
@@ -22,11 +22,11 @@ public struct Entity {
   /// - Parameters:
   ///   - name: The name in the store, the same as long as the store lives.
   ///   - abstract: Whether only subclasses have objects.
-  ///   - renamedFrom: The name an earlier version of the model gave it.
+  ///   - renamedFrom: The names earlier versions of the model gave it.
   ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
-    _ name: String, abstract: Bool = false, renamedFrom: String? = nil,
-    @EntityBuilder _ rules: () -> [any EntityRule] = { [] }
+    _ name: String, abstract: Bool = false, renamedFrom: String...,
+    @EntityBuilder rules: () -> [any EntityRule] = { [] }
   ) {
     self.name = name
     isAbstract = abstract

@@ -3,7 +3,7 @@ final class EntityDescription: @unchecked Sendable {
   // @unchecked because it is changed only while the schema is made, by one thread.
   let name: String
   let isAbstract: Bool
-  let renamedFrom: String?
+  let renamedFrom: [String]
   /// The class of its objects.
   let type: AnyClass
   /// Its position in the schema.

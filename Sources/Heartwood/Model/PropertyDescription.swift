@@ -65,7 +65,7 @@ final class PropertyDescription: Sendable {
 struct PropertyOptions: @unchecked Sendable {
   // @unchecked because key paths without captured values, the only ones here, never change.
   var storedName: String?
-  var renamedFrom: String?
+  var renamedFrom: [String] = []
   var isPreservedOnDeletion = false
   var deleteRule: DeleteRule?
   var inverse: AnyKeyPath?

@@ -22,10 +22,10 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// - Parameters:
   ///   - name: Its name in the store; by default that of the property.
-  ///   - renamedFrom: Its name in the store in an earlier version of the model.
+  ///   - renamedFrom: Its names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps its value when an object is deleted.
   public init(
-    wrappedValue: Value, _ name: String? = nil, renamedFrom: String? = nil,
+    wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
     preservesValueOnDeletion: Bool = false
   ) {
     stored = wrappedValue

@@ -21,10 +21,17 @@ final class ObjectFiller: Sendable {
   private let references: [Word]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
+  /// What properties are where a record has no value, by slot.
+  private let constants: [StoredValue]
+  private let properties: [PropertyDescription?]
 
-  /// - Parameter properties: The property of each field; `nil` where the class has none any more.
+  /// - Parameters:
+  ///   - properties: The property of each field; `nil` where the class has none any more.
+  ///   - missing: The properties without a field.
+  ///   - constants: What properties are where a record has no value, by slot.
   init(
-    _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription]
+    _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
+    constants: [StoredValue]
   ) {
     var words: [Word] = []
     var texts: [Text] = []
@@ -34,10 +41,12 @@ final class ObjectFiller: Sendable {
       guard let property else { continue }
       let word = Word(
         field: field, source: layout.fields[field].offset, target: property.offset)
+      // Narrower numbers are widened by way of their values.
+      let isWord = layout.fields[field].form.byteCount == 8
       switch property.representation {
-      case .integer, .number: words.append(word)
+      case .integer where isWord, .number where isWord: words.append(word)
       case .text: texts.append(Text(field: field, target: property.offset))
-      case .other:
+      case .integer, .number, .other:
         if case .toOne = property.kind {
           references.append(word)
         } else {
@@ -50,6 +59,8 @@ final class ObjectFiller: Sendable {
     self.references = references
     self.others = others
     self.missing = missing
+    self.constants = constants
+    self.properties = properties
   }
 
   /// Sets every stored property of an object.
@@ -60,12 +71,18 @@ final class ObjectFiller: Sendable {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
     for word in words {
-      guard !view.isNull(word.field) else { throw Self.hole }
+      guard !view.isNull(word.field) else {
+        try fillHole(word.field, memory)
+        continue
+      }
       // An Int64 or a Double: the only thing in its wrapper, and of the same eight bytes.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for text in texts {
-      guard !view.isNull(text.field) else { throw Self.hole }
+      guard !view.isNull(text.field) else {
+        try fillHole(text.field, memory)
+        continue
+      }
       (memory + text.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
         try view.text(text.field)
     }
@@ -75,14 +92,17 @@ final class ObjectFiller: Sendable {
         ? .none : .number(Int64(bitPattern: view.word(at: word.source)))
     }
     for (field, property) in others {
-      try property.storage.setValue(try view.value(field), at: memory + property.offset)
+      let value = view.isNull(field) ? constants[property.slot] : try view.value(field)
+      try property.storage.setValue(value, at: memory + property.offset)
     }
     for property in missing {
-      try property.storage.setValue(property.initialValue, at: memory + property.offset)
+      try property.storage.setValue(constants[property.slot], at: memory + property.offset)
     }
   }
 
-  private static var hole: StorageError {
-    StorageError(.corrupt, "A record has no value where its class needs one.")
+  /// Sets what a record has no value of.
+  private func fillHole(_ field: Int, _ memory: UnsafeMutableRawPointer) throws {
+    guard let property = properties[field] else { return }
+    try property.storage.setValue(constants[property.slot], at: memory + property.offset)
   }
 }

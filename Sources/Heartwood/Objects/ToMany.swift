@@ -10,14 +10,26 @@
 public struct ToMany<Destination: ManagedObject> {
   @usableFromInline var members: Set<Destination>?
 
+  /// Declares a set of related objects whose inverse, if any, is declared at the other end.
+  public init() {
+    guard PropertyRecorder.isRecording else { return }
+    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: .nullify))
+  }
+
   /// Declares a set of related objects.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end that always says the same.
+  ///   - renamedFrom: Its names in earlier versions of the model.
   ///   - deleteRule: What becomes of the others when this object is deleted.
-  public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
+  public init(
+    inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
+    deleteRule: DeleteRule = .nullify
+  ) {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: deleteRule, inverse: inverse))
+    PropertyRecorder.note(
+      Self.self,
+      PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
   /// Not to be used: a relationship belongs to a class of objects.

@@ -11,14 +11,26 @@
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
 
+  /// Declares a reference whose inverse, if any, is declared at the other end.
+  public init() {
+    guard PropertyRecorder.isRecording else { return }
+    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: .nullify))
+  }
+
   /// Declares a reference.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end that always says the same.
+  ///   - renamedFrom: Its names in earlier versions of the model.
   ///   - deleteRule: What becomes of the other object when this one is deleted.
-  public init(inverse: PartialKeyPath<Destination>? = nil, deleteRule: DeleteRule = .nullify) {
+  public init(
+    inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
+    deleteRule: DeleteRule = .nullify
+  ) {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: deleteRule, inverse: inverse))
+    PropertyRecorder.note(
+      Self.self,
+      PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
   /// Not to be used: a relationship belongs to a class of objects.

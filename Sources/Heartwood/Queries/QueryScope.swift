@@ -64,16 +64,20 @@ final class QueryScope {
       guard let storage else { return .null }
       place.find(storage, record.layout)
     }
-    guard let found = place.found else { return place.property.initialValue }
-    return try record.value(place.field, found)
+    guard let found = place.found else { return place.constant }
+    let value = try record.value(place.field, found)
+    if case .null = value { return place.constant }
+    return value
   }
 
   /// Whether a property of the object is a text; `bytes` are those of the text.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
-    if let record, let storage,
-      let field = storage.field(of: property.slot, layout: record.layoutNumber)
-    {
-      return try record.isText(field, text, bytes)
+    if let record, let storage {
+      let layout = record.layoutNumber
+      if let field = storage.field(of: property.slot, layout: layout), !record.isNull(field) {
+        return try record.isText(field, text, bytes)
+      }
+      return storage.constant(of: property.slot, layout: layout) == .string(text)
     }
     return try own(PropertyPlace(property)) == .string(text)
   }
@@ -86,7 +90,7 @@ final class QueryScope {
     let number = ObjectNumber(bits: bits)
     if let object = replacement(number) { return try Self.value(property, object) }
     guard let view, let storage = model.storage(of: number) else { return .null }
-    return try view.withRecord(number, storage) { try Self.value(property, $0, storage) } ?? .null
+    return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
   /// The members of a to-many relationship.
@@ -112,15 +116,6 @@ final class QueryScope {
   // MARK: Reading
 
   private static func value(
-    _ property: PropertyDescription, _ record: RecordView, _ storage: EntityStorage
-  ) throws -> StoredValue {
-    guard let field = storage.field(of: property.slot, layout: record.layoutNumber) else {
-      return property.initialValue
-    }
-    return try record.value(field)
-  }
-
-  private static func value(
     _ property: PropertyDescription, _ object: ManagedObject
   ) throws -> StoredValue {
     if object.isFault, !object.isDeleted { object.source?.fire(object) }
@@ -138,6 +133,8 @@ final class PropertyPlace {
   @exclusivity(unchecked) private(set) var field = 0
   /// `nil` if records of the layout do not have it.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
+  /// What it is in records of the layout that have no value.
+  @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }
 
@@ -147,5 +144,6 @@ final class PropertyPlace {
     let field = storage.field(of: property.slot, layout: layoutNumber)
     self.field = field ?? 0
     found = field.map { layout.fields[$0] }
+    constant = storage.constant(of: property.slot, layout: layoutNumber)
   }
 }

@@ -1,67 +1,50 @@
 /// Computes the derived attributes of a store's rows that are new to it, or derived otherwise now.
 struct DerivedBuilding {
-  let model: StoreModel
-  let stored: StoredModel
-  /// What the store had; `nil` if it is new.
-  let before: StoredModel?
-
-  /// Rows that are taken up at a time.
-  private static let batchCount = 10_000
+  let step: ModelStep
 
   /// Rewrites the rows.
-  ///
-  /// - Returns: The keyspaces of the indexes that are to be made anew.
-  func run(_ transaction: WriteTransaction) throws -> Set<String> {
-    guard let before else { return [] }
-    var changed: Set<String> = []
-    for storage in model.entities {
-      guard let known = before.entities.first(where: { $0.number == storage.number }),
-        let own = stored.entities.first(where: { $0.number == storage.number })
-      else { continue }
-      // What time a row was saved nobody knows any more.
-      let new = try storage.entity.derived.filter { derived in
-        let sentence = try stored.sentence(derived, own)
-        return !derived.isTime && known.derived?.contains(sentence) != true
-      }
-      guard !new.isEmpty else { continue }
-      for index in storage.entity.indexes
-      where index.slots.contains(where: { slot in new.contains { $0.slot == slot } }) {
-        changed.insert(model.keyspace(index))
-      }
-      try derive(new, storage, transaction)
+  func run() throws {
+    for storage in step.model.entities {
+      let new = try changed(storage)
+      if !new.isEmpty { try derive(new, storage) }
     }
-    return changed
   }
 
-  private func derive(
-    _ attributes: [DerivedAttribute], _ storage: EntityStorage, _ transaction: WriteTransaction
-  ) throws {
-    let values = DerivedValues(RowWriter(transaction, model, HistoryWriter.Origin()), model)
-    let objects = try transaction.keyspace(storage.keyspace)
-    var next: Int64? = 0
-    while let first = next {
-      var batch: [(row: Int64, version: UInt64, values: [StoredValue])] = []
-      next = nil
-      try objects.forEach(from: Key(first)) { key, value in
-        let row = try key.lastKeyPart()
-        guard batch.count < Self.batchCount else {
-          next = row
-          return false
-        }
-        batch.append(
-          try value.withRecord(storage.layouts) { (row, $0.version, try storage.values($0)) })
-        return true
+  /// What is derived otherwise than it was.
+  func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
+    guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
+      return []
+    }
+    // What time a row was saved nobody knows any more.
+    return try storage.entity.derived.filter { derived in
+      let sentence = try step.stored.sentence(derived, own)
+      guard !derived.isTime, known.derived?.contains(sentence) == true else {
+        return !derived.isTime
       }
-      for row in batch {
-        var row = row
-        let number = ObjectNumber(entity: storage.number, row: row.row)
+      return derived.relationship.flatMap { storage.propertyNumbers[$0.slot] }
+        .flatMap { known.property($0) }.map { step.losesTargets($0) } ?? false
+    }
+  }
+
+  private func derive(_ attributes: [DerivedAttribute], _ storage: EntityStorage) throws {
+    let rows = RowWriter(step.transaction, step.model, HistoryWriter.Origin())
+    let values = DerivedValues(rows, step.model)
+    let objects = try step.transaction.keyspace(storage.keyspace)
+    var count = try ProgressCount(.derivedAttributes, storage, step)
+    try step.objects(storage).forEachRow(of: storage) { _, record in
+      (record.version, try storage.values(record))
+    } _: { batch in
+      for (number, (version, before)) in batch {
+        var after = before
         for derived in attributes {
-          row.values[derived.slot] = try values.value(of: derived, number, row.values, storage) {
+          after[derived.slot] = try values.value(of: derived, number, after, storage) {
             try values.rows.row($0, $1)?.values
           }
         }
-        try objects.put(row.row, storage.record(row.values, version: row.version))
+        guard after != before else { continue }
+        try objects.put(number.row, storage.record(after, version: version))
       }
+      count.add(batch.count)
     }
   }
 }

@@ -8,12 +8,18 @@ final class EntityStorage: Sendable {
   let properties: [[PropertyDescription?]]
   /// The field of each property by slot, for one layout after the other; -1 where there is none.
   private let fields: [Int]
+  /// What each property is by slot where a record has no value, for one layout after the other.
+  private let constants: [[StoredValue]]
+  /// The slots of the fields of new records.
+  private let columns: [Int]
   /// For each layout, how an object is filled from a record.
   let fillers: [ObjectFiller]
   /// The keyspace of its records, by the number of the row.
   let keyspace: String
   /// The numbers of its properties in the store, by slot.
   let propertyNumbers: [Int: UInt16]
+  /// The keyspaces of its relationships by slot; `nil` where there is none.
+  let places: [String?]
   /// The keyspaces of the indexes the entity declares, by their position.
   let indexKeyspaces: [String]
 
@@ -22,31 +28,65 @@ final class EntityStorage: Sendable {
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
     number = stored.number
-    let propertyNumbers = Dictionary(
-      uniqueKeysWithValues: entity.properties.compactMap { property in
-        (try? stored.number(of: property)).map { (property.slot, $0) }
-      })
+    let known = entity.properties.map { property in try? stored.stored(property) }
+    let numbers = zip(entity.properties, known).compactMap { property, known in
+      known.map { (property.slot, $0.number) }
+    }
+    propertyNumbers = Dictionary(uniqueKeysWithValues: numbers)
+    places = known.map { $0?.ends?.place }
     keyspace = "objects.\(stored.number)"
-    self.propertyNumbers = propertyNumbers
     let byNumber = Dictionary(
-      entity.properties.compactMap { property in
-        propertyNumbers[property.slot].map { ($0, property) }
+      zip(entity.properties, known).compactMap { property, known in
+        property.recordForm.flatMap { _ in known.map { ($0.number, property) } }
       }, uniquingKeysWith: { first, _ in first })
-    let layouts = stored.layouts.enumerated().map { number, columns in
-      RecordLayout(number: UInt16(number), columns.map { ($0.property, $0.form) })
+    let layouts = stored.layouts.enumerated().map { number, layout in
+      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.form) })
     }
     let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
     let missing = properties.map { present in
       let slots = Set(present.compactMap { $0?.slot })
       return entity.columns.filter { !slots.contains($0.slot) }
     }
+    let constants = stored.layouts.map { layout in
+      var values = entity.properties.map { _ in StoredValue.null }
+      for constant in layout.constants {
+        if let property = byNumber[constant.property] { values[property.slot] = constant.value }
+      }
+      return values
+    }
+    columns = properties.last?.compactMap { $0?.slot } ?? []
+    guard missing.last?.isEmpty == true, columns.count == layouts.last?.fields.count,
+      Self.fit(layouts, properties), Self.fit(constants, entity.columns)
+    else {
+      throw StorageError(.corrupt, "The store's model has a layout that does not fit its entity.")
+    }
     self.layouts = layouts
     self.properties = properties
+    self.constants = constants
     fields = properties.flatMap { present in
       entity.properties.map { property in present.firstIndex { $0 === property } ?? -1 }
     }
     fillers = layouts.indices.map {
-      ObjectFiller(layouts[$0], properties[$0], missing: missing[$0])
+      ObjectFiller(layouts[$0], properties[$0], missing: missing[$0], constants: constants[$0])
+    }
+  }
+
+  /// Whether what layouts hold can be values of their properties; the store's bytes say so.
+  private static func fit(
+    _ layouts: [RecordLayout], _ properties: [[PropertyDescription?]]
+  ) -> Bool {
+    zip(layouts, properties).allSatisfy { layout, present in
+      zip(layout.fields, present).allSatisfy { field, property in
+        property?.recordForm.map { field.form.fits(in: $0) } ?? true
+      }
+    }
+  }
+
+  private static func fit(
+    _ constants: [[StoredValue]], _ columns: [PropertyDescription]
+  ) -> Bool {
+    constants.allSatisfy { values in
+      columns.allSatisfy { $0.recordForm?.holds(values[$0.slot]) ?? false }
     }
   }
 
@@ -56,6 +96,9 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
+  /// What a property is in records of a layout that have no value of it.
+  func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
+
   /// The name of a property, by its number in the store; `nil` if the class has none any more.
   func propertyName(_ number: UInt16) -> String? {
     entity.properties.first { propertyNumbers[$0.slot] == number }?.name
@@ -64,16 +107,25 @@ final class EntityStorage: Sendable {
   /// The record of an object's values, by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
-    for property in entity.columns { builder.append(values[property.slot]) }
+    for slot in columns { builder.append(values[slot]) }
     return builder.finish()
   }
 
-  /// The values of a record by slot; those it has no field for are as in a new object.
+  /// The value of one property of a record.
+  func value(_ slot: Int, _ view: RecordView) throws -> StoredValue {
+    guard let field = field(of: slot, layout: view.layoutNumber), !view.isNull(field) else {
+      return constant(of: slot, layout: view.layoutNumber)
+    }
+    return try view.value(field)
+  }
+
+  /// The values of a record by slot.
+  ///
+  /// Those it has no value of are as they were declared when they were added, or first needed one.
   func values(_ view: RecordView) throws -> [StoredValue] {
-    var values = entity.properties.map(\.initialValue)
-    let properties = properties[Int(view.layout.number)]
-    for (field, property) in properties.enumerated() {
-      if let property { values[property.slot] = try view.value(field) }
+    var values = constants[view.layoutNumber]
+    for (field, property) in properties[view.layoutNumber].enumerated() {
+      if let property, !view.isNull(field) { values[property.slot] = try view.value(field) }
     }
     return values
   }

@@ -1,57 +1,61 @@
 /// Brings the indexes of a store up to a model: makes entries for those that are new, and removes
 /// those that no class declares any more.
 struct IndexBuilding {
-  let model: StoreModel
-  /// What the store had; `nil` if it is new.
-  let before: StoredModel?
-  /// Keyspaces of indexes whose rows have other values now.
-  let changed: Set<String>
+  let step: ModelStep
+  let derived: DerivedBuilding
 
-  /// Rows that are taken up at a time.
-  private static let batchCount = 10_000
-
-  func run(_ transaction: WriteTransaction) throws {
-    guard let before else { return }
-    var gone = Set(before.entities.flatMap(\.indexes))
-    for storage in model.entities {
+  func run() throws {
+    var gone = Set(step.before.entities.flatMap(\.indexes))
+    for storage in step.model.entities {
       for index in storage.entity.indexes where index.entity === storage.entity {
-        let name = model.keyspace(index)
-        if gone.remove(name) != nil {
-          guard changed.contains(name) else { continue }
-          try transaction.removeKeyspace(name)
-        }
-        for member in storage.entity.family {
-          try build(index, model.storage(of: member), transaction)
-        }
+        gone.remove(step.model.keyspace(index))
+        try bringUp(index)
       }
     }
-    // Of entities that this program does not know nothing is said, so theirs stay.
-    let known = Set(model.entities.map(\.number))
-    let others = before.entities.filter { !known.contains($0.number) }.flatMap(\.indexes)
-    for name in gone.subtracting(others) { try transaction.removeKeyspace(name) }
+    for name in gone { try step.transaction.removeKeyspace(name) }
   }
 
-  private func build(
-    _ index: IndexDescription, _ storage: EntityStorage, _ transaction: WriteTransaction
-  ) throws {
-    let entries = try transaction.keyspace(model.keyspace(index))
-    let objects = try transaction.keyspace(storage.keyspace)
-    var next: Int64? = 0
-    while let first = next {
-      var batch: [(number: ObjectNumber, values: [StoredValue])] = []
-      next = nil
-      try objects.forEach(from: Key(first)) { key, value in
-        let row = try key.lastKeyPart()
-        guard batch.count < Self.batchCount else {
-          next = row
-          return false
-        }
-        let values = try value.withRecord(storage.layouts) { try storage.values($0) }
-        batch.append(
-          (ObjectNumber(entity: storage.number, row: row), index.slots.map { values[$0] }))
-        return true
+  private func bringUp(_ index: IndexDescription) throws {
+    let name = step.model.keyspace(index)
+    let members = index.entity.family.map { step.model.storage(of: $0) }
+    let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
+    // Who is not in it any more would have to be looked for.
+    let isWhole = covered.isSubset(of: members.map(\.number))
+    if try !covered.isEmpty && (!isWhole || members.contains(where: { try changes(index, $0) })) {
+      try step.transaction.removeKeyspace(name)
+      for member in members { try build(index, member) }
+    } else {
+      for member in members where !covered.contains(member.number) { try build(index, member) }
+    }
+  }
+
+  /// Whether rows of an entity have other values in an index now.
+  private func changes(_ index: IndexDescription, _ storage: EntityStorage) throws -> Bool {
+    let derived = Set(try derived.changed(storage).map(\.slot))
+    guard let known = step.known(storage) else { return false }
+    return index.slots.contains { slot in
+      if derived.contains(slot) { return true }
+      guard let number = storage.propertyNumbers[slot], let before = known.property(number) else {
+        return false
       }
+      if step.losesTargets(before) { return true }
+      guard
+        case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
+      else { return false }
+      // It holds something now where it had no value.
+      return before.kind.isOptional
+    }
+  }
+
+  private func build(_ index: IndexDescription, _ storage: EntityStorage) throws {
+    guard step.known(storage) != nil else { return }
+    let entries = try step.transaction.keyspace(step.model.keyspace(index))
+    var count = try ProgressCount(.indexes, storage, step)
+    try step.objects(storage).forEachRow(of: storage) { _, record in
+      try index.slots.map { try storage.value($0, record) }
+    } _: { batch in
       for (number, values) in batch { try put(number, values, index, entries) }
+      count.add(batch.count)
     }
   }
 
@@ -70,7 +74,7 @@ struct IndexBuilding {
         .incompatibleSchema,
         "\(index.entity.name) cannot be unique by \(names): the store has several with the same. "
           + "Open it with the model as it was, and change all but one of them.",
-        objectID: ManagedObjectID(number, model.space))
+        objectID: ManagedObjectID(number, step.model.space))
     }
     try entries.put(key, EntryKey.value(number))
   }

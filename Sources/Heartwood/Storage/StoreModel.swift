@@ -8,6 +8,8 @@ final class StoreModel: Sendable {
   /// By the position of the entity in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
+  /// How often the model of the store had been changed when this was made of it.
+  let changeCount: Int64
   /// Whether what is changed is written into the history.
   let tracksHistory: Bool
   /// Whether any entity has attributes that are unique.
@@ -15,24 +17,21 @@ final class StoreModel: Sendable {
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
-  /// The keyspaces of relationships by entity and slot; `nil` for other properties.
-  private let edges: [[String?]]
+  /// The keyspaces of relationships by entity and slot; `nil` where there is none.
+  private let places: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[(own: String, other: String?)]]
 
   init(
-    _ schema: Schema.Content, _ stored: StoredModel, store: UUID, tracksHistory: Bool = false
+    _ schema: Schema.Content, _ stored: StoredModel, store: UUID, changeCount: Int64,
+    tracksHistory: Bool
   ) throws {
-    // The store's own bytes: what is named twice is damage, and no reason to trap.
-    guard Set(stored.entities.map(\.name)).count == stored.entities.count,
-      Set(stored.entities.map(\.number)).count == stored.entities.count
-    else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
     self.schema = schema
+    self.changeCount = changeCount
     self.tracksHistory = tracksHistory
     hasUniques = schema.entities.contains { $0.indexes.contains(where: \.isUnique) }
-    let byName = Dictionary(uniqueKeysWithValues: stored.entities.map { ($0.name, $0) })
     let entities = try schema.entities.map { entity in
-      guard let found = byName[entity.name] else {
+      guard let found = stored.entity(named: entity.name) else {
         throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(entity.name).")
       }
       return try EntityStorage(entity, found)
@@ -44,18 +43,12 @@ final class StoreModel: Sendable {
       store: store,
       entityNames: Dictionary(
         uniqueKeysWithValues: stored.entities.map { ($0.number, $0.name) }))
-    let edges = entities.map { storage in
-      storage.entity.properties.map { property -> String? in
-        guard property.isRelationship else { return nil }
-        let declaring = entities[storage.entity.declaring(property).position]
-        return "edges.\(declaring.number).\(declaring.propertyNumbers[property.slot] ?? 0)"
-      }
-    }
-    self.edges = edges
+    let places = entities.map(\.places)
+    self.places = places
     references = entities.map { storage in
       storage.entity.relationships.filter { storage.entity.isMemberReference($0) }.compactMap {
         property in
-        edges[storage.entity.position][property.slot].map { (property.slot, $0) }
+        storage.places[property.slot].map { (property.slot, $0) }
       }
     }
     lists = entities.map { storage in
@@ -64,11 +57,25 @@ final class StoreModel: Sendable {
           // Who says so goes on referring to what was deleted.
           let other =
             property.options.deleteRule == .noAction ? nil : storage.entity.otherList(property)
-          return edges[storage.entity.position][property.slot].map {
-            ($0, other.flatMap { edges[$0.position][$0.slot] })
+          return storage.places[property.slot].map {
+            ($0, other.flatMap { places[$0.position][$0.slot] })
           }
         }
     }
+  }
+
+  /// Throws if the rows of a generation were written with another model.
+  ///
+  /// - Parameter keyspace: That of the model.
+  func requireCurrent(_ keyspace: RowsKeyspace?) throws {
+    let count = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
+    guard count != changeCount else { return }
+    throw ObjectGraphError(
+      .incompatibleSchema,
+      count > changeCount
+        ? "The model of the store was changed after this container was opened. Open it again."
+        : "This generation was written before the model of the store was changed. Only containers "
+          + "that were opened before that can read it.")
   }
 
   /// Where the objects of an entity are.
@@ -98,13 +105,13 @@ final class StoreModel: Sendable {
   /// The keyspace in which the members of a relationship list those they are members of, if it is
   /// from many to many and there is no order to keep.
   func otherList(_ property: PropertyDescription, of entity: EntityDescription) -> String? {
-    entity.otherList(property).flatMap { edges[$0.position][$0.slot] }
+    entity.otherList(property).flatMap { places[$0.position][$0.slot] }
   }
 
   /// The keyspace that says who refers to an object: that of the reference itself, or of the index
   /// the schema has made where the other end does not say it.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
-    if entity.isMemberReference(property), let name = edges[entity.position][property.slot] {
+    if entity.isMemberReference(property), let name = places[entity.position][property.slot] {
       return name
     }
     guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
@@ -121,38 +128,9 @@ final class StoreModel: Sendable {
   /// Where the members of a to-many relationship are listed: at the references of its inverse, if
   /// that is to-one and there is no order to keep.
   func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
-    var place = (entity: entity, property: property)
-    if !entity.listsMembers(property), let inverse = entity.inverses[property.slot] {
-      place = (inverse.entity, inverse.property)
-    }
-    guard let name = edges[place.entity.position][place.property.slot] else {
-      preconditionFailure("\(property.name) is no relationship")
+    guard let name = places[entity.position][property.slot] else {
+      preconditionFailure("\(property.name) is no to-many relationship")
     }
     return name
-  }
-}
-
-extension EntityDescription {
-  /// The entity that declares a property, which this one may inherit.
-  fileprivate func declaring(_ property: PropertyDescription) -> EntityDescription {
-    var entity = self
-    while let above = entity.superentity, property.slot < above.properties.count { entity = above }
-    return entity
-  }
-
-  /// Whether a to-many relationship has a list of its own.
-  fileprivate func listsMembers(_ property: PropertyDescription) -> Bool {
-    guard case .toMany(let isOrdered) = property.kind else { return false }
-    guard !isOrdered, let inverse = inverses[property.slot] else { return true }
-    return !inverse.entity.isMemberReference(inverse.property)
-  }
-
-  /// The entity and the slot of the unordered list at the other end of a relationship.
-  fileprivate func otherList(_ property: PropertyDescription) -> (position: Int, slot: Int)? {
-    guard let inverse = inverses[property.slot],
-      case .toMany(isOrdered: false) = inverse.property.kind,
-      inverse.entity.listsMembers(inverse.property)
-    else { return nil }
-    return (inverse.entity.position, inverse.property.slot)
   }
 }

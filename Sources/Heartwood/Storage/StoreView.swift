@@ -14,7 +14,11 @@ final class StoreView {
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
 
-  init(_ snapshot: Snapshot, _ model: StoreModel) {
+  /// The rows of a generation.
+  ///
+  /// - Throws: `incompatibleSchema` if they were written with another model.
+  init(_ snapshot: Snapshot, _ model: StoreModel) throws {
+    try model.requireCurrent(snapshot.keyspace(StoredModel.keyspace).map { .snapshot($0) })
     source = .snapshot(snapshot)
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)

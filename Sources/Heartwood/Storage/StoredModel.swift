@@ -2,19 +2,21 @@ import Foundation
 
 /// The model as a store keeps it, so that it can be read without the program that made it.
 ///
-/// The numbers of entities and properties are given once and stay; keyspaces are named after them.
-/// A record says by which of its entity's layouts it was written.
+/// The numbers of entities and properties are given once, and never again to others; keyspaces are
+/// named after them. A record says by which of its entity's layouts it was written.
 struct StoredModel: Codable, Equatable {
   /// An entity in the store.
   struct StoredEntity: Codable, Equatable {
     var name: String
     var number: Int
+    /// The highest number a property of it ever had.
+    var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
     /// Every layout its records have had, the last one for new ones.
-    var layouts: [[Column]] = []
-    /// The keyspaces of the indexes it declares itself.
+    var layouts: [StoredLayout] = []
+    /// The keyspaces of all indexes its objects are in.
     var indexes: [String] = []
-    /// How its attributes are derived; `nil` if none is, as in stores that know of none.
+    /// How its attributes are derived; `nil` if none is.
     var derived: [String]?
   }
 
@@ -22,7 +24,35 @@ struct StoredModel: Codable, Equatable {
   struct StoredProperty: Codable, Equatable {
     var name: String
     var number: UInt16
-    var kind: String
+    var kind: StoredKind
+    /// Of a relationship.
+    var ends: StoredEnds?
+  }
+
+  /// What a property is.
+  enum StoredKind: Codable, Equatable {
+    case attribute(form: StoredForm, isOptional: Bool)
+    case toOne
+    case toMany(isOrdered: Bool)
+  }
+
+  /// What a relationship leads to, and where that is written down.
+  struct StoredEnds: Codable, Equatable {
+    /// The relationship as it is declared, by the numbers of the declaring entity and of its own.
+    var declaration: String
+    /// The declaration of the inverse.
+    var inverse: String?
+    /// The numbers of the entities it can lead to.
+    var targets: [Int]
+    /// The keyspace with its members, or with those who refer to an object by it.
+    var place: String?
+  }
+
+  /// How records were written at a time.
+  struct StoredLayout: Codable, Equatable {
+    var columns: [Column]
+    /// What such records hold where they have no value or no field.
+    var constants: [Constant] = []
   }
 
   /// A field of a record.
@@ -31,25 +61,33 @@ struct StoredModel: Codable, Equatable {
     var form: StoredForm
   }
 
+  /// The value of a property in records that were written before it needed one.
+  struct Constant: Codable, Equatable {
+    var property: UInt16
+    var value: StoredValue
+  }
+
   static let keyspace = "heartwood.model"
   /// The number of the next row of each entity, by the entity's number.
   static let rowsKeyspace = "heartwood.rows"
   static let key = "model"
+  /// Under this key of the same keyspace, how often the model was changed.
+  static let changesKey: Key = "changes"
 
   var version: Int
+  /// The highest number an entity ever had.
+  var lastEntity = 0
   var entities: [StoredEntity] = []
 
-  static func read(_ snapshot: Snapshot) throws -> StoredModel? {
-    guard let bytes = try snapshot.keyspace(keyspace)?.get(key) else { return nil }
-    return try decoded(bytes)
-  }
-
   static func decoded(_ bytes: [UInt8]) throws -> StoredModel {
+    let model: StoredModel
     do {
-      return try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
+      model = try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
     } catch {
       throw StorageError(.corrupt, "The store's model cannot be read: \(error).")
     }
+    try model.check()
+    return model
   }
 
   func encoded() throws -> [UInt8] {
@@ -58,118 +96,54 @@ struct StoredModel: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  // MARK: Joining a schema
-
-  /// The model with all that `schema` adds to it.
-  ///
-  /// - Throws: `incompatibleSchema`, naming what cannot be the same any more.
-  func joined(_ schema: Schema) throws -> StoredModel {
-    guard schema.version >= version else {
-      throw ObjectGraphError(
-        .incompatibleSchema,
-        "The store has seen version \(version) of the model, and this program has version "
-          + "\(schema.version). Open it with the newer program.")
+  /// Throws `corrupt` if numbers are not as they were given.
+  private func check() throws(StorageError) {
+    let numbers = Set(entities.map(\.number))
+    guard numbers.count == entities.count, Set(entities.map(\.name)).count == entities.count,
+      numbers.allSatisfy({ (1...lastEntity.clamped).contains($0) })
+    else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
+    for entity in entities {
+      let properties = Set(entity.properties.map(\.number))
+      guard properties.count == entity.properties.count,
+        Set(entity.properties.map(\.name)).count == properties.count,
+        properties.allSatisfy({ $0 <= entity.lastProperty }),
+        entity.layouts.count <= Int(UInt16.max)
+      else { throw StorageError(.corrupt, "The store's model names a property twice.") }
     }
-    var result = self
-    result.version = schema.version
-    for entity in schema.content.entities { try result.join(entity) }
-    // Their sources may be in entities that join later.
-    for entity in schema.content.entities { try result.joinDerived(entity) }
-    return result
   }
 
-  private mutating func join(_ entity: EntityDescription) throws {
-    let position: Int
-    if let known = entities.firstIndex(where: { $0.name == entity.name }) {
-      position = known
-    } else if let old = entities.firstIndex(where: { $0.name == entity.renamedFrom }) {
-      position = old
-      entities[old].name = entity.name
-    } else {
-      let number = (entities.map(\.number).max() ?? 0) + 1
-      guard number <= ObjectNumber.maxEntity else {
-        throw ObjectGraphError(.incompatibleSchema, "The store has too many entities.")
-      }
-      position = entities.count
-      entities.append(StoredEntity(name: entity.name, number: number))
-    }
-    for property in entity.properties { try entities[position].join(property, entity) }
-    let columns = try entity.columns.map { property in
-      Column(
-        property: try entities[position].number(of: property),
-        form: try Self.form(of: property))
-    }
-    if entities[position].layouts.last != columns { entities[position].layouts.append(columns) }
-    let own = entity.indexes.filter { $0.entity === entity }
-    entities[position].indexes = try own.map { try $0.keyspace(entities[position]) }
-  }
+  /// The entity of a number.
+  func entity(_ number: Int) -> StoredEntity? { entities.first { $0.number == number } }
 
-  private mutating func joinDerived(_ entity: EntityDescription) throws {
-    guard let position = entities.firstIndex(where: { $0.name == entity.name }) else { return }
-    let sentences = try entity.derived.map { try sentence($0, entities[position]) }
-    entities[position].derived = sentences.isEmpty ? nil : sentences
-  }
+  /// The entity of a name.
+  func entity(named name: String) -> StoredEntity? { entities.first { $0.name == name } }
 
-  /// How an attribute is derived, by numbers that stay when something is renamed.
-  func sentence(_ derived: DerivedAttribute, _ own: StoredEntity) throws -> String {
-    var words = ["\(try own.number(of: derived.property))", derived.formula.name]
-    var source = own
-    if let relationship = derived.relationship, let destination = derived.destination,
-      let there = entities.first(where: { $0.name == destination.name })
-    {
-      words.append("\(try own.number(of: relationship))")
-      words.append("\(there.number)")
-      source = there
-    }
-    if let attribute = derived.attribute { words.append("\(try source.number(of: attribute))") }
-    return words.joined(separator: " ")
+  /// The keyspaces of all relationships.
+  var places: Set<String> {
+    Set(entities.flatMap { $0.properties.compactMap { $0.ends?.place } })
   }
+}
 
-  private static func form(of property: PropertyDescription) throws -> StoredForm {
-    guard let form = property.recordForm else { preconditionFailure("a column has a form") }
-    return form
-  }
+extension Int {
+  /// As the last number of an entity: at least one, and no more than an ID has room for.
+  fileprivate var clamped: Int { Swift.max(1, Swift.min(self, ObjectNumber.maxEntity)) }
 }
 
 extension StoredModel.StoredEntity {
-  /// Takes a property up, or compares it with what the store knows of it.
-  fileprivate mutating func join(
-    _ property: PropertyDescription, _ entity: EntityDescription
-  ) throws {
-    guard let kind = property.storedKind else { return }
-    if !properties.contains(where: { $0.name == property.storedName }),
-      let old = properties.firstIndex(where: { $0.name == property.options.renamedFrom })
-    {
-      properties[old].name = property.storedName
-    }
-    guard let known = properties.first(where: { $0.name == property.storedName }) else {
-      let number = (properties.map(\.number).max() ?? 0) + 1
-      return properties.append(.init(name: property.storedName, number: number, kind: kind))
-    }
-    guard known.kind == kind else {
-      throw ObjectGraphError(
-        .incompatibleSchema,
-        "\(entity.name).\(property.name) is \(kind) in the program and \(known.kind) in the store.")
-    }
+  func property(_ number: UInt16) -> StoredModel.StoredProperty? {
+    properties.first { $0.number == number }
   }
 
-  func number(of property: PropertyDescription) throws -> UInt16 {
+  /// What the store has of a property of a class.
+  func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {
     guard let found = properties.first(where: { $0.name == property.storedName }) else {
       throw ObjectGraphError(.incompatibleSchema, "The store has no \(name).\(property.name).")
     }
-    return found.number
+    return found
   }
-}
 
-extension PropertyDescription {
-  /// What it is, in a sentence that must stay the same; `nil` if it is not stored.
-  fileprivate var storedKind: String? {
-    switch kind {
-    case .attribute(let form, _): "\(form)"
-    case .toOne: "toOne"
-    case .toMany(let isOrdered): isOrdered ? "orderedToMany" : "toMany"
-    case .transient: nil
-    }
+  func number(of property: PropertyDescription) throws -> UInt16 {
+    try stored(property).number
   }
 }
 

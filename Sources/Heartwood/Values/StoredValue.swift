@@ -3,7 +3,7 @@
 /// Every attribute of a model is one of these when it is stored, compared, put into an index or
 /// written into the history. Two stored values are equal if they are the same bits, so that NaN is
 /// no change of NaN.
-public enum StoredValue: Hashable, Sendable {
+public enum StoredValue: Hashable, Codable, Sendable {
   /// No value: `nil`.
   case null
   /// A boolean.

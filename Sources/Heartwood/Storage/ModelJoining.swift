@@ -1,0 +1,312 @@
+/// Makes of a store's model and a program's schema the model that the store is to have.
+///
+/// Nothing is written here. What the two have in common keeps its numbers; what differs is taken
+/// down in sentences, for whoever is told that a store cannot be opened.
+struct ModelJoining {
+  private let before: StoredModel
+  private let schema: Schema
+  /// What the store is to have.
+  private(set) var result: StoredModel
+  /// What only the store has.
+  private var removals: [String] = []
+  /// What the program has otherwise, and the store can follow.
+  private var changes: [String] = []
+  /// What the store cannot follow.
+  private var refusals: [String] = []
+
+  /// - Throws: `incompatibleSchema` if there are too many numbers.
+  init(_ before: StoredModel, _ schema: Schema) throws {
+    self.before = before
+    self.schema = schema
+    result = before
+    result.version = max(before.version, schema.version)
+    try joinEntities()
+    try joinRelationships()
+    for position in result.entities.indices { try finish(position) }
+  }
+
+  /// Throws if the store cannot become what was made.
+  ///
+  /// - Throws: `incompatibleSchema`, naming each difference.
+  func requirePossible() throws(ObjectGraphError) {
+    if schema.version < before.version {
+      var differences = refusals + removals + changes
+      if differences.isEmpty, result != before {
+        differences = ["Indexes or derived attributes are others."]
+      }
+      try refuse(
+        differences,
+        "The store has version \(before.version) of the model, and this program version "
+          + "\(schema.version), which differs. Open it with the newer program.")
+    }
+    try refuse(refusals, "The store cannot follow the program's model.")
+    guard schema.version == before.version else { return }
+    try refuse(
+      removals,
+      "The store has what the program's model does not have any more. Declare it, or give the "
+        + "Schema a version above \(before.version), and it is removed for good.")
+  }
+
+  private func refuse(
+    _ differences: [String], _ sentence: String
+  ) throws(ObjectGraphError) {
+    guard !differences.isEmpty else { return }
+    if differences.count == 1 {
+      throw ObjectGraphError(.incompatibleSchema, "\(sentence) \(differences[0])")
+    }
+    var error = ObjectGraphError(.incompatibleSchema, sentence)
+    error.failures = differences.map { ObjectGraphError(.incompatibleSchema, $0) }
+    throw error
+  }
+
+  // MARK: Names
+
+  /// Which of the old names each new one stands for.
+  ///
+  /// What was renamed takes its old name before something that is called so now; but one that has
+  /// its own name in the store has been renamed already, unless nothing else claims the old one.
+  private static func matches(
+    _ new: [(name: String, former: [String])], _ old: [String]
+  ) -> [String: String] {
+    let declared = Set(new.map(\.name))
+    var free = Set(old)
+    var result: [String: String] = [:]
+    for (name, former) in new {
+      let isKnown = old.contains(name)
+      let found = former.first { free.contains($0) && !(isKnown && declared.contains($0)) }
+      guard let found else { continue }
+      free.remove(found)
+      result[name] = found
+    }
+    for (name, _) in new where result[name] == nil && free.remove(name) != nil {
+      result[name] = name
+    }
+    return result
+  }
+
+  // MARK: Entities
+
+  private mutating func joinEntities() throws {
+    let entities = schema.content.entities
+    let matches = Self.matches(
+      entities.map { ($0.name, $0.renamedFrom) }, before.entities.map(\.name))
+    result.entities = try entities.map { entity in
+      let known = matches[entity.name].flatMap { before.entity(named: $0) }
+      return try joined(entity, known)
+    }
+    let kept = Set(result.entities.map(\.number))
+    for entity in before.entities where !kept.contains(entity.number) {
+      removals.append("\(entity.name) is in the store only.")
+    }
+    result.entities.sort { $0.number < $1.number }
+  }
+
+  private mutating func joined(
+    _ entity: EntityDescription, _ known: StoredModel.StoredEntity?
+  ) throws -> StoredModel.StoredEntity {
+    var joined: StoredModel.StoredEntity
+    if let known {
+      joined = known
+      if known.name != entity.name { changes.append("\(known.name) is \(entity.name) now.") }
+      joined.name = entity.name
+    } else {
+      guard result.lastEntity < ObjectNumber.maxEntity else {
+        throw ObjectGraphError(
+          .incompatibleSchema, "The store has no number left for \(entity.name).")
+      }
+      result.lastEntity += 1
+      joined = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
+      changes.append("\(entity.name) is in the program only.")
+    }
+    try joinProperties(entity, &joined)
+    return joined
+  }
+
+  // MARK: Properties
+
+  private mutating func joinProperties(
+    _ entity: EntityDescription, _ stored: inout StoredModel.StoredEntity
+  ) throws {
+    let known = stored.properties
+    let isNew = stored.lastProperty == 0
+    let matches = Self.matches(
+      entity.properties.map { ($0.storedName, $0.options.renamedFrom) }, known.map(\.name))
+    stored.properties = []
+    for property in entity.properties {
+      guard let kind = property.storedKind else { continue }
+      let name = "\(entity.name).\(property.name)"
+      let old = matches[property.storedName].flatMap { old in known.first { $0.name == old } }
+      if var old {
+        if old.name != property.storedName { changes.append("\(old.name) is \(name) now.") }
+        old.name = property.storedName
+        compare(old.kind, kind, name)
+        if old.kind.isOptional, !kind.isOptional { stored.note(property, old.number) }
+        old.kind = kind
+        stored.properties.append(old)
+      } else {
+        guard stored.lastProperty < .max else {
+          throw ObjectGraphError(.incompatibleSchema, "The store has no number left for \(name).")
+        }
+        stored.lastProperty += 1
+        stored.note(property, stored.lastProperty)
+        stored.properties.append(
+          .init(name: property.storedName, number: stored.lastProperty, kind: kind))
+        if !isNew { changes.append("\(name) is in the program only.") }
+      }
+    }
+    let kept = Set(stored.properties.map(\.number))
+    for old in known where !kept.contains(old.number) {
+      removals.append("\(entity.name).\(old.name) is in the store only.")
+    }
+    stored.properties.sort { $0.number < $1.number }
+  }
+
+  private mutating func compare(
+    _ old: StoredModel.StoredKind, _ new: StoredModel.StoredKind, _ name: String
+  ) {
+    guard old != new else { return }
+    let sentence = "\(name) is \(new.sentence) in the program and \(old.sentence) in the store"
+    if old.canBecome(new) {
+      changes.append("\(sentence).")
+    } else {
+      refusals.append(
+        "\(sentence). Give the new one another name, and fill it in a custom MigrationStage.")
+    }
+  }
+
+  // MARK: Relationships
+
+  private mutating func joinRelationships() throws {
+    for entity in schema.content.entities {
+      guard let position = result.entities.firstIndex(where: { $0.name == entity.name }) else {
+        continue
+      }
+      for property in entity.relationships {
+        let destination = property.storage.destination.flatMap { schema.content.entity(of: $0) }
+        let ends = try result.ends(of: property, entity, destination)
+        guard
+          let place = result.entities[position].properties.firstIndex(where: {
+            $0.name == property.storedName
+          })
+        else { continue }
+        compareEnds(result.entities[position].properties[place], property, entity, destination)
+        result.entities[position].properties[place].ends = ends
+      }
+    }
+  }
+
+  /// Looks at what a relationship was before.
+  private mutating func compareEnds(
+    _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
+    _ entity: EntityDescription, _ destination: EntityDescription?
+  ) {
+    guard let old = known.ends else { return }
+    let name = "\(entity.name).\(property.name)"
+    if let destination {
+      for number in old.targets {
+        guard let target = result.entity(number),
+          let there = schema.content.entities.first(where: { $0.name == target.name }),
+          !there.isKind(of: destination)
+        else { continue }
+        refusals.append(
+          "\(name) can lead to a \(there.name) in the store, which is no \(destination.name).")
+      }
+    }
+    guard let inverse = entity.inverses[property.slot] else { return }
+    let others = inverse.entity.declaring(inverse.property).family.compactMap { other in
+      result.entity(named: other.name).flatMap { joined in
+        joined.properties.first { $0.name == other.properties[inverse.property.slot].storedName }
+          .flatMap { before.entity(joined.number)?.property($0.number)?.ends?.declaration }
+      }
+    }
+    guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
+    refusals.append(
+      "\(name) and \(inverse.entity.name).\(inverse.property.name) are no inverses of each other "
+        + "in the store. Declare a new one, and fill it in a custom MigrationStage.")
+  }
+
+  // MARK: The rest
+
+  /// Adds what depends on the numbers of all entities: layouts, indexes, and what is derived.
+  private mutating func finish(_ position: Int) throws {
+    var stored = result.entities[position]
+    guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
+      return
+    }
+    try stored.addLayout(for: entity)
+    stored.indexes = try entity.indexes.map { index in
+      guard let declaring = result.entity(named: index.entity.name) else { return "" }
+      return try index.keyspace(declaring)
+    }
+    let sentences = try entity.derived.map { try result.sentence($0, stored) }
+    stored.derived = sentences.isEmpty ? nil : sentences
+    result.entities[position] = stored
+  }
+}
+
+extension StoredModel {
+  /// The model with all that `schema` makes of it; this one, if that is an older one that the store
+  /// need not follow.
+  ///
+  /// - Throws: `incompatibleSchema`, naming what cannot be the same any more.
+  func joined(_ schema: Schema) throws -> StoredModel {
+    let joining = try ModelJoining(self, schema)
+    try joining.requirePossible()
+    return joining.result
+  }
+
+  /// How an attribute is derived, by numbers that stay when something is renamed; another sentence
+  /// means that it has to be computed again.
+  func sentence(_ derived: DerivedAttribute, _ own: StoredEntity) throws -> String {
+    func word(_ property: PropertyDescription, _ entity: StoredEntity) throws -> String {
+      let stored = try entity.stored(property)
+      return "\(stored.number)\(stored.kind.isOptional ? "?" : "")"
+    }
+    var words = [try word(derived.property, own), derived.formula.name]
+    var source = own
+    if let relationship = derived.relationship, let destination = derived.destination,
+      let there = entity(named: destination.name)
+    {
+      let stored = try own.stored(relationship)
+      words.append("\(stored.number)")
+      words.append("\(there.number)")
+      words += stored.ends?.place.map { [$0] } ?? []
+      source = there
+    }
+    if let attribute = derived.attribute { words.append(try word(attribute, source)) }
+    return words.joined(separator: " ")
+  }
+}
+
+extension StoredModel.StoredEntity {
+  /// Takes down what a property holds in all records there are, where they have no value of it.
+  fileprivate mutating func note(_ property: PropertyDescription, _ number: UInt16) {
+    guard property.isAttribute, !property.initialValue.isNull else { return }
+    for position in layouts.indices
+    where !layouts[position].constants.contains(where: { $0.property == number }) {
+      layouts[position].constants.append(.init(property: number, value: property.initialValue))
+    }
+  }
+
+  /// Adds a layout for new records, if they cannot have the last one there is.
+  fileprivate mutating func addLayout(for entity: EntityDescription) throws {
+    let known = Dictionary(uniqueKeysWithValues: properties.map { ($0.number, $0.kind) })
+    for position in layouts.indices {
+      layouts[position].constants.removeAll { known[$0.property] == nil }
+    }
+    let columns = properties.compactMap { property in
+      property.kind.form.map { StoredModel.Column(property: property.number, form: $0) }
+    }
+    // Where no value stands for one, none could be written.
+    if let last = layouts.last, last.columns == columns,
+      !last.constants.contains(where: { known[$0.property]?.isOptional == true })
+    {
+      return
+    }
+    guard layouts.count < Int(UInt16.max) else {
+      throw ObjectGraphError(
+        .incompatibleSchema, "The store has no number left for a layout of \(entity.name).")
+    }
+    layouts.append(.init(columns: columns))
+  }
+}

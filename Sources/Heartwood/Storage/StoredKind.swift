@@ -1,0 +1,86 @@
+extension StoredModel.StoredKind {
+  /// Whether there may be no value.
+  var isOptional: Bool {
+    if case .attribute(_, let isOptional) = self { return isOptional }
+    return false
+  }
+
+  /// The form of its field in a record; `nil` if it has none.
+  var form: StoredForm? {
+    switch self {
+    case .attribute(let form, _): form
+    case .toOne: .reference
+    case .toMany: nil
+    }
+  }
+
+  /// What it is, in a sentence.
+  var sentence: String {
+    switch self {
+    case .attribute(let form, let isOptional): "\(isOptional ? "optional " : "")\(form)"
+    case .toOne: "a to-one relationship"
+    case .toMany(let isOrdered): "a\(isOrdered ? "n ordered" : "") to-many relationship"
+    }
+  }
+
+  /// Whether what is stored of one is good for the other, or can be made so.
+  func canBecome(_ other: StoredModel.StoredKind) -> Bool {
+    switch (self, other) {
+    case (.attribute(let form, _), .attribute(let other, _)): form.fits(in: other)
+    case (.toOne, .toOne), (.toOne, .toMany), (.toMany, .toMany): true
+    case (.toMany, .toOne), (.attribute, _), (_, .attribute): false
+    }
+  }
+}
+
+extension PropertyDescription {
+  /// What it is in the store; `nil` if it is not stored.
+  var storedKind: StoredModel.StoredKind? {
+    switch kind {
+    case .attribute(let form, let isOptional): .attribute(form: form, isOptional: isOptional)
+    case .toOne: .toOne
+    case .toMany(let isOrdered): .toMany(isOrdered: isOrdered)
+    case .transient: nil
+    }
+  }
+}
+
+extension StoredForm {
+  /// Whether every value of this form is one of another: the same, or a wider number.
+  func fits(in other: StoredForm) -> Bool {
+    if self == other { return true }
+    switch (self, other) {
+    case (.float, .double): return true
+    default:
+      guard let own = integerBits, let others = other.integerBits else { return false }
+      return own.signed <= others.signed && own.unsigned <= others.unsigned
+    }
+  }
+
+  /// How many bits the negative and the positive values of an integer need; `nil` if it is none.
+  private var integerBits: (signed: Int, unsigned: Int)? {
+    switch self {
+    case .int8: (7, 7)
+    case .int16: (15, 15)
+    case .int32: (31, 31)
+    case .int64: (63, 63)
+    case .uint8: (0, 8)
+    case .uint16: (0, 16)
+    case .uint32: (0, 32)
+    case .uint64: (0, 64)
+    default: nil
+    }
+  }
+
+  /// Whether a field of this form can hold a value.
+  func holds(_ value: StoredValue) -> Bool {
+    switch (self, value) {
+    case (_, .null), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.float, .number),
+      (.double, .number), (.string, .string), (.decimal, .string), (.bytes, .bytes),
+      (.json, .bytes), (.reference, .integer):
+      true
+    case (_, .integer), (_, .largeInteger): integerBits != nil
+    default: false
+    }
+  }
+}

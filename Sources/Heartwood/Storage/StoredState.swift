@@ -1,0 +1,63 @@
+import Foundation
+
+/// What a store says of itself as an object graph.
+struct StoredState {
+  /// The model; `nil` in a store that was never opened with one.
+  private(set) var model: StoredModel?
+  /// What objects' IDs carry.
+  private let identity: UUID
+  private var changeCount: Int64
+
+  private static let identityKey: Key = "store"
+
+  init(_ keyspace: RowsKeyspace?) throws {
+    func bytes(_ key: Key) throws -> [UInt8]? { try keyspace?.withValue(key) { $0.copy } }
+    model = try bytes(Key(StoredModel.key)).map { try StoredModel.decoded($0) }
+    changeCount = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
+    guard let text = try bytes(Self.identityKey) else {
+      guard model == nil else { throw Self.damage }
+      identity = UUID()
+      return
+    }
+    guard let known = UUID(uuidString: String(decoding: text, as: UTF8.self)) else {
+      throw Self.damage
+    }
+    identity = known
+  }
+
+  private static var damage: StorageError {
+    StorageError(.corrupt, "The identity of the object graph is damaged.")
+  }
+
+  /// The store as objects of a schema see it.
+  func storeModel(_ schema: Schema, tracksHistory: Bool) throws -> StoreModel {
+    try StoreModel(
+      schema.content, model ?? StoredModel(version: schema.version), store: identity,
+      changeCount: changeCount, tracksHistory: tracksHistory)
+  }
+
+  /// Brings the store up to a schema.
+  ///
+  /// - Throws: `incompatibleSchema` if that cannot be, naming each difference.
+  mutating func bringUp(
+    to schema: Schema, _ transaction: WriteTransaction,
+    _ progress: (@Sendable (MigrationProgress) -> Void)?
+  ) throws {
+    let before = model ?? StoredModel(version: schema.version)
+    let joined = try before.joined(schema)
+    if joined.entities != before.entities { changeCount += 1 }
+    model = joined
+    if joined != before {
+      try ModelStep(
+        transaction: transaction, before: before, stored: joined,
+        model: try storeModel(schema, tracksHistory: false), progress: progress
+      ).run()
+    }
+    var count: [UInt8] = []
+    count.append(littleEndian: changeCount)
+    let own = try transaction.keyspace(StoredModel.keyspace)
+    try own.put(StoredModel.key, joined.encoded())
+    try own.put(StoredModel.changesKey, count)
+    try own.put(Self.identityKey, Array(identity.uuidString.utf8))
+  }
+}

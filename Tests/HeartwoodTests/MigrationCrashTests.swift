@@ -1,0 +1,61 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// What a power cut leaves of a store that is brought up to another model.
+@Suite("A migration that is cut off")
+struct MigrationCrashTests {
+  /// The power goes off at one call after the other that the migration makes; then the store is as
+  /// it was or as it is to be, and opens.
+  private func cutEverywhere(count: Int, step: Int, seed: UInt64) throws {
+    let store = EvolvingStore(SimulatedDisk(seed: seed))
+    let rows = try Contacts.fill(store, count: count)
+    let whole = store.disk.crashed(.everything)
+    try EvolvingStore(whole).open(Contacts.V3.schema, Contacts.stages) { _ in }
+    var (old, new) = (0, 0)
+    var call = 1
+    while call <= whole.callCount {
+      let disk = store.disk.crashed(.everything)
+      disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
+      do {
+        try EvolvingStore(disk).open(Contacts.V3.schema, Contacts.stages) { _ in }
+      } catch is StorageError {}
+      let modes = CrashMode.allCases
+      for choice in [
+        CrashChoice.nothing, .everything,
+        .seeded(seed &+ UInt64(call), modes[call % modes.count]),
+      ] {
+        let left = disk.crashed(choice)
+        let survivor = EvolvingStore(left.crashed(.everything))
+        do {
+          try survivor.open(Contacts.V1.schema) { context in
+            let count = try context.count(for: FetchRequest<Contacts.V1.Contact>())
+            #expect(count == rows.count + 1, "seed \(seed), call \(call)")
+          }
+          old += 1
+        } catch let error as ObjectGraphError {
+          #expect(error.message.contains("newer program"), "seed \(seed), call \(call): \(error)")
+          new += 1
+        }
+        try EvolvingStore(left).open(Contacts.V3.schema, Contacts.stages) { context in
+          let found = try Contacts.rows(context)
+          #expect(found == rows, "seed \(seed), call \(call)")
+          try context.expect("phone == '+11'", \Contacts.V3.Contact.name, ["F1 L1"])
+        }
+      }
+      call += step
+    }
+    print("crash states: \(old) as before, \(new) as after (seed \(seed))")
+    #expect(old > 0 && new > 0)
+  }
+
+  @Test(.evidence("E-14"), arguments: [1, 2] as [UInt64])
+  func `has happened as a whole or not at all, at every call`(seed: UInt64) throws {
+    try cutEverywhere(count: 4, step: 1, seed: seed)
+  }
+
+  @Test(.evidence("E-14"))
+  func `leaves nothing of what was larger than memory`() throws {
+    try cutEverywhere(count: 400, step: 13, seed: 3)
+  }
+}
