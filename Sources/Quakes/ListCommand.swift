@@ -66,7 +66,7 @@ struct ListCommand: Command {
     let container = try store.openForReading()
     let context = container.newContext()
     try context.performAndWait {
-      // The list and the number of all quakes are of one generation, whatever is imported meanwhile.
+      // List and total are of one generation, whatever is imported meanwhile.
       try context.setQueryGenerationFrom(.current)
       let found = try find(in: context)
       if wantsJSON { return try printJSON(found.map { ListedQuake($0.quake, $0.distance) }) }
