@@ -27,7 +27,7 @@ let package = Package(
       name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
       swiftSettings: settings),
     .executableTarget(
-      name: "heartwood-bench", dependencies: ["HeartwoodEngine"], path: "Benchmarks",
+      name: "heartwood-bench", dependencies: ["Heartwood", "HeartwoodEngine"], path: "Benchmarks",
       swiftSettings: settings),
     .executableTarget(
       name: "quakes", dependencies: ["Heartwood"], path: "Sources/Quakes", swiftSettings: settings),

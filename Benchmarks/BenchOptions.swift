@@ -12,6 +12,8 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
+  /// Whether the libraries of others do the same work, where they can.
+  var hasPeers = false
   var wantsHelp = false
 
   static let defaultRows = 1_000_000
@@ -23,8 +25,9 @@ struct BenchOptions {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
       guard let flag = Flag(rawValue: name) else { throw Self.unknown(name) }
-      if flag == .help {
-        wantsHelp = true
+      if flag.placeholder.isEmpty {
+        guard parts.count == 1 else { throw BenchFailure("\(name) takes no value.") }
+        try set(flag, "")
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
@@ -66,6 +69,7 @@ struct BenchOptions {
     case .feed: feed = value
     case .json: json = value
     case .path: path = value
+    case .peers: hasPeers = true
     case .help: wantsHelp = true
     }
   }
@@ -114,9 +118,10 @@ extension BenchOptions {
     case pageSize = "--page-size"
     case access = "--access"
     case only = "--only"
+    case peers = "--peers"
     case help = "--help"
 
-    /// What stands for the value in the help text.
+    /// What stands for the value in the help text; empty for an option without one.
     var placeholder: String {
       switch self {
       case .rows, .logBytes: "N"
@@ -126,7 +131,7 @@ extension BenchOptions {
       case .pageSize: "BYTES"
       case .access: "mapped|buffered"
       case .only: "NAME,NAME"
-      case .help: ""
+      case .peers, .help: ""
       }
     }
 
@@ -153,6 +158,11 @@ extension BenchOptions {
       case .pageSize: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
       case .only: ["measure only these workloads"]
+      case .peers:
+        [
+          "let other libraries of this machine (\(Engine.peers.joined(separator: ", "))) do the workloads",
+          "of objects in turn with Heartwood; one that is absent is left out",
+        ]
       case .help: ["show this text"]
       }
     }
@@ -161,7 +171,7 @@ extension BenchOptions {
   /// What `--help` prints.
   static var helpText: String {
     var lines = [
-      "heartwood-bench measures the Heartwood engine on this machine.",
+      "heartwood-bench measures Heartwood on this machine.",
       "",
       "Usage: heartwood-bench [options]",
       "",
