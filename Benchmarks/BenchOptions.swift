@@ -31,7 +31,7 @@ struct BenchOptions {
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
-        throw BenchFailure("\(name) needs a value: \(name) \(flag.placeholder)")
+        throw BenchFailure("\(name) needs a value: \(flag.usage)")
       }
       try set(flag, value)
     }
@@ -99,7 +99,7 @@ struct BenchOptions {
       name.count > 3 && (flag.rawValue.hasPrefix(name) || name.hasPrefix(flag.rawValue))
     }
     if let near {
-      return BenchFailure("There is no option \(name). Type \(near.rawValue) \(near.placeholder)")
+      return BenchFailure("There is no option \(name). Type \(near.usage)")
     }
     let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
     return BenchFailure("There is no option \(name). Type one of: \(all)")
@@ -120,6 +120,9 @@ extension BenchOptions {
     case only = "--only"
     case peers = "--peers"
     case help = "--help"
+
+    /// How it is typed.
+    var usage: String { placeholder.isEmpty ? rawValue : "\(rawValue) \(placeholder)" }
 
     /// What stands for the value in the help text; empty for an option without one.
     var placeholder: String {
@@ -177,9 +180,8 @@ extension BenchOptions {
       "",
     ]
     for flag in Flag.allCases {
-      let usage = "\(flag.rawValue) \(flag.placeholder)"
       for (index, line) in flag.summary.enumerated() {
-        lines.append("  " + (index == 0 ? usage : "").padded(to: 26) + line)
+        lines.append("  " + (index == 0 ? flag.usage : "").padded(to: 26) + line)
       }
     }
     lines += ["", "Workloads:"]
