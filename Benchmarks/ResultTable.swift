@@ -54,7 +54,8 @@ struct ResultTable {
         let other = measurements.first { $0.workload == own.workload && $0.engine == peer }
         guard let other, let share = other.heartwoodShare else { return ["", "", "", ""] }
         let ratios = [share.median, share.lowest, share.highest]
-        return [other.slices.median.grouped] + ratios.map { String(format: $0 < 0.1 ? "%.4f" : "%.2f", $0) }
+        let shown = ratios.map { String(format: $0 < 0.1 ? "%.4f" : "%.2f", $0) }
+        return [other.slices.median.grouped] + shown
       }
       rows.append([own.workload, own.unit, own.slices.median.grouped] + cells)
     }
