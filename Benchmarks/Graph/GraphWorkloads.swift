@@ -9,10 +9,14 @@ final class GraphWorkloads {
   private let folder: StoreFolder
   private let progress: Progress
   private let seconds: Double
-  private let quakes: [Quake]
-  private let shuffledCodes: [String]
-  /// Stores with all items and quakes, one for each engine, made when they are needed.
-  private var loaded: [any GraphStore] = []
+  private let rows: QuakeRows
+  private lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
+  private lazy var shuffledCodes: [String] = {
+    var random = RandomNumbers(seed: 2)
+    return quakes.map(\.code).shuffled(using: &random)
+  }()
+  /// By engine, the stores that have all rows; each is made when it is needed.
+  private var loaded: [Int: any GraphStore] = [:]
 
   private static let mostRows = 200_000
   private static let lookupsPerTurn = 1024
@@ -28,53 +32,47 @@ final class GraphWorkloads {
     self.folder = folder
     self.progress = progress
     self.seconds = seconds
-    let count = min(rows.count, Self.mostRows)
-    quakes = (0..<Int64(count)).map { rows.quake($0) }
-    var random = RandomNumbers(seed: 2)
-    shuffledCodes = quakes.map(\.code).shuffled(using: &random)
+    self.rows = rows
   }
 
   /// Measures one workload.
   func measure(_ workload: Workload) throws -> Alternation.Outcome {
     let alternation = Alternation(name: workload.rawValue, seconds: seconds, progress: progress)
-    let names = engines.map(\.name)
+    return try alternation.run(engineNames: engines.map(\.name)) { engine, round in
+      try turn(workload, engine, round)
+    }
+  }
+
+  private func turn(
+    _ workload: Workload, _ engine: Int, _ round: Int
+  ) throws -> Alternation.Turn {
     switch workload {
     case .graphInsert:
       let count = max(quakes.count / 4, 1)
-      return try alternation.run(engineNames: names) { engine, _ in
-        try insert(engine, count) {
-          try $0.insertItems(count)
-        } check: {
-          try $0.readItems()
-        }
+      return try insert(engine, count) { store in
+        try store.insertItems(count)
+      } check: { store in
+        try store.readItems()
       }
     case .graphBatchInsert:
-      let sample = quakes.map(\.code).prefix(Self.lookupsPerTurn)
-      return try alternation.run(engineNames: names) { engine, _ in
-        try insert(engine, quakes.count) { [quakes] in
-          try $0.insertQuakes(quakes)
-        } check: {
-          try $0.findQuakes(sample)
-        }
+      let quakes = quakes
+      return try insert(engine, quakes.count) { store in
+        try store.insertQuakes(quakes)
+      } check: { store in
+        try store.findQuakes(shuffledCodes.prefix(Self.lookupsPerTurn))
       }
     case .graphRead:
-      let stores = try loadedStores()
-      return try alternation.run(engineNames: names) { engine, _ in
-        try Alternation.Turn(quakes.count) { try stores[engine].readItems() }
-      }
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(quakes.count) { try store.readItems() }
     case .graphFind:
-      let stores = try loadedStores()
-      return try alternation.run(engineNames: names) { engine, round in
-        let start = round * Self.lookupsPerTurn % shuffledCodes.count
-        let codes = shuffledCodes[start...].prefix(Self.lookupsPerTurn)
-        return try Alternation.Turn(codes.count) { try stores[engine].findQuakes(codes) }
-      }
+      let store = try loadedStore(of: engine)
+      let start = round * Self.lookupsPerTurn % shuffledCodes.count
+      let codes = shuffledCodes[start...].prefix(Self.lookupsPerTurn)
+      return try Alternation.Turn(codes.count) { try store.findQuakes(codes) }
     case .graphNewest:
-      let stores = try loadedStores()
-      return try alternation.run(engineNames: names) { engine, _ in
-        try Alternation.Turn(Self.queriesPerTurn) {
-          try stores[engine].findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
-        }
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(Self.queriesPerTurn) {
+        try store.findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
       }
     default: preconditionFailure("\(workload.rawValue) is no workload of objects")
     }
@@ -82,12 +80,12 @@ final class GraphWorkloads {
 
   /// Checks the stores that are still open, and removes them.
   func finish() throws {
-    for (engine, store) in zip(engines, loaded) {
+    for (engine, store) in loaded {
       progress.show("verifying", fraction: 0)
       try store.finish()
-      try folder.remove(StoreFolder.graph(engine.name))
+      try folder.remove(StoreFolder.graph(engines[engine].name))
     }
-    loaded = []
+    loaded = [:]
   }
 
   /// A turn that fills a store made for it; only the filling is timed.
@@ -107,16 +105,16 @@ final class GraphWorkloads {
     return turn
   }
 
-  private func loadedStores() throws -> [any GraphStore] {
-    guard loaded.isEmpty else { return loaded }
-    for engine in engines {
-      progress.show("loading \(engine.name)", fraction: 0)
-      let store = try engine.makeStore(in: folder.path + "/" + StoreFolder.graph(engine.name))
-      loaded.append(store)
-      try store.insertItems(quakes.count)
-      try store.insertQuakes(quakes)
-      try store.settle()
-    }
-    return loaded
+  /// The store of an engine that has all rows.
+  private func loadedStore(of engine: Int) throws -> any GraphStore {
+    if let store = loaded[engine] { return store }
+    let name = engines[engine].name
+    progress.show("loading \(name)", fraction: 0)
+    let store = try engines[engine].makeStore(in: folder.path + "/" + StoreFolder.graph(name))
+    try store.insertItems(quakes.count)
+    try store.insertQuakes(quakes)
+    try store.settle()
+    loaded[engine] = store
+    return store
   }
 }
