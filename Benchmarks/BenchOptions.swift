@@ -163,8 +163,8 @@ extension BenchOptions {
       case .only: ["measure only these workloads"]
       case .peers:
         [
-          "let other libraries of this machine (\(Engine.peers.joined(separator: ", "))) do the workloads",
-          "of objects in turn with Heartwood; one that is absent is left out",
+          "let other libraries (\(Engine.peers.joined(separator: ", "))) do the workloads of objects in",
+          "turn with Heartwood; one that this machine lacks is left out",
         ]
       case .help: ["show this text"]
       }

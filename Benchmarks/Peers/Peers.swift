@@ -20,7 +20,7 @@ struct Peers {
     } else {
       graphEngines = []
       missing = [
-        "\(SQLiteLibrary.fileName) is not on this machine, so there is nothing in its column and no "
+        "\(SQLiteLibrary.fileName) is not on this machine, so its column is empty and there is no "
           + "ratio: install it (Debian: apt install libsqlite3-0)."
       ]
     }
