@@ -163,7 +163,7 @@ extension BenchOptions {
       case .only: ["measure only these workloads"]
       case .peers:
         [
-          "let other libraries (\(Engine.peers.joined(separator: ", "))) do the workloads of objects in",
+          "let other libraries (\(Engine.peerNames)) do the workloads of objects in",
           "turn with Heartwood; one that this machine lacks is left out",
         ]
       case .help: ["show this text"]

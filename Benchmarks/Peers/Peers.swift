@@ -4,6 +4,7 @@ enum Engine {
   static let sqlite = "sqlite"
   /// Those that `--peers` compares Heartwood with, in the order of their columns.
   static let peers = [sqlite]
+  static let peerNames = peers.joined(separator: ", ")
 }
 
 /// The libraries of this machine that Heartwood is compared with.
