@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "HeartwoodEngine", targets: ["HeartwoodEngine"]),
     .executable(name: "heartwoodctl", targets: ["heartwoodctl"]),
     .executable(name: "heartwood-bench", targets: ["heartwood-bench"]),
+    .executable(name: "quakes", targets: ["quakes"]),
   ],
   dependencies: [],
   targets: [
@@ -26,8 +27,10 @@ let package = Package(
       name: "heartwoodctl", dependencies: ["HeartwoodEngine"], path: "Sources/HeartwoodTool",
       swiftSettings: settings),
     .executableTarget(
-      name: "heartwood-bench", dependencies: ["HeartwoodEngine"], path: "Benchmarks",
+      name: "heartwood-bench", dependencies: ["Heartwood", "HeartwoodEngine"], path: "Benchmarks",
       swiftSettings: settings),
+    .executableTarget(
+      name: "quakes", dependencies: ["Heartwood"], path: "Sources/Quakes", swiftSettings: settings),
     .target(
       name: "HeartwoodTestSupport", dependencies: ["HeartwoodEngine"], path: "Tests/Support",
       swiftSettings: settings),
@@ -51,6 +54,9 @@ let package = Package(
     .testTarget(
       name: "ToolTests",
       dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "heartwoodctl"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],
       swiftSettings: settings),
     // What users write, compiled as they do: with the compiler's own settings, and with all of it
     // on the main actor.

@@ -61,6 +61,7 @@ struct Bench {
     }
     let activity = session.activity
     let notes = session.notes
+    let comparison = session.comparison.map { "\n\($0)\n" } ?? ""
     let verification = try session.verify()
     let diskByteCount = try folder.allocatedByteCount(StoreFolder.measured)
     progress.clear()
@@ -71,6 +72,7 @@ struct Bench {
 
       median, min and max of \(Harness.windowCount) windows, or of a load's rounds; ns/op per thread
       \(([activity] + notes).joined(separator: "\n"))
+      \(comparison)
       hash of all reads \(String(session.hash, radix: 16))
       \(verification.summary)
 

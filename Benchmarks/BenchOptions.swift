@@ -12,6 +12,8 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
+  /// Whether the libraries of others do the same work, where they can.
+  var hasPeers = false
   var wantsHelp = false
 
   static let defaultRows = 1_000_000
@@ -23,12 +25,13 @@ struct BenchOptions {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
       guard let flag = Flag(rawValue: name) else { throw Self.unknown(name) }
-      if flag == .help {
-        wantsHelp = true
+      if flag.placeholder.isEmpty {
+        guard parts.count == 1 else { throw BenchFailure("\(name) takes no value.") }
+        try set(flag, "")
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
-        throw BenchFailure("\(name) needs a value: \(name) \(flag.placeholder)")
+        throw BenchFailure("\(name) needs a value: \(flag.usage)")
       }
       try set(flag, value)
     }
@@ -66,6 +69,7 @@ struct BenchOptions {
     case .feed: feed = value
     case .json: json = value
     case .path: path = value
+    case .peers: hasPeers = true
     case .help: wantsHelp = true
     }
   }
@@ -95,7 +99,7 @@ struct BenchOptions {
       name.count > 3 && (flag.rawValue.hasPrefix(name) || name.hasPrefix(flag.rawValue))
     }
     if let near {
-      return BenchFailure("There is no option \(name). Type \(near.rawValue) \(near.placeholder)")
+      return BenchFailure("There is no option \(name). Type \(near.usage)")
     }
     let all = Flag.allCases.map(\.rawValue).joined(separator: ", ")
     return BenchFailure("There is no option \(name). Type one of: \(all)")
@@ -114,9 +118,13 @@ extension BenchOptions {
     case pageSize = "--page-size"
     case access = "--access"
     case only = "--only"
+    case peers = "--peers"
     case help = "--help"
 
-    /// What stands for the value in the help text.
+    /// How it is typed.
+    var usage: String { placeholder.isEmpty ? rawValue : "\(rawValue) \(placeholder)" }
+
+    /// What stands for the value in the help text; empty for an option without one.
     var placeholder: String {
       switch self {
       case .rows, .logBytes: "N"
@@ -126,7 +134,7 @@ extension BenchOptions {
       case .pageSize: "BYTES"
       case .access: "mapped|buffered"
       case .only: "NAME,NAME"
-      case .help: ""
+      case .peers, .help: ""
       }
     }
 
@@ -153,6 +161,11 @@ extension BenchOptions {
       case .pageSize: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
       case .only: ["measure only these workloads"]
+      case .peers:
+        [
+          "let other libraries (\(Engine.peerNames)) do the workloads of objects in",
+          "turn with Heartwood; one that this machine lacks is left out",
+        ]
       case .help: ["show this text"]
       }
     }
@@ -161,15 +174,14 @@ extension BenchOptions {
   /// What `--help` prints.
   static var helpText: String {
     var lines = [
-      "heartwood-bench measures the Heartwood engine on this machine.",
+      "heartwood-bench measures Heartwood on this machine.",
       "",
       "Usage: heartwood-bench [options]",
       "",
     ]
     for flag in Flag.allCases {
-      let usage = "\(flag.rawValue) \(flag.placeholder)"
       for (index, line) in flag.summary.enumerated() {
-        lines.append("  " + (index == 0 ? usage : "").padded(to: 26) + line)
+        lines.append("  " + (index == 0 ? flag.usage : "").padded(to: 26) + line)
       }
     }
     lines += ["", "Workloads:"]

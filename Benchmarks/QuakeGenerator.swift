@@ -2,7 +2,8 @@ import Foundation
 
 /// Makes up earthquakes, the same ones in every run.
 ///
-/// Magnitudes follow the law of Gutenberg and Richter (ten times fewer for each step up), times
+/// Magnitudes follow the law of Gutenberg and Richter (ten times fewer for each step up), from 0.5
+/// on in the regional networks and from 4 in that of the world, which hears no weaker ones. Times
 /// ascend, and places read like those of a real feed.
 struct QuakeGenerator {
   private struct Town {
@@ -42,10 +43,11 @@ struct QuakeGenerator {
     let direction = Self.directions[Int((dice >> 16) % UInt64(Self.directions.count))]
     let distance = Int((dice >> 32) % 120) + 1
     time += Int64((dice >> 40) % 380_000) + 1
+    let weakest = town.network == "us" ? 4 : 0.5
     let code = 10_000_000 + random.next() % 90_000_000
     return Quake(
       code: town.network + String(code),
-      magnitude: Float(min(9.5, 0.5 - log10(1 - random.fraction()))),
+      magnitude: Float(min(9.5, weakest - log10(1 - random.fraction()))),
       place: "\(distance)km \(direction) of \(town.name)",
       time: time,
       longitude: Float(town.longitude + random.fraction() - 0.5),

@@ -91,6 +91,23 @@ struct QuakeRows: Sendable {
     Array(block[byteRange(number)])
   }
 
+  /// The quake of a row, with the code that no other row has, and 0 for what a feed does not know.
+  func quake(_ number: Int64) -> Quake {
+    let row = row(number)
+    let bytes = row.span.bytes
+    func float(at offset: Int) -> Float {
+      let value = Float(bitPattern: UInt32(truncatingIfNeeded: bytes.word(at: offset)))
+      return value.isNaN ? 0 : value
+    }
+    let place = QuakeRow.place.prefix(Int(row[QuakeRow.placeByteCount]))
+    return Quake(
+      code: String(decoding: row[QuakeRow.code], as: UTF8.self),
+      magnitude: float(at: QuakeRow.magnitude), place: String(decoding: row[place], as: UTF8.self),
+      time: Int64(bitPattern: bytes.word(at: QuakeRow.time)),
+      longitude: float(at: QuakeRow.longitude), latitude: float(at: QuakeRow.latitude),
+      depth: float(at: QuakeRow.depth))
+  }
+
   private func byteRange(_ number: Int64) -> Range<Int> {
     let start = Int(number) * QuakeRow.byteCount
     return start..<start + QuakeRow.byteCount

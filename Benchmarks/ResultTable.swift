@@ -8,6 +8,10 @@ struct Measurement {
   let slices: Slices
   /// The rate as a share of the same workload without a writer, where that was measured too.
   var shareOfIdle: Double?
+  /// Whether peers do this workload too.
+  var isCompared = false
+  /// Heartwood's rate as a share of this one, round by round; for a peer.
+  var heartwoodShare: Spread?
 }
 
 /// All results of a run, as a table for people and as JSON for programs.
@@ -23,10 +27,10 @@ struct ResultTable {
     measurements.first { $0.workload == workload.rawValue }?.slices.median
   }
 
-  /// The table: one line for each workload, numbers aligned at their ends.
+  /// The table of what Heartwood brought: one line for each workload.
   var text: String {
     var rows = [["workload", "median", "unit", "ns/op", "min", "max", "of idle"]]
-    for measurement in measurements {
+    for measurement in measurements where measurement.engine == Engine.heartwood {
       let slices = measurement.slices
       rows.append([
         measurement.workload, slices.median.grouped, measurement.unit,
@@ -35,7 +39,31 @@ struct ResultTable {
       ])
     }
     if rows.dropFirst().allSatisfy({ $0.last == "" }) { rows = rows.map { $0.dropLast() } }
-    let textColumns: Set = [0, 2]
+    return Self.aligned(rows, textColumns: [0, 2])
+  }
+
+  /// The table of the workloads that peers do too, with the medians of all engines.
+  ///
+  /// Behind each peer stands Heartwood's rate as a share of the peer's. The columns of a peer that
+  /// is not here are empty: what was not measured has no ratio.
+  func comparison(with peers: [String]) -> String {
+    let titles = peers.flatMap { [$0, "ratio", "min", "max"] }
+    var rows = [["workload", "unit", Engine.heartwood] + titles]
+    for own in measurements where own.engine == Engine.heartwood && own.isCompared {
+      let cells = peers.flatMap { peer -> [String] in
+        let other = measurements.first { $0.workload == own.workload && $0.engine == peer }
+        guard let other, let share = other.heartwoodShare else { return ["", "", "", ""] }
+        let ratios = [share.median, share.lowest, share.highest]
+        let shown = ratios.map { String(format: $0 < 0.1 ? "%.4f" : "%.2f", $0) }
+        return [other.slices.median.grouped] + shown
+      }
+      rows.append([own.workload, own.unit, own.slices.median.grouped] + cells)
+    }
+    return Self.aligned(rows, textColumns: [0, 1])
+  }
+
+  /// The rows in columns below their titles, numbers aligned at their ends.
+  private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in
       let cells = row.indices.map { column in

@@ -7,6 +7,8 @@ struct Session {
   private let progress: Progress
   private let loads: Loads
   private let loaded: Loads.Sorted
+  private let peers: Peers
+  private let graph: GraphWorkloads
   private(set) var table = ResultTable()
   /// What is to be said about results beyond their figures, a line each.
   private(set) var notes: [String] = []
@@ -24,6 +26,10 @@ struct Session {
     let loadWorkloads: Set<Workload> = [.loadSorted, .checkpoint]
     loaded = try loads.sorted(isMeasured: !loadWorkloads.isDisjoint(with: options.workloads))
     try loads.codes(into: loaded.store)
+    peers = try Peers(wanted: options.hasPeers)
+    graph = GraphWorkloads(
+      [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, folder,
+      seconds: options.seconds, progress)
   }
 
   /// Measures one workload and adds its lines to the table.
@@ -58,6 +64,8 @@ struct Session {
     case .commitNormal: try time(workload, "commits/s", commits(.normal, threadCount: 1))
     case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
     case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
+    case .graphInsert, .graphBatchInsert, .graphRead: try compare(workload, "rows/s")
+    case .graphFind, .graphNewest: try compare(workload, "fetches/s")
     }
   }
 
@@ -70,8 +78,22 @@ struct Session {
       + "(\(activity.pagesCheckpointed.grouped) pages)"
   }
 
-  /// Checks the whole store, closes it, and says how long the check took.
+  /// How Heartwood and the peers did the same work, as a table and sentences; `nil` if there was
+  /// nothing to compare.
+  var comparison: String? {
+    guard options.hasPeers, table.measurements.contains(where: \.isCompared) else { return nil }
+    let lines = graph.engines.map { "\($0.name): \($0.description)" } + peers.missing
+    return """
+      \(table.comparison(with: Engine.peers))
+
+      ratio: Heartwood's rate as a share of the peer's, median, min and max of rounds in turn
+      \(lines.joined(separator: "\n"))
+      """
+  }
+
+  /// Checks the stores, closes them, and says how long the check of the large one took.
   func verify() throws -> (summary: String, findings: [String]) {
+    try graph.finish()
     progress.show("verifying", fraction: 0)
     var findings: [String] = []
     let elapsed = try ContinuousClock().measure { findings = try loaded.store.verify().findings }
@@ -114,6 +136,18 @@ struct Session {
     add(Workload.writerCommits.rawValue + suffix, "commits/s", outcome.groups[1])
   }
 
+  private mutating func compare(_ workload: Workload, _ unit: String) throws {
+    let outcome = try graph.measure(workload)
+    hash = fold(hash, outcome.hash)
+    for (engine, slices) in zip(graph.engines, outcome.slices) {
+      var measurement = Measurement(
+        workload: workload.rawValue, engine: engine.name, unit: unit, slices: slices)
+      measurement.isCompared = true
+      measurement.heartwoodShare = outcome.shares[engine.name]
+      table.append(measurement)
+    }
+  }
+
   private mutating func openLog(_ workload: Workload) throws {
     let openings = Openings(
       folder: loads.folder, rows: rows, progress: progress, seconds: options.seconds,
@@ -141,7 +175,7 @@ struct Session {
   ) {
     table.append(
       Measurement(
-        workload: name, engine: "heartwood", unit: unit, slices: slices,
+        workload: name, engine: Engine.heartwood, unit: unit, slices: slices,
         shareOfIdle: idle.map { slices.median / $0 }))
   }
 }

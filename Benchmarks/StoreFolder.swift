@@ -8,6 +8,8 @@ struct StoreFolder {
   static let measured = "quakes"
   /// The name of stores that are removed as soon as they have been loaded.
   static let scratch = "load-random"
+  /// The name of the store in which an engine keeps objects.
+  static func graph(_ engine: String) -> String { "graph-" + engine }
 
   let path: String
   private let options: StoreOptions
@@ -26,12 +28,16 @@ struct StoreFolder {
           "\(storePath(name)) already exists: remove it, or type --path with another folder.")
       }
     }
+    try Self.make(self.path)
+  }
+
+  /// Makes a folder that somebody else fills.
+  static func make(_ path: String) throws {
     do {
-      try FileManager.default.createDirectory(
-        atPath: self.path, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
       throw BenchFailure(
-        "The folder \(self.path) cannot be made (\(error.localizedDescription)): type --path with "
+        "The folder \(path) cannot be made (\(error.localizedDescription)): type --path with "
           + "one that can.")
     }
   }

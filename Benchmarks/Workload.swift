@@ -1,7 +1,7 @@
 /// What can be measured, in the order in which it is.
 ///
-/// Each later workload finds the store as the earlier ones left it; those that change rows come
-/// last.
+/// Those of objects have stores of their own. Of the others, each finds the store as the earlier
+/// ones left it; those that change rows come last.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -19,6 +19,11 @@ enum Workload: String, CaseIterable {
   case commitNormal = "commit-normal"
   case commitFull = "commit-full"
   case commitFullEight = "commit-full-8"
+  case graphInsert = "graph-insert"
+  case graphBatchInsert = "graph-batch-insert"
+  case graphRead = "graph-read"
+  case graphFind = "graph-find"
+  case graphNewest = "graph-newest"
 
   /// What it does, for the help text.
   var summary: String {
@@ -39,6 +44,12 @@ enum Workload: String, CaseIterable {
     case .commitNormal: "one-row commits, .normal"
     case .commitFull: "one-row commits, .full"
     case .commitFullEight: "one-row commits, .full, eight threads"
+    case .graphInsert:
+      "50,000 objects of ten integers, made in a context and saved (GRDB's measure)"
+    case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
+    case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's measure)"
+    case .graphFind: "fetches of single quakes by their unique code"
+    case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }
   }
 }

@@ -1,0 +1,120 @@
+import Foundation
+
+/// The workloads of objects, each done by all engines in turn on the same data.
+///
+/// Items are GRDB's measure: ten integers, of which a program reads 200,000 and inserts 50,000.
+final class GraphWorkloads {
+  /// Heartwood first, then the peers.
+  let engines: [any GraphEngine]
+  private let folder: StoreFolder
+  private let progress: Progress
+  private let seconds: Double
+  private let rows: QuakeRows
+  private lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
+  private lazy var shuffledCodes: [String] = {
+    var random = RandomNumbers(seed: 2)
+    return quakes.map(\.code).shuffled(using: &random)
+  }()
+  /// By engine, the stores that have all rows; each is made when it is needed.
+  private var loaded: [Int: any GraphStore] = [:]
+
+  private static let mostRows = 200_000
+  private static let lookupsPerTurn = 1024
+  private static let queriesPerTurn = 4
+  /// What a quake must have to be among the newest strong ones.
+  private static let magnitude: Float = 4.5
+
+  init(
+    _ engines: [any GraphEngine], _ rows: QuakeRows, _ folder: StoreFolder, seconds: Double,
+    _ progress: Progress
+  ) {
+    self.engines = engines
+    self.folder = folder
+    self.progress = progress
+    self.seconds = seconds
+    self.rows = rows
+  }
+
+  /// Measures one workload.
+  func measure(_ workload: Workload) throws -> Alternation.Outcome {
+    let alternation = Alternation(name: workload.rawValue, seconds: seconds, progress: progress)
+    return try alternation.run(engineNames: engines.map(\.name)) { engine, round in
+      try turn(workload, engine, round)
+    }
+  }
+
+  private func turn(
+    _ workload: Workload, _ engine: Int, _ round: Int
+  ) throws -> Alternation.Turn {
+    switch workload {
+    case .graphInsert:
+      let count = max(quakes.count / 4, 1)
+      return try insert(engine, count) { store in
+        try store.insertItems(count)
+      } check: { store in
+        try store.readItems()
+      }
+    case .graphBatchInsert:
+      let quakes = quakes
+      return try insert(engine, quakes.count) { store in
+        try store.insertQuakes(quakes)
+      } check: { store in
+        try store.findQuakes(shuffledCodes.prefix(Self.lookupsPerTurn))
+      }
+    case .graphRead:
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(quakes.count) { try store.readItems() }
+    case .graphFind:
+      let store = try loadedStore(of: engine)
+      let start = round * Self.lookupsPerTurn % shuffledCodes.count
+      let codes = shuffledCodes[start...].prefix(Self.lookupsPerTurn)
+      return try Alternation.Turn(codes.count) { try store.findQuakes(codes) }
+    case .graphNewest:
+      let store = try loadedStore(of: engine)
+      return try Alternation.Turn(Self.queriesPerTurn) {
+        try store.findNewest(magnitude: Self.magnitude, times: Self.queriesPerTurn)
+      }
+    default: preconditionFailure("\(workload.rawValue) is no workload of objects")
+    }
+  }
+
+  /// Checks the stores that are still open, and removes them.
+  func finish() throws {
+    for (engine, store) in loaded {
+      progress.show("verifying", fraction: 0)
+      try store.finish()
+      try folder.remove(StoreFolder.graph(engines[engine].name))
+    }
+    loaded = [:]
+  }
+
+  /// A turn that fills a store made for it; only the filling is timed.
+  private func insert(
+    _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
+    check: (any GraphStore) throws -> UInt64
+  ) throws -> Alternation.Turn {
+    let name = StoreFolder.graph("new-" + engines[engine].name)
+    let store = try engines[engine].makeStore(in: folder.path + "/" + name)
+    defer { try? folder.remove(name) }
+    let filling = try Alternation.Turn(count) {
+      try body(store)
+      return 0
+    }
+    let turn = Alternation.Turn(count, filling.duration, hash: try check(store))
+    try store.finish()
+    return turn
+  }
+
+  /// The store of an engine that has all rows.
+  private func loadedStore(of engine: Int) throws -> any GraphStore {
+    if let store = loaded[engine] { return store }
+    let name = engines[engine].name
+    progress.show("loading \(name)", fraction: 0)
+    let store = try engines[engine].makeStore(in: folder.path + "/" + StoreFolder.graph(name))
+    try store.insertItems(quakes.count)
+    try store.insertQuakes(quakes)
+    try store.settle()
+    loaded[engine] = store
+    return store
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Heartwood
+
+/// Heartwood with its default options, through its public interface.
+struct HeartwoodGraph: GraphEngine {
+  let options: StoreOptions
+
+  let name = Engine.heartwood
+  let description = "Heartwood, default options: commits are durable, the history is kept"
+
+  func makeStore(in folder: String) throws -> any GraphStore {
+    try HeartwoodGraphStore(folder: folder, options: options)
+  }
+}
+
+private final class HeartwoodGraphStore: GraphStore {
+  private let container: PersistentContainer
+
+  init(folder: String, options: StoreOptions) throws {
+    var all = ContainerOptions()
+    all.store = options
+    container = try PersistentContainer(
+      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
+  }
+
+  func insertItems(_ count: Int) throws {
+    let context = container.newContext()
+    try context.performAndWait {
+      for row in 0..<Int64(count) {
+        let item = GraphItem(context: context)
+        item.i0 = row
+        item.i1 = row
+        item.i2 = row
+        item.i3 = row
+        item.i4 = row
+        item.i5 = row
+        item.i6 = row
+        item.i7 = row
+        item.i8 = row
+        item.i9 = row
+      }
+      try context.save()
+    }
+  }
+
+  func insertQuakes(_ quakes: [Quake]) throws {
+    var next = 0
+    let request = BatchInsertRequest<GraphQuake> { row in
+      guard next < quakes.count else { return true }
+      let quake = quakes[next]
+      next += 1
+      row[\.code] = quake.code
+      row[\.place] = quake.place
+      row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
+      row[\.magnitude] = quake.magnitude
+      row[\.longitude] = quake.longitude
+      row[\.latitude] = quake.latitude
+      row[\.depth] = quake.depth
+      return false
+    }
+    try container.newContext().execute(request)
+  }
+
+  func settle() throws { try container.store.checkpoint() }
+
+  func readItems() throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for item in try context.fetch(FetchRequest<GraphItem>()) {
+        let first = item.i0 &+ item.i1 &+ item.i2 &+ item.i3 &+ item.i4
+        let second = item.i5 &+ item.i6 &+ item.i7 &+ item.i8 &+ item.i9
+        hash = fold(hash, UInt64(bitPattern: first &- 3 &* second))
+      }
+      return hash
+    }
+  }
+
+  func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for code in codes {
+        let request = FetchRequest<GraphQuake>(where: #Predicate { $0.code == code })
+        guard let quake = try context.fetch(request).first else {
+          throw BenchFailure("The quake \(code) was inserted but a fetch does not find it.")
+        }
+        hash = quake.folded(into: hash)
+      }
+      return hash
+    }
+  }
+
+  func findNewest(magnitude: Float, times: Int) throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for _ in 0..<times {
+        let request = FetchRequest<GraphQuake>(
+          where: #Predicate { $0.magnitude >= magnitude },
+          sort: [SortDescriptor(\.time, order: .reverse)], limit: newestQuakeCount)
+        for quake in try context.fetch(request) { hash = quake.folded(into: hash) }
+      }
+      return hash
+    }
+  }
+
+  func finish() throws {
+    let findings = try container.store.verify().findings
+    guard findings.isEmpty else {
+      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+    }
+    try container.store.close()
+  }
+}
+
+extension GraphQuake {
+  @inline(__always)
+  fileprivate func folded(into hash: UInt64) -> UInt64 {
+    let texts =
+      code.utf8.reduce(0) { $0 &+ UInt64($1) } &+ place.utf8.reduce(0) { $0 &+ UInt64($1) }
+    return fold(
+      hash, time: time.timeIntervalSinceReferenceDate, magnitude: Double(magnitude),
+      position: (Double(longitude), Double(latitude), Double(depth)), textSum: texts)
+  }
+}

@@ -1,0 +1,153 @@
+/// SQLite as somebody sets it up who knows it: a log, pages mapped, a large cache, statements
+/// prepared once, no mutex.
+///
+/// Commits are as durable as Heartwood's: `synchronous=FULL`.
+struct SQLiteGraph: GraphEngine {
+  let library: SQLiteLibrary
+
+  let name = Engine.sqlite
+  var description: String {
+    "SQLite \(library.version), WAL, synchronous=FULL, mmap, 64 MiB of cache, prepared statements"
+  }
+
+  func makeStore(in folder: String) throws -> any GraphStore {
+    try SQLiteGraphStore(library, folder)
+  }
+}
+
+private final class SQLiteGraphStore: GraphStore {
+  private let database: SQLiteDatabase
+  private let insertItem: SQLiteStatement
+  private let insertQuake: SQLiteStatement
+  private let allItems: SQLiteStatement
+  private let quakeOfCode: SQLiteStatement
+  private let newestQuakes: SQLiteStatement
+
+  private static let setUp = [
+    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
+    "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
+    // Heartwood copies its log in the background; here it is copied when no clock runs.
+    "PRAGMA wal_autocheckpoint=0",
+    """
+    CREATE TABLE item (
+      i0 INTEGER NOT NULL, i1 INTEGER NOT NULL, i2 INTEGER NOT NULL, i3 INTEGER NOT NULL,
+      i4 INTEGER NOT NULL, i5 INTEGER NOT NULL, i6 INTEGER NOT NULL, i7 INTEGER NOT NULL,
+      i8 INTEGER NOT NULL, i9 INTEGER NOT NULL)
+    """,
+    """
+    CREATE TABLE quake (
+      id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, place TEXT NOT NULL, time REAL NOT NULL,
+      magnitude REAL NOT NULL, longitude REAL NOT NULL, latitude REAL NOT NULL,
+      depth REAL NOT NULL)
+    """,
+    "CREATE INDEX quake_time ON quake (time)",
+  ]
+
+  private static let quakeColumns = "code, place, time, magnitude, longitude, latitude, depth"
+
+  init(_ library: SQLiteLibrary, _ folder: String) throws {
+    try StoreFolder.make(folder)
+    database = try SQLiteDatabase(library, path: folder + "/database")
+    for text in Self.setUp { try database.run(text) }
+    insertItem = try SQLiteStatement(
+      database, "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    insertQuake = try SQLiteStatement(
+      database, "INSERT INTO quake (\(Self.quakeColumns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
+    allItems = try SQLiteStatement(
+      database, "SELECT i0, i1, i2, i3, i4, i5, i6, i7, i8, i9 FROM item")
+    quakeOfCode = try SQLiteStatement(
+      database, "SELECT \(Self.quakeColumns) FROM quake WHERE code = ?")
+    newestQuakes = try SQLiteStatement(
+      database,
+      """
+      SELECT \(Self.quakeColumns) FROM quake WHERE magnitude >= ?
+      ORDER BY time DESC LIMIT \(newestQuakeCount)
+      """)
+  }
+
+  func insertItems(_ count: Int) throws {
+    try database.run("BEGIN IMMEDIATE")
+    for row in 0..<Int64(count) {
+      for place in Int32(1)...10 { insertItem.bind(row, at: place) }
+      _ = try insertItem.step()
+      insertItem.reset()
+    }
+    try database.run("COMMIT")
+  }
+
+  func insertQuakes(_ quakes: [Quake]) throws {
+    try database.run("BEGIN IMMEDIATE")
+    for quake in quakes {
+      try insertQuake.binding((quake.code, quake.place)) {
+        insertQuake.bind(quake.seconds, at: 3)
+        insertQuake.bind(Double(quake.magnitude), at: 4)
+        insertQuake.bind(Double(quake.longitude), at: 5)
+        insertQuake.bind(Double(quake.latitude), at: 6)
+        insertQuake.bind(Double(quake.depth), at: 7)
+        _ = try insertQuake.step()
+        insertQuake.reset()
+      }
+    }
+    try database.run("COMMIT")
+  }
+
+  func settle() throws { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+  func readItems() throws -> UInt64 {
+    var hash: UInt64 = 0
+    let rows = allItems
+    while try rows.step() {
+      let first =
+        rows.integer(0) &+ rows.integer(1) &+ rows.integer(2) &+ rows.integer(3)
+        &+ rows.integer(4)
+      let second =
+        rows.integer(5) &+ rows.integer(6) &+ rows.integer(7) &+ rows.integer(8)
+        &+ rows.integer(9)
+      hash = fold(hash, UInt64(bitPattern: first &- 3 &* second))
+    }
+    rows.reset()
+    return hash
+  }
+
+  func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64 {
+    var hash: UInt64 = 0
+    for code in codes {
+      try quakeOfCode.binding(code) {
+        guard try quakeOfCode.step() else {
+          throw BenchFailure("The quake \(code) was inserted but SQLite does not find it.")
+        }
+        hash = quakeOfCode.foldedQuake(into: hash)
+        quakeOfCode.reset()
+      }
+    }
+    return hash
+  }
+
+  func findNewest(magnitude: Float, times: Int) throws -> UInt64 {
+    var hash: UInt64 = 0
+    for _ in 0..<times {
+      newestQuakes.bind(Double(magnitude), at: 1)
+      while try newestQuakes.step() { hash = newestQuakes.foldedQuake(into: hash) }
+      newestQuakes.reset()
+    }
+    return hash
+  }
+
+  func finish() throws {
+    let check = try SQLiteStatement(
+      database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
+    guard try check.step(), check.integer(0) == 1 else {
+      throw BenchFailure("the database of SQLite is damaged")
+    }
+  }
+}
+
+extension SQLiteStatement {
+  /// Folds the quake of the row into a hash.
+  @inline(__always)
+  fileprivate func foldedQuake(into hash: UInt64) -> UInt64 {
+    fold(
+      hash, time: double(2), magnitude: double(3), position: (double(4), double(5), double(6)),
+      textSum: textSum(0) &+ textSum(1))
+  }
+}

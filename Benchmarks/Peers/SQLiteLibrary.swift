@@ -1,0 +1,181 @@
+import Foundation
+
+/// The functions of SQLite, found in the library of this machine when the program runs.
+///
+/// Nothing is linked and no header is imported, so the package needs no SQLite: a machine without
+/// it has none of these.
+struct SQLiteLibrary: Sendable {
+  typealias Database = OpaquePointer
+  typealias Statement = OpaquePointer
+  typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+  /// What Debian, and with it most others, calls the file.
+  static let fileName = "libsqlite3.so.0"
+
+  static let ok: Int32 = 0
+  static let row: Int32 = 100
+  static let done: Int32 = 101
+  /// Read and write, create, and no mutex: a connection is used by one thread at a time.
+  static let openFlags: Int32 = 0x2 | 0x4 | 0x8000
+
+  let open:
+    @convention(c) (
+      UnsafePointer<CChar>, UnsafeMutablePointer<Database?>, Int32, UnsafePointer<CChar>?
+    ) -> Int32
+  let close: @convention(c) (Database) -> Int32
+  let prepare:
+    @convention(c) (
+      Database, UnsafePointer<CChar>, Int32, UnsafeMutablePointer<Statement?>,
+      UnsafeMutablePointer<UnsafePointer<CChar>?>?
+    ) -> Int32
+  let step: @convention(c) (Statement) -> Int32
+  let reset: @convention(c) (Statement) -> Int32
+  let finalize: @convention(c) (Statement) -> Int32
+  let bindInteger: @convention(c) (Statement, Int32, Int64) -> Int32
+  let bindDouble: @convention(c) (Statement, Int32, Double) -> Int32
+  let bindText:
+    @convention(c) (Statement, Int32, UnsafePointer<UInt8>?, Int32, Destructor?) -> Int32
+  let integer: @convention(c) (Statement, Int32) -> Int64
+  let double: @convention(c) (Statement, Int32) -> Double
+  let text: @convention(c) (Statement, Int32) -> UnsafePointer<UInt8>?
+  let byteCount: @convention(c) (Statement, Int32) -> Int32
+  let message: @convention(c) (Database) -> UnsafePointer<CChar>
+  private let libraryVersion: @convention(c) () -> UnsafePointer<CChar>
+
+  /// Loads the library; `nil` if there is none.
+  init?() throws {
+    guard let library = dlopen(Self.fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
+    // The linker knows names only; the types above are what SQLite's header says.
+    func find<Function>(_ name: String) throws -> Function {
+      guard let function = dlsym(library, "sqlite3_" + name) else {
+        throw BenchFailure("\(Self.fileName) has no sqlite3_\(name): install a newer one.")
+      }
+      return unsafeBitCast(function, to: Function.self)
+    }
+    open = try find("open_v2")
+    close = try find("close_v2")
+    prepare = try find("prepare_v2")
+    step = try find("step")
+    reset = try find("reset")
+    finalize = try find("finalize")
+    bindInteger = try find("bind_int64")
+    bindDouble = try find("bind_double")
+    bindText = try find("bind_text")
+    integer = try find("column_int64")
+    double = try find("column_double")
+    text = try find("column_text")
+    byteCount = try find("column_bytes")
+    message = try find("errmsg")
+    libraryVersion = try find("libversion")
+  }
+
+  /// The version, such as `3.40.1`.
+  var version: String { String(cString: libraryVersion()) }
+}
+
+/// An open database of SQLite.
+final class SQLiteDatabase {
+  fileprivate let library: SQLiteLibrary
+  fileprivate let handle: SQLiteLibrary.Database
+
+  /// Opens a database, and makes it if there is none.
+  init(_ library: SQLiteLibrary, path: String) throws {
+    var opened: SQLiteLibrary.Database?
+    let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)
+    guard code == SQLiteLibrary.ok, let opened else {
+      throw BenchFailure("SQLite cannot open \(path): error \(code).")
+    }
+    self.library = library
+    handle = opened
+  }
+
+  deinit { _ = library.close(handle) }
+
+  /// Runs a statement that is needed once, whatever it answers.
+  func run(_ text: String) throws {
+    let statement = try SQLiteStatement(self, text)
+    while try statement.step() {}
+  }
+
+  fileprivate func failure(_ code: Int32) -> BenchFailure {
+    BenchFailure("SQLite reports error \(code): \(String(cString: library.message(handle))).")
+  }
+}
+
+/// A prepared statement of SQLite.
+final class SQLiteStatement {
+  private let database: SQLiteDatabase
+  private let library: SQLiteLibrary
+  private let handle: SQLiteLibrary.Statement
+
+  init(_ database: SQLiteDatabase, _ text: String) throws {
+    var prepared: SQLiteLibrary.Statement?
+    let code = database.library.prepare(database.handle, text, -1, &prepared, nil)
+    guard code == SQLiteLibrary.ok, let prepared else { throw database.failure(code) }
+    self.database = database
+    library = database.library
+    handle = prepared
+  }
+
+  deinit { _ = library.finalize(handle) }
+
+  /// Goes on to the next row; false when there is none.
+  @inline(__always)
+  func step() throws -> Bool {
+    let code = library.step(handle)
+    if code == SQLiteLibrary.row { return true }
+    guard code == SQLiteLibrary.done else { throw database.failure(code) }
+    return false
+  }
+
+  /// Makes it ready for another run.
+  @inline(__always)
+  func reset() { _ = library.reset(handle) }
+
+  /// Sets a parameter, counted from 1.
+  @inline(__always)
+  func bind(_ value: Int64, at place: Int32) { _ = library.bindInteger(handle, place, value) }
+
+  /// Sets a parameter, counted from 1.
+  @inline(__always)
+  func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
+
+  /// Runs `body` with texts as the parameters from 1 on, without a copy of them.
+  @inline(__always)
+  func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
+    var (first, second) = texts
+    return try first.withUTF8 { first in
+      try second.withUTF8 { second in
+        _ = library.bindText(handle, 1, first.baseAddress, Int32(first.count), nil)
+        _ = library.bindText(handle, 2, second.baseAddress, Int32(second.count), nil)
+        return try body()
+      }
+    }
+  }
+
+  /// Runs `body` with a text as the first parameter, without a copy of it.
+  @inline(__always)
+  func binding<R>(_ text: String, _ body: () throws -> R) rethrows -> R {
+    var text = text
+    return try text.withUTF8 { text in
+      _ = library.bindText(handle, 1, text.baseAddress, Int32(text.count), nil)
+      return try body()
+    }
+  }
+
+  /// A column of the row, counted from 0.
+  @inline(__always)
+  func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
+
+  /// A column of the row, counted from 0.
+  @inline(__always)
+  func double(_ column: Int32) -> Double { library.double(handle, column) }
+
+  /// The sum of the bytes of a column of the row, counted from 0.
+  @inline(__always)
+  func textSum(_ column: Int32) -> UInt64 {
+    let bytes = UnsafeBufferPointer(
+      start: library.text(handle, column), count: Int(library.byteCount(handle, column)))
+    return bytes.reduce(0) { $0 &+ UInt64($1) }
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Heartwood
+
+/// `quakes list`: the quakes that meet all conditions, in an order.
+struct ListCommand: Command {
+  static let name = "list"
+  static let summary = "list quakes: of a size, since a time, near a place"
+  static let help = """
+    quakes list: \(summary).
+
+    Usage: quakes list [options]
+    Example: quakes list --min-magnitude 4.5 --near 37.8,-122.4,500 --sort distance
+
+      --min-magnitude M     only quakes of this magnitude and above
+      --since TIME          only quakes since then: 2019-02-16, or at a time of day,
+                            2019-02-16T12:00:00Z, or 90m, 24h, 7d, 2w before now
+      --near LAT,LON[,KM]   only quakes within KM kilometres (default: 100)
+      --sort ORDER          time (newest first, the default), magnitude (largest
+                            first), distance (nearest first; with --near), or place
+      --reverse             the other way round
+      --limit N             only the first N
+      --json                print a JSON document
+    """
+
+  private enum Order: String, CaseIterable {
+    case time
+    case magnitude
+    case distance
+    case place
+  }
+
+  private let minimum: Double?
+  private let since: Date?
+  private let vicinity: Vicinity?
+  private let order: Order
+  private let isReversed: Bool
+  private let limit: Int?
+  private let wantsJSON: Bool
+
+  init(_ arguments: inout Arguments) throws {
+    minimum = try arguments.value(of: "--min-magnitude", "a number, such as 4.5") {
+      Double($0).flatMap { $0.isFinite ? $0 : nil }
+    }
+    since = try arguments.value(of: "--since", "a day, such as 2019-02-16, or 7d") {
+      Self.date($0)
+    }
+    vicinity = try arguments.value(of: "--near", "LAT,LON or LAT,LON,KM, such as 37.8,-122.4,50") {
+      Vicinity($0)
+    }
+    let orders = Order.allCases.map(\.rawValue).joined(separator: ", ")
+    order = try arguments.value(of: "--sort", "one of: \(orders)") { Order(rawValue: $0) } ?? .time
+    isReversed = arguments.flag("--reverse")
+    limit = try arguments.value(of: "--limit", "a number from 1, such as 20") { text in
+      Int(text).flatMap { $0 > 0 ? $0 : nil }
+    }
+    wantsJSON = arguments.flag("--json")
+    if order == .distance, vicinity == nil {
+      throw Complaint.usage("--sort distance needs a place: type --near LAT,LON as well.")
+    }
+  }
+
+  /// A quake and how far it is from the place that was asked for.
+  private typealias Found = (quake: Quake, distance: Double?)
+
+  func run(in store: QuakeStore) throws {
+    let container = try store.openForReading()
+    let context = container.newContext()
+    try context.performAndWait {
+      // List and total are of one generation, whatever is imported meanwhile.
+      try context.setQueryGenerationFrom(.current)
+      let found = try find(in: context)
+      if wantsJSON { return try printJSON(found.map { ListedQuake($0.quake, $0.distance) }) }
+      if !found.isEmpty { print(Self.table(found).text + "\n") }
+      let total = try context.count(for: FetchRequest<Quake>())
+      print("\(found.count.grouped) of \(total.grouped) quakes")
+    }
+  }
+
+  private static func table(_ found: [Found]) -> Table {
+    var table = Table([
+      "time (UTC)": .left, "magnitude": .right, "depth km": .right, "code": .left, "place": .left,
+    ])
+    for (quake, distance) in found {
+      let place = quake.place.visible + (distance.map { " (\($0.short) km away)" } ?? "")
+      table.append(
+        [
+          quake.time.shown, quake.magnitude?.short ?? "-", quake.depth?.short ?? "-",
+          quake.code.visible, place,
+        ], color: color(quake.magnitude))
+    }
+    return table
+  }
+
+  /// What the store is asked for.
+  private var request: FetchRequest<Quake> {
+    get throws {
+      var request = FetchRequest<Quake>()
+      request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
+      request.sortDescriptors = descriptors
+      // The store knows squares only: which quakes are near, and so the first, is found out here.
+      if vicinity == nil { request.fetchLimit = limit }
+      return request
+    }
+  }
+
+  private var conditions: [QueryPredicate<Quake>] {
+    get throws {
+      var conditions: [QueryPredicate<Quake>] = []
+      if let minimum {
+        conditions.append(try QueryPredicate(format: "magnitude >= %@", minimum))
+      }
+      if let since { conditions.append(QueryPredicate(#Predicate { $0.time >= since })) }
+      if let vicinity { conditions.append(try vicinity.predicate) }
+      return conditions
+    }
+  }
+
+  private var descriptors: [SortDescriptor<Quake>] {
+    let newestFirst = SortDescriptor(\Quake.time, order: isReversed ? .forward : .reverse)
+    return switch order {
+    case .time: [newestFirst]
+    case .magnitude:
+      [SortDescriptor(\.magnitude, order: isReversed ? .forward : .reverse), newestFirst]
+    case .place: [SortDescriptor(\.place, order: isReversed ? .reverse : .forward), newestFirst]
+    case .distance: []
+    }
+  }
+
+  private func find(in context: ManagedObjectContext) throws -> [Found] {
+    let quakes = try context.fetch(try request)
+    guard let vicinity else { return quakes.map { ($0, nil) } }
+    var found: [(quake: Quake, distance: Double)] = quakes.compactMap { quake in
+      vicinity.distance(to: quake).map { (quake, $0) }
+    }
+    if order == .distance {
+      found.sort { isReversed ? $0.distance > $1.distance : $0.distance < $1.distance }
+    }
+    return found.prefix(limit ?? .max).map { ($0.quake, $0.distance) }
+  }
+
+  /// Strong quakes stand out.
+  private static func color(_ magnitude: Double?) -> Color? {
+    guard let magnitude, magnitude >= 3 else { return nil }
+    return magnitude >= 6 ? .red : magnitude >= 4.5 ? .yellow : .cyan
+  }
+
+  /// The time that a day, a time of day, or a length of time before now names.
+  private static func date(_ text: String) -> Date? {
+    let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {
+      return count.isFinite ? Date(timeIntervalSinceNow: -count * unit) : nil
+    }
+    // The strategies do not mind what follows a date: only what is read to its end is one.
+    if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
+      return day
+    }
+    let time = try? Date(text, strategy: .iso8601)
+    return time?.formatted(.iso8601) == text ? time : nil
+  }
+}
+
+/// A quake as `quakes list --json` shows it.
+private struct ListedQuake: Encodable {
+  let code: String
+  let kind: String
+  let magnitude: Double?
+  let place: String
+  let time: Date
+  let updated: Date
+  let latitude: Double?
+  let longitude: Double?
+  let depth: Double?
+  /// Kilometres from the place that was asked for.
+  let distance: Double?
+
+  init(_ quake: Quake, _ distance: Double?) {
+    code = quake.code
+    kind = quake.kind
+    magnitude = quake.magnitude
+    place = quake.place
+    time = quake.time
+    updated = quake.updated
+    latitude = quake.latitude
+    longitude = quake.longitude
+    depth = quake.depth
+    self.distance = distance
+  }
+}

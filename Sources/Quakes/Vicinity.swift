@@ -1,0 +1,71 @@
+import Foundation
+import Heartwood
+
+/// A circle on the earth.
+struct Vicinity {
+  private let latitude: Double
+  private let longitude: Double
+  /// Kilometres.
+  private let radius: Double
+
+  private static let usualRadius = 100.0
+  private static let earthRadius = 6371.0
+
+  /// Reads `LAT,LON` or `LAT,LON,KM`; `nil` for anything else.
+  init?(_ text: String) {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { Double($0.trimmingPrefix(" ")) }
+    guard numbers.count == parts.count, (2...3).contains(numbers.count),
+      (-90...90).contains(numbers[0]), (-180...180).contains(numbers[1])
+    else { return nil }
+    latitude = numbers[0]
+    longitude = numbers[1]
+    radius = numbers.count == 3 ? numbers[2] : Self.usualRadius
+    guard radius > 0, radius.isFinite else { return nil }
+  }
+
+  /// The kilometres from the middle to a quake within the circle; `nil` for all others.
+  func distance(to quake: Quake) -> Double? {
+    guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
+      return nil
+    }
+    // The haversine formula, which is exact for small distances too.
+    let first = sin((otherLatitude - latitude).inRadians / 2)
+    let second = sin((otherLongitude - longitude).inRadians / 2)
+    let share =
+      first * first + cos(latitude.inRadians) * cos(otherLatitude.inRadians) * second * second
+    let distance = 2 * Self.earthRadius * asin(min(1, share.squareRoot()))
+    return distance <= radius ? distance : nil
+  }
+
+  /// Asks for the quakes in a square around the circle, which the store can find by itself.
+  var predicate: QueryPredicate<Quake> {
+    get throws {
+      let angle = radius / Self.earthRadius
+      let height = angle.inDegrees
+      let (south, north) = (latitude - height, latitude + height)
+      let rows = try QueryPredicate<Quake>(
+        format: "latitude >= %@ AND latitude <= %@", south, north)
+      // A circle around a pole has quakes at all longitudes.
+      guard south > -90, north < 90 else { return rows }
+      let width = asin(min(1, sin(angle) / cos(latitude.inRadians))).inDegrees
+      return try rows && columns(longitude - width, longitude + width)
+    }
+  }
+
+  /// Asks for longitudes between two, of which one may be beyond 180 degrees.
+  private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
+    if west < -180 {
+      return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)
+    }
+    if east > 180 {
+      return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west, east - 360)
+    }
+    return try QueryPredicate(format: "longitude >= %@ AND longitude <= %@", west, east)
+  }
+}
+
+extension Double {
+  fileprivate var inRadians: Double { self * .pi / 180 }
+  fileprivate var inDegrees: Double { self * 180 / .pi }
+}

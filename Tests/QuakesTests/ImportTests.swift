@@ -1,0 +1,141 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+/// What `quakes import` makes of feeds.
+@Suite("An import of quakes")
+struct ImportTests {
+  @Test(arguments: [1, 2]) func `takes all quakes of a feed, and none twice`(seed: UInt64) throws {
+    let quakes = try QuakesFixture()
+    let feed = FeedContent(count: 300, seed: seed)
+    let first = try quakes.take(feed)
+    first.expectFine()
+    #expect(first.output.hasPrefix("300 quakes in the standard input: 300 added, 0 updated"))
+    let again = try quakes.take(try feed.content)
+    again.expectFine()
+    #expect(again.output.hasSuffix("feed.geojson: 0 added, 0 updated, 300 unchanged\n"))
+    let part = FeedContent(Array(feed.quakes.prefix(40)))
+    #expect(try quakes.take(part).output.contains(": 0 added, 0 updated, 40 unchanged"))
+    #expect(try quakes.codes().sorted() == feed.quakes.map(\.id).sorted())
+    try quakes.expectSound()
+  }
+
+  @Test func `keeps what the feed says of a quake`() throws {
+    let quakes = try QuakesFixture()
+    let feed = FeedContent(count: 60, seed: 3)
+    try quakes.take(feed).expectFine()
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    func milliseconds(_ text: Any?) throws -> Int {
+      let date = try style.parse(try #require(text as? String))
+      return Int((date.timeIntervalSince1970 * 1000).rounded())
+    }
+    let listed = try quakes.list()
+    #expect(listed.count == 60)
+    for (row, quake) in zip(listed, feed.quakes) {
+      #expect(row["code"] as? String == quake.id)
+      #expect(row["magnitude"] as? Double == quake.magnitude)
+      #expect(row["place"] as? String == quake.place ?? "")
+      #expect(row["depth"] as? Double == quake.depth)
+      #expect(row["latitude"] as? Double == quake.latitude)
+      #expect(row["longitude"] as? Double == quake.longitude)
+      #expect(row["kind"] as? String == quake.kind)
+      #expect(try milliseconds(row["time"]) == quake.time)
+      #expect(try milliseconds(row["updated"]) == quake.updated)
+    }
+  }
+
+  @Test func `brings quakes that are known up to date`() throws {
+    let quakes = try QuakesFixture()
+    var feed = FeedContent(count: 20, seed: 4)
+    try quakes.take(feed).expectFine()
+    feed.quakes[3].magnitude = 9.1
+    feed.quakes[7].magnitude = nil
+    feed.quakes[8].place = "renamed"
+    feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
+    // A quake that is reported twice is one.
+    feed.quakes.append(feed.quakes[0])
+    let run = try quakes.take(feed)
+    #expect(run.output.hasPrefix("21 quakes in the standard input: 1 added, 3 updated, 17 unch"))
+    let strongest = try quakes.list("--sort", "magnitude", "--limit", "1")
+    #expect(strongest.first?["code"] as? String == feed.quakes[3].id)
+    try quakes.expectSound()
+  }
+
+  @Test func `takes a feed without quakes`() throws {
+    let quakes = try QuakesFixture()
+    let run = try quakes.take(FeedContent([]))
+    run.expectFine()
+    #expect(run.output.contains("0 quakes in the standard input: 0 added"))
+    #expect(try quakes.run("list").output == "0 of 0 quakes\n")
+    #expect(try quakes.run("stats").output == "quakes   0\n")
+  }
+
+  @Test(arguments: [
+    ("hello", "Invalid value around character 0"), ("", "Unexpected end of file"),
+    ("[]", "the document is no object"), (#"{"type": "Feature"}"#, "type makes no sense"),
+    (#"{"type": "FeatureCollection"}"#, "features is missing"),
+    (
+      #"{"type": "FeatureCollection", "features": [{"properties": {"net": "a", "code": "b"}}]}"#,
+      "features[0].properties.time is missing"
+    ),
+    (
+      #"{"type": "FeatureCollection", "features": [{"properties": {"net": 5, "code": "b"}}]}"#,
+      "features[0].properties.net is no text"
+    ),
+  ])
+  func `refuses what is no feed, and says where`(content: String, words: String) throws {
+    let quakes = try QuakesFixture()
+    let run = try quakes.take(Data(content.utf8))
+    run.expectComplaint("is no GeoJSON feed of earthquakes: \(words)", exitCode: 1)
+    #expect(!FileManager.default.fileExists(atPath: quakes.path))
+  }
+
+  @Test func `refuses files that cannot be read, and folders of other things`() throws {
+    let quakes = try QuakesFixture()
+    try quakes.run("import", "/none").expectComplaint("(No such file or directory)", exitCode: 1)
+    try quakes.run("import", "/").expectComplaint("(Is a directory)", exitCode: 1)
+    try FileManager.default.createDirectory(
+      atPath: quakes.path, withIntermediateDirectories: true)
+    try Data("Dear".utf8).write(to: URL(filePath: quakes.path + "/letter.txt"))
+    let feed = FeedContent(count: 1, seed: 1)
+    try quakes.take(feed).expectComplaint("holds other things (letter.txt)", exitCode: 1)
+  }
+
+  /// Real feeds, where somebody has some: a file or a folder named by `QUAKE_FEED`.
+  private static let realFeeds: [String] = {
+    guard let path = ProcessInfo.processInfo.environment["QUAKE_FEED"] else { return [] }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+      return [path]
+    }
+    return names.filter { $0.hasSuffix("json") }.map { path + "/" + $0 }.sorted()
+  }()
+
+  @Test(arguments: realFeeds) func `takes a real feed once`(path: String) throws {
+    let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
+    let features = try #require((document as? [String: Any])?["features"] as? [[String: Any]])
+    let ids = Set(features.compactMap { $0["id"] as? String })
+    let quakes = try QuakesFixture()
+    let first = try quakes.run("import", path)
+    first.expectFine()
+    let again = try quakes.run("import", path)
+    #expect(again.output.filter(\.isNumber).hasSuffix("00" + "\(ids.count)"), "\(again.output)")
+    #expect(Set(try quakes.codes()) == ids)
+    #expect(
+      try quakes.run("stats", "--json").json([String: Any].self)["count"] as? Int == ids.count)
+    try quakes.expectSound()
+  }
+
+  @Test(.enabled(if: realFeeds.count > 1)) func `takes real feeds that overlap`() throws {
+    var ids: Set<String> = []
+    let quakes = try QuakesFixture()
+    // The longer ones first, so that some are inside others.
+    for path in Self.realFeeds.reversed() {
+      let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
+      let features = (document as? [String: Any])?["features"] as? [[String: Any]] ?? []
+      ids.formUnion(features.compactMap { $0["id"] as? String })
+      try quakes.run("import", path).expectFine()
+      #expect(try quakes.codes().count == ids.count)
+    }
+    try quakes.expectSound()
+  }
+}

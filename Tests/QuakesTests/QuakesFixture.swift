@@ -1,0 +1,62 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// A folder for a store of quakes, and the built `quakes` to work on it.
+struct QuakesFixture {
+  private let folder: ScratchDirectory
+  let path: String
+
+  init() throws {
+    folder = try ScratchDirectory()
+    path = folder.path(of: "quakes")
+  }
+
+  /// Runs a command on the store.
+  func run(_ arguments: String..., input: Data = Data()) throws -> ProgramRun {
+    try ProgramRun("quakes", arguments + ["--store", path], input: input)
+  }
+
+  /// Imports a feed from the standard input.
+  func take(_ feed: FeedContent) throws -> ProgramRun {
+    try run("import", "-", input: feed.content)
+  }
+
+  /// Imports bytes from a file.
+  func take(_ content: Data) throws -> ProgramRun {
+    let file = folder.path(of: "feed.geojson")
+    try content.write(to: URL(filePath: file))
+    return try run("import", file)
+  }
+
+  /// The quakes as `list` has them with some options.
+  func list(_ arguments: String...) throws -> [[String: Any]] {
+    let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
+    run.expectFine()
+    return try run.json()
+  }
+
+  /// Their codes, in order.
+  func codes(_ arguments: String...) throws -> [String] {
+    let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
+    run.expectFine()
+    return try run.json([[String: Any]].self).compactMap { $0["code"] as? String }
+  }
+
+  /// Expects that the store is sound.
+  func expectSound() throws {
+    let store = try Store(at: path)
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+}
+
+extension ProgramRun {
+  /// Expects one line of complaint of `quakes` that holds some words, and nothing else.
+  func expectComplaint(
+    _ words: String..., exitCode: Int32, location: SourceLocation = #_sourceLocation
+  ) {
+    expectComplaint(of: "quakes", words, exitCode: exitCode, location)
+  }
+}

@@ -1,0 +1,54 @@
+import HeartwoodTestSupport
+import Testing
+
+/// What `quakes` makes of the words it is given.
+@Suite("The command line of quakes")
+struct UsageTests {
+  private func run(_ arguments: String...) throws -> ProgramRun {
+    try ProgramRun("quakes", arguments)
+  }
+
+  @Test func `explains itself and each command`() throws {
+    let help = try run("--help")
+    help.expectFine()
+    #expect(help.output.contains("Usage: quakes COMMAND"))
+    #expect(help.output.contains("Exit codes: 0 fine; 1 "))
+    for command in ["import", "list", "stats"] {
+      #expect(help.output.contains("\n  \(command) "))
+      let own = try run(command, "--help")
+      own.expectFine()
+      #expect(own.output.hasPrefix("quakes \(command): "))
+      for words in [
+        "\nUsage: quakes \(command) ", "\nExample: ", "\n  --store DIR ", "Exit codes:",
+      ] {
+        #expect(own.output.contains(words), "\(command)")
+      }
+      for line in help.lines + own.lines where !line.hasPrefix("  --store") {
+        #expect(line.count <= 80, "\(line)")
+      }
+    }
+  }
+
+  @Test func `refuses what makes no sense, and says what does`() throws {
+    try run().expectComplaint("Type quakes --help", exitCode: 2)
+    try run("lst").expectComplaint("no command lst. Type one of: import, list,", exitCode: 2)
+    try run("import").expectComplaint("FILE is missing", exitCode: 2)
+    try run("import", "a", "b").expectComplaint("b is one word too many", exitCode: 2)
+    try run("list", "--form").expectComplaint("list has no option --form", exitCode: 2)
+    try run("list", "--json=1").expectComplaint("no option --json=1", exitCode: 2)
+    try run("list", "--limit").expectComplaint("--limit needs a value", exitCode: 2)
+    try run("stats", "--limit", "1").expectComplaint("stats has no option --limit", exitCode: 2)
+    try run("list", "--sort=distance").expectComplaint("type --near LAT,LON as well", exitCode: 2)
+  }
+
+  @Test(arguments: [
+    ("--limit", "0"), ("--limit", "x"), ("--min-magnitude", "nan"), ("--near", "1"),
+    ("--near", "91,0"), ("--near", "1,2,3,4"), ("--near", "1,2,-3"), ("--near", "a,b"),
+    ("--since", "2019-13-45"), ("--since", "2019-02-16x"), ("--since", "2019-02-16T12"),
+    ("--since", "d"), ("--sort", "size"),
+  ])
+  func `refuses values that make no sense`(option: String, value: String) throws {
+    try run("list", option, value).expectComplaint(
+      "\(option) \(value) makes no sense: type ", exitCode: 2)
+  }
+}

@@ -1,0 +1,83 @@
+package import Foundation
+package import Testing
+
+/// One run of a program of the package: what it said, and how it ended.
+package struct ProgramRun {
+  package let output: String
+  package let complaint: String
+  package let exitCode: Int32
+
+  /// Runs the program with these arguments, its standard output a pipe.
+  ///
+  /// - Parameter input: What it reads from its standard input.
+  package init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:],
+    input: Data = Data()
+  ) throws {
+    let process = Process()
+    process.executableURL = try Self.executable(program)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let output = Pipe()
+    // Files, because pipes that fill up in turn need a reader or writer each.
+    let folder = try ScratchDirectory()
+    process.standardOutput = output
+    process.standardError = try Self.file(folder.path(of: "complaint")).forWriting
+    process.standardInput = try Self.file(folder.path(of: "input"), input).forReading
+    try process.run()
+    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try #require(process.terminationReason == .exit, "ended by a signal: \(arguments)")
+    self.output = String(decoding: said, as: UTF8.self)
+    complaint = try String(contentsOfFile: folder.path(of: "complaint"), encoding: .utf8)
+    exitCode = process.terminationStatus
+  }
+
+  /// The executable lies beside the bundle of the tests, wherever that was built.
+  package static func executable(_ program: String) throws -> URL {
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+    let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let executable = folder.appendingPathComponent(program)
+    try #require(FileManager.default.isExecutableFile(atPath: executable.path), "\(executable)")
+    return executable
+  }
+
+  private static func file(
+    _ path: String, _ content: Data = Data()
+  ) throws -> (forReading: FileHandle, forWriting: FileHandle) {
+    let url = URL(filePath: path)
+    try content.write(to: url)
+    return (try FileHandle(forReadingFrom: url), try FileHandle(forWritingTo: url))
+  }
+
+  /// The output line by line.
+  package var lines: [String] {
+    output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The output as one JSON document, an object or an array.
+  package func json<Document>(_ type: Document.Type = Document.self) throws -> Document {
+    let document = try JSONSerialization.jsonObject(with: Data(output.utf8))
+    return try #require(document as? Document)
+  }
+
+  /// Expects that it ended well and complained of nothing.
+  package func expectFine(_ location: SourceLocation = #_sourceLocation) {
+    #expect(exitCode == 0, sourceLocation: location)
+    #expect(complaint == "", sourceLocation: location)
+  }
+
+  /// Expects one line of complaint that holds some words behind the program's name, and nothing
+  /// else.
+  package func expectComplaint(
+    of program: String, _ words: [String], exitCode: Int32, _ location: SourceLocation
+  ) {
+    #expect(self.exitCode == exitCode, "\(complaint)", sourceLocation: location)
+    #expect(output == "", sourceLocation: location)
+    #expect(complaint.hasPrefix("\(program): "), "\(complaint)", sourceLocation: location)
+    #expect(complaint.count { $0 == "\n" } == 1, "\(complaint)", sourceLocation: location)
+    for word in words {
+      #expect(complaint.contains(word), "\(complaint)", sourceLocation: location)
+    }
+  }
+}
