@@ -8,8 +8,12 @@ import Synchronization
 ///
 /// Superclasses are part of it without being named, and so is what relationships lead to. An error
 /// in a class is thrown by the container that is made with the schema.
+///
+/// A store of an earlier version follows the schema when it is opened; what it had and the schema
+/// has not is removed if the version is higher.
 public struct Schema: Sendable {
-  /// Counts the versions of the model; a store is not opened with an older one than it has seen.
+  /// Counts the versions of the model; a store that has seen a higher one is opened only if nothing
+  /// differs.
   public let version: Int
   let content: Content
 
