@@ -19,6 +19,7 @@ struct ListCommand: Command {
                             first), distance (nearest first; with --near), or place
       --reverse             the other way round
       --limit N             only the first N
+      --explain             print how the quakes are found, in place of them
       --json                print a JSON document
     """
 
@@ -35,6 +36,7 @@ struct ListCommand: Command {
   private let order: Order
   private let isReversed: Bool
   private let limit: Int?
+  private let wantsExplanation: Bool
   private let wantsJSON: Bool
 
   init(_ arguments: inout Arguments) throws {
@@ -53,6 +55,7 @@ struct ListCommand: Command {
     limit = try arguments.value(of: "--limit", "a number from 1, such as 20") { text in
       Int(text).flatMap { $0 > 0 ? $0 : nil }
     }
+    wantsExplanation = arguments.flag("--explain")
     wantsJSON = arguments.flag("--json")
     if order == .distance, vicinity == nil {
       throw Complaint.usage("--sort distance needs a place: type --near LAT,LON as well.")
@@ -68,6 +71,7 @@ struct ListCommand: Command {
     try context.performAndWait {
       // List and total are of one generation, whatever is imported meanwhile.
       try context.setQueryGenerationFrom(.current)
+      if wantsExplanation { return print(try context.explain(request)) }
       let found = try find(in: context)
       if wantsJSON { return try printJSON(found.map { ListedQuake($0.quake, $0.distance) }) }
       if !found.isEmpty { print(Self.table(found).text + "\n") }

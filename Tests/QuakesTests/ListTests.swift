@@ -98,6 +98,20 @@ struct ListTests {
         """)
   }
 
+  @Test func `is answered from an index, and says so`() throws {
+    let quakes = try QuakesFixture()
+    try quakes.take(FeedContent(count: 3000, seed: 8)).expectFine()
+    let newest = try quakes.run("list", "--limit", "10", "--explain")
+    newest.expectFine()
+    #expect(
+      newest.output == """
+        Quake by its index time, backwards: about 10 of 3,000 rows, until 10 are found.
+
+        """)
+    let strong = try quakes.run("list", "--min-magnitude", "6.5", "--explain")
+    #expect(strong.output.hasPrefix("Quake by its index magnitude: about "), "\(strong.output)")
+  }
+
   @Test func `cannot be disturbed by what a feed says`() throws {
     let quakes = try QuakesFixture()
     let place = "x\u{1B}[31m\ny"

@@ -12,8 +12,7 @@ extension BatchInsertRequest: ExecutableBatch {
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
     while true {
-      content.values = initial
-      content.changed.removeAll(keepingCapacity: true)
+      content.begin(initial)
       let isFinished = try handler(&row)
       try content.requireSuccess()
       if isFinished { return }

@@ -130,10 +130,14 @@ final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   private var slots: [AnyKeyPath: Int] = [:]
+  /// The key paths of the row before, in the order of their use, which mostly is that of the next.
+  private var usual: [(keyPath: AnyKeyPath, slot: Int)] = []
+  /// How many of them this row has used.
+  private var place = 0
   /// By slot.
   var values: [StoredValue] = []
-  /// The slots that were set.
-  var changed: Set<Int> = []
+  /// The slots that were set, some of them more than once perhaps.
+  private(set) var changed: [Int] = []
   private(set) var failure: (any Error)?
 
   init(_ entity: EntityDescription, _ schema: Schema.Content) {
@@ -141,7 +145,23 @@ final class BatchRowContent {
     self.schema = schema
   }
 
+  /// Goes on to a row.
+  func begin(_ values: [StoredValue]) {
+    self.values = values
+    changed.removeAll(keepingCapacity: true)
+    place = 0
+  }
+
   private func slot(_ keyPath: AnyKeyPath) throws -> Int {
+    defer { place += 1 }
+    if place < usual.count, usual[place].keyPath === keyPath { return usual[place].slot }
+    let slot = try foundSlot(keyPath)
+    usual.removeLast(max(0, usual.count - place))
+    if place == usual.count { usual.append((keyPath, slot)) }
+    return slot
+  }
+
+  private func foundSlot(_ keyPath: AnyKeyPath) throws -> Int {
     if let known = slots[keyPath] { return known }
     let property = try schema.property(keyPath, of: entity)
     guard property.isAttribute else {
@@ -168,7 +188,7 @@ final class BatchRowContent {
     do {
       let slot = try slot(keyPath)
       values[slot] = try value.storedValue
-      changed.insert(slot)
+      changed.append(slot)
     } catch {
       failure = failure ?? error
     }

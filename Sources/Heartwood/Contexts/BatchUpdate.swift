@@ -38,8 +38,7 @@ private struct RowUpdate<M: ManagedObject> {
     _ change: (inout BatchRow<M>) throws -> Void, _ number: ObjectNumber,
     _ values: [StoredValue], _ run: inout BatchRun
   ) throws {
-    content.values = values
-    content.changed.removeAll(keepingCapacity: true)
+    content.begin(values)
     try change(&row)
     try content.requireSuccess()
     try run.update(number, storage, values, content)

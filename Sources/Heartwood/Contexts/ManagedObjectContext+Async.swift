@@ -70,7 +70,7 @@ private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
   let model: StoreModel
 
   func run() throws -> [FoundRow] {
-    let view = StoreView(snapshot, model)
+    let view = try StoreView(snapshot, model)
     let plan = try FetchPlan(request, model)
     let search = try RowSearch(plan, view, model)
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }

@@ -38,12 +38,17 @@ struct AccessPlanner {
   let model: StoreModel
 
   func best() throws -> AccessPath {
-    let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     if let numbers = plan.namedNumbers {
       return AccessPath(
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
-    let uses = try plan.indexUses(model).map { use in
+    let possible = plan.indexUses(model)
+    // Nothing takes less, and to find that out would take more than to do it.
+    if let use = possible.first(where: { $0.keys.count == 1 }) {
+      return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
+    }
+    let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
+    let uses = try possible.map { use in
       Candidate(use: use, count: Double(try use.estimatedCount(view)))
     }
     let search = Search(plan: plan, total: Double(all), candidates: uses)

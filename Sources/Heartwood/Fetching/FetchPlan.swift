@@ -161,7 +161,9 @@ struct FetchPlan {
     let demands = demandsBySlot
     guard !demands.isEmpty || needsSorting else { return [] }
     let indexes = entity.indexes.compactMap { index in
-      IndexUse(index, keyspace: model.keyspace(index), demands) { slot in
+      IndexUse(
+        index, keyspace: model.keyspace(index), demands, needsDemands: !needsSorting
+      ) { slot in
         if case .attribute(_, isOptional: false) = entity.properties[slot].kind { return true }
         return false
       }
@@ -170,7 +172,7 @@ struct FetchPlan {
       guard let demand = demands[slot], let owners = demand.values, !demand.includesNull else {
         return nil
       }
-      return IndexUse(entity.properties[slot], keyspace: keyspace, owners)
+      return IndexUse(entity, entity.properties[slot], keyspace: keyspace, owners)
     }
     return indexes + references
   }

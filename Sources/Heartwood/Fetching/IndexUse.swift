@@ -1,7 +1,8 @@
 /// How an index, or a list of references, narrows down what a plan asks for.
 struct IndexUse {
-  /// What it is called: the names of its attributes.
-  let name: String
+  private let entity: EntityDescription
+  /// The attributes of the index.
+  private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
   /// Keys that are looked up one by one: all values of a unique index.
@@ -47,11 +48,16 @@ extension IndexUse {
   /// The most lookups that one use is made of; with more, fewer attributes are looked up.
   private static let maxLookups = 1000
 
-  /// - Returns: `nil` if the index does not have all that may be asked for, or cannot be asked.
+  /// What it is called: the names of its attributes.
+  var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
+
+  /// - Parameter needsDemands: Whether its order is of no use.
+  /// - Returns: `nil` if the index does not have all that may be asked for, or is of no use.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
-    isNeverNull: (Int) -> Bool
+    needsDemands: Bool, isNeverNull: (Int) -> Bool
   ) {
+    guard !needsDemands || index.slots.first.flatMap({ demands[$0] }) != nil else { return nil }
     // A unique index has no entries for objects without one of the values.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
@@ -82,7 +88,8 @@ extension IndexUse {
     // Each only once, in the order of the index.
     ranges = Set(ranges).sorted { $0.lower < $1.lower }
     guard ranges.allSatisfy(\.isWithinLimits) else { return nil }
-    name = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
+    entity = index.entity
+    attributes = index.slots
     isUnique = index.isUnique
     self.keyspace = keyspace
     keys = isLookup ? ranges.map(\.lower) : []
@@ -93,8 +100,12 @@ extension IndexUse {
   }
 
   /// The use of the references that list the members of a relationship.
-  init(_ property: PropertyDescription, keyspace: String, _ owners: [StoredValue]) {
-    name = property.name
+  init(
+    _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
+    _ owners: [StoredValue]
+  ) {
+    self.entity = entity
+    attributes = [property.slot]
     isUnique = false
     self.keyspace = keyspace
     keys = []

@@ -50,9 +50,17 @@ extension StoredValue {
     // Since 2001, as it is stored: to count from another year would round it.
     case .date(let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
-    // Texts that are equal are one key, and texts sort as the language has it.
-    case .string(let text): encoder.append(text.precomposedStringWithCanonicalMapping)
+    case .string(let text): encoder.append(text.composed)
     case .bytes(let bytes): encoder.append(bytes)
     }
+  }
+}
+
+extension String {
+  /// The text with its letters composed: texts that are equal are one key, and sort as the language
+  /// has it.
+  fileprivate var composed: String {
+    // Nothing below U+0300 can be composed with anything, and its bytes are below CC.
+    utf8.allSatisfy { $0 < 0xCC } ? self : precomposedStringWithCanonicalMapping
   }
 }
