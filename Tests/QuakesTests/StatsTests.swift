@@ -51,7 +51,7 @@ struct StatsTests {
         quakes   5
         time     2019-02-16 00:00:00 to 2019-02-17 00:00:00 UTC
         largest  magnitude 0.4, Cobb (ncb, 2019-02-16 00:00:00)
-        deepest  3.2 km, Cobb (nca, 2019-02-16 00:00:00)
+        deepest  3.2 km, Cobb (nce, 2019-02-17 00:00:00)
                  1 without a magnitude
 
         magnitude  quakes
