@@ -15,8 +15,15 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
-    let found = try candidates(plan, request.includesPendingChanges, .object)
-    var objects = found.compactMap { $0.object as? M }
+    var objects: [M] = []
+    func take(_ candidate: Candidate) {
+      if let object = candidate.object as? M { objects.append(object) }
+    }
+    let isPlain = parent == nil && !hasChanges && plan.limit == nil && !plan.needsSorting
+    // In the order of the rows anyway, so none has to wait for the others.
+    try candidates(
+      plan, request.includesPendingChanges, .object, consumedBy: isPlain ? take : nil
+    ).forEach(take)
     if plan.order == nil {
       objects.sort { first, second in
         for descriptor in request.sortDescriptors {
