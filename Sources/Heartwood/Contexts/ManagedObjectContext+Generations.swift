@@ -26,6 +26,7 @@ extension ManagedObjectContext {
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
+    dropSuspendedPin()
     switch pin {
     case .none: return nil
     case .atNextRead: return .current
@@ -63,8 +64,14 @@ extension ManagedObjectContext {
     pin = .at(StoreView(try store.snapshot(at: generation), model))
   }
 
+  /// Has a pin that the store has given up, because it was suspended, be made again.
+  private func dropSuspendedPin() {
+    if case .at(let view) = pin, !view.isCurrent { pin = .atNextRead }
+  }
+
   /// The generation to read.
   func currentView() throws -> StoreView {
+    dropSuspendedPin()
     if case .at(let view) = pin { return view }
     let snapshot = try store.snapshot()
     if case .atNextRead = pin {
@@ -72,7 +79,9 @@ extension ManagedObjectContext {
       pin = .at(view)
       return view
     }
-    if let recentView, recentView.snapshot?.generation == snapshot.generation {
+    if let recentView, recentView.snapshot?.generation == snapshot.generation,
+      recentView.isCurrent
+    {
       recentView.wasUsed.store(true, ordering: .relaxed)
       return recentView
     }

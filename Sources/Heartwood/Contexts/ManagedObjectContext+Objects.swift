@@ -78,7 +78,7 @@ extension ManagedObjectContext {
   }
 
   /// Has to-many relationships read again, but for those that were changed here.
-  private func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
+  func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
     for property in entity.relationships where object.changes?.members[property.slot] == nil {
       if case .toMany = property.kind { object.setMembers(nil, property) }
     }
