@@ -113,11 +113,11 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The consumer, 1 to 1024 bytes of UTF-8.
+  ///   - name: The consumer, by any name that fits a key.
   ///   - token: The last transaction he has read. Without one, who is registered stays where he is,
   ///     and who is not begins with what is left of the history.
-  /// - Throws: `historyExpired` if what follows the token was deleted; `foreignStore`; what kept the
-  ///   store from being written.
+  /// - Throws: `historyExpired` if what follows the token was deleted; `foreignStore`; what kept
+  ///   the store from being written.
   /// - Complexity: One row written, unless that is what it holds.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil

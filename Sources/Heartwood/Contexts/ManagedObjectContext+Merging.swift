@@ -128,6 +128,7 @@ extension ManagedObjectContext {
     guard !object.hasChanges, let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil
     else { return }
+    tell(\.deleted, object)
     forgetDeleted(object)
   }
 }

@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
+      tell(\.refreshed, object)
     } else if object.version == view.version {
       try readDerived(object, storage, view)
     }
@@ -119,6 +120,7 @@ extension ManagedObjectContext {
     object.state.insert(.fault)
     object.help = [.reading, .writing]
     object.didTurnIntoFault()
+    tell(\.refreshed, object)
   }
 
   /// Turns an object into a fault, or reads it again under what was changed in it.
@@ -178,6 +180,7 @@ extension ManagedObjectContext {
     }
     guard isThere != nil else { return }
     for (property, value) in mine { try put(value, property, back: object) }
+    tell(\.refreshed, object)
   }
 
   private func put(
@@ -301,5 +304,6 @@ extension ManagedObjectContext: ObjectSource {
     change(changes)
     object.state.insert(.updated)
     updated.insert(object)
+    tell(\.updated, object)
   }
 }

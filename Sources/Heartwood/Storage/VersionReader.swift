@@ -2,8 +2,8 @@ import Foundation
 
 /// Finds the versions of one object between two generations.
 ///
-/// Each transaction has a base, which is above all generations before it and not above its own. So a
-/// generation shows what the last transaction has left whose base is not above it.
+/// Each transaction has a base, which is above all generations before it and not above its own. So
+/// a generation shows what the last transaction has left whose base is not above it.
 struct VersionReader {
   /// A version: the base of the transaction that has left it, and that one, if it is known.
   private struct Step {
