@@ -63,6 +63,13 @@ final class GraphFixture {
     try context.save()
   }
 
+  /// What names the newest generation; nothing holds it.
+  func token() throws -> QueryGenerationToken {
+    let context = try container.newContext(pinnedTo: .current)
+    _ = try context.count(for: FetchRequest<Person>())
+    return try #require(context.queryGenerationToken)
+  }
+
   /// Waits until no process holds an earlier generation.
   func waitUntilOnlyNewestIsLive(seconds: Double = 10) throws {
     let end = Date.now + seconds

@@ -8,7 +8,8 @@ final class GraphRun {
   private let context: ManagedObjectContext
   private var random: SeededGenerator
   private var now = GraphReference()
-  private var saved = GraphReference()
+  /// What the store holds.
+  private(set) var saved = GraphReference()
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
@@ -24,6 +25,8 @@ final class GraphRun {
     context.tracksUndo = tracksUndo
     random = SeededGenerator(seed: seed)
   }
+
+  var container: PersistentContainer { fixture.container }
 
   func run(steps: Int) throws {
     for step in 0..<steps {

@@ -7,7 +7,7 @@ import Testing
 /// One that begins with `// error: ` is wrong, and each error it gets has to hold what follows
 /// there. They are compiled to the end: whether a value may go to another thread is found out
 /// behind the type checker.
-@Suite("A program", .enabled(if: Compilation.modules != nil, "no built modules beside the tests"))
+@Suite("A program", .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct ProgramTests {
   @Test(
     .evidence("T-01"), .evidence("T-06"),
@@ -52,15 +52,6 @@ private struct Compilation {
   let output: String
   let exitCode: Int32
 
-  /// The folder of the modules that were built with these tests.
-  static let modules: String? = {
-    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    let modules = folder.appending(path: "Modules").path
-    let module = modules + "/Heartwood.swiftmodule"
-    return FileManager.default.fileExists(atPath: module) ? modules : nil
-  }()
-
   init(of name: String, _ options: [String] = []) throws {
     let source = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "Programs/\(name).swift")
@@ -73,7 +64,7 @@ private struct Compilation {
     process.arguments =
       [
         "swiftc", "-c", source.path, "-o", scratch.path(of: "program.o"), "-swift-version", "6",
-        "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(Self.modules),
+        "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(BuiltModules.folder),
       ] + options
     let pipe = Pipe()
     process.standardOutput = pipe

@@ -21,32 +21,140 @@ extension PersistentContainer {
     try fetchHistory(after: nil as PersistentHistoryToken?).filter { $0.timestamp > date }
   }
 
+  // MARK: Deleting
+
   /// Deletes the history up to a token, but not what follows it.
   ///
-  /// A token before that expires; the one given does not.
+  /// It goes no farther than the slowest registered consumer has come. A token before what was
+  /// deleted expires; the one given does not.
   ///
+  /// - Parameters:
+  ///   - token: The last transaction to delete.
+  ///   - force: Whether to delete what consumers have not read yet. Their tokens expire; until they
+  ///     register again, they hold back nothing more.
   /// - Throws: `foreignStore` for a token of another store; what kept the store from being written.
   /// - Complexity: One row deleted for each entry; one sync.
-  public func deleteHistory(before token: PersistentHistoryToken) throws {
+  public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
+    try requireOwn(token)
+    try store.write { try deleteHistory(upTo: token.sequence, force: force, $0) }
+  }
+
+  /// Deletes the history that is older than a date, by the clocks of those who wrote it.
+  ///
+  /// It ends before the first transaction that is not, and goes no farther than the slowest
+  /// registered consumer has come.
+  ///
+  /// - Parameters:
+  ///   - date: What is older is deleted.
+  ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
+  /// - Throws: `corrupt`; what kept the store from being written.
+  /// - Complexity: What is deleted is read; one row deleted for each entry; one sync.
+  public func deleteHistory(before date: Date, force: Bool = false) throws {
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace(HistoryFormat.keyspace)
+      let limit = date.timeIntervalSinceReferenceDate
+      var last: Int64 = 0
+      try keyspace.forEach(from: Key(1 as Int64)) { key, value in
+        let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
+        if piece == 0 {
+          guard try HistoryHeader(value.copy).timestamp < limit else { return false }
+          last = sequence
+        }
+        return true
+      }
+      try deleteHistory(upTo: last, force: force, transaction)
+    }
+  }
+
+  private func deleteHistory(
+    upTo sequence: Int64, force: Bool, _ transaction: WriteTransaction
+  ) throws {
+    let keyspace = try transaction.keyspace(HistoryFormat.keyspace)
+    guard
+      var bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
+    else { return }
+    var end = min(sequence, bounds.next - 1)
+    if !force {
+      // Who was passed already has to begin anew anyway.
+      let consumers = try HistoryConsumers.all(in: transaction).values
+      end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
+    }
+    guard end > bounds.deleted else { return }
+    var keys: [Key] = []
+    try keyspace.forEach(from: Key(bounds.deleted + 1), upTo: Key(end + 1)) { key, _ in
+      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
+      keys.append(Key(sequence, piece))
+      return true
+    }
+    for key in keys { try keyspace.delete(key) }
+    bounds.deleted = end
+    try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
+  }
+
+  private func requireOwn(_ token: PersistentHistoryToken) throws {
     guard token.store == model.space.store else {
       throw StorageError(.foreignStore, "The token is of the history of another store.")
     }
+  }
+
+  // MARK: Consumers
+
+  /// Registers somebody who reads the history, so that what he has not read is not deleted; or
+  /// takes down how far he has come.
+  ///
+  /// The store remembers it, for all processes, until ``removeHistoryConsumer(_:)``.
+  ///
+  /// ```swift
+  /// let token = try container.historyConsumers["search"]
+  /// for transaction in try container.fetchHistory(after: token) {
+  ///   try index(transaction)
+  ///   try container.registerHistoryConsumer("search", at: transaction.token)
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The consumer, by any name that fits a key.
+  ///   - token: The last transaction he has read. Without one, who is registered stays where he is,
+  ///     and who is not begins with what is left of the history.
+  /// - Throws: `historyExpired` if what follows the token was deleted; `foreignStore`; what kept
+  ///   the store from being written.
+  /// - Complexity: One row written, unless that is what it holds.
+  public func registerHistoryConsumer(
+    _ name: String, at token: PersistentHistoryToken? = nil
+  ) throws {
+    if let token { try requireOwn(token) }
     try store.write { transaction in
-      let keyspace = try transaction.keyspace(HistoryFormat.keyspace)
-      guard
-        var bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) }),
-        token.sequence > bounds.deleted
-      else { return }
-      var keys: [Key] = []
-      let end = min(token.sequence, bounds.next - 1)
-      try keyspace.forEach(from: Key(bounds.deleted + 1), upTo: Key(end + 1)) { key, _ in
-        let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
-        keys.append(Key(sequence, piece))
-        return true
+      let deleted = try transaction.keyspace(HistoryFormat.keyspace)
+        .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted }
+      let known = try HistoryConsumers.all(in: transaction)[name]
+      guard let sequence = token?.sequence ?? (known == nil ? deleted ?? 0 : nil) else { return }
+      guard sequence >= deleted ?? 0 else {
+        throw ObjectGraphError(
+          .historyExpired,
+          "What followed the token was deleted from the history. Fetch everything again, and "
+            + "register \(name) at the newest token.")
       }
-      for key in keys { try keyspace.delete(key) }
-      bounds.deleted = end
-      try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
+      guard sequence != known else { return }
+      try HistoryConsumers.put(sequence, for: name, transaction)
+    }
+  }
+
+  /// Forgets somebody who reads the history; nothing happens if he is not registered.
+  ///
+  /// - Throws: What kept the store from being written.
+  public func removeHistoryConsumer(_ name: String) throws {
+    try store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
+  }
+
+  /// Those who read the history, with the last transaction that each has read.
+  ///
+  /// - Throws: `corrupt` or `io`.
+  /// - Complexity: One row read for each.
+  public var historyConsumers: [String: PersistentHistoryToken] {
+    get throws {
+      try HistoryConsumers.all(in: try store.snapshot()).mapValues {
+        PersistentHistoryToken(store: model.space.store, sequence: $0)
+      }
     }
   }
 }

@@ -19,6 +19,7 @@ extension ManagedObjectContext {
     register(object, nextTemporaryNumber(entity))
     inserted.insert(object)
     undoLog?.record(.insertion(object))
+    tell(\.inserted, object)
     if tracksUndo { object.help = .writing }
     guard !object.state.contains(.hasAwoken) else { return }
     object.state.insert(.hasAwoken)
@@ -30,6 +31,7 @@ extension ManagedObjectContext {
     undoLog?.record(.insertion(object))
     deleted.remove(object)
     object.state.remove(.deleted)
+    tell(\.inserted, object)
     guard let changes = object.changes, !changes.isEmpty else { return }
     object.state.insert(.updated)
     updated.insert(object)
@@ -53,6 +55,7 @@ extension ManagedObjectContext {
     if object.isInserted {
       undoLog?.record(.deletion(object))
       inserted.remove(object)
+      tell(\.deleted, object)
       return abandon(object)
     }
     markDeleted(object)
@@ -63,6 +66,7 @@ extension ManagedObjectContext {
     updated.remove(object)
     object.state.insert(.deleted)
     deleted.insert(object)
+    tell(\.deleted, object)
   }
 
   private func propagateDelete(of object: ManagedObject) {
@@ -91,7 +95,10 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     forgetUndo()
-    for object in inserted.all { abandon(object) }
+    for object in inserted.all {
+      tell(\.deleted, object)
+      abandon(object)
+    }
     inserted.removeAll()
     let changed = updated.all + deleted.all
     updated.removeAll()
@@ -100,6 +107,7 @@ extension ManagedObjectContext {
     for object in changed {
       object.state.subtract([.updated, .deleted])
       restore(object)
+      tell(\.refreshed, object)
     }
     isDeleting = []
   }

@@ -28,6 +28,7 @@ extension ManagedObjectContext {
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
+    dropSuspendedPin()
     switch pin {
     case .none, .within: return nil
     case .atNextRead: return .current
@@ -69,8 +70,14 @@ extension ManagedObjectContext {
     pin = .at(try StoreView(try store.snapshot(at: generation), model))
   }
 
+  /// Has a pin that the store has given up, because it was suspended, be made again.
+  private func dropSuspendedPin() {
+    if case .at(let view) = pin, !view.isCurrent { pin = .atNextRead }
+  }
+
   /// The generation to read.
   func currentView() throws -> StoreView {
+    dropSuspendedPin()
     switch pin {
     case .at(let view), .within(_, let view): return view
     case .none, .atNextRead: break
@@ -81,7 +88,9 @@ extension ManagedObjectContext {
       pin = .at(view)
       return view
     }
-    if let recentView, recentView.snapshot?.generation == snapshot.generation {
+    if let recentView, recentView.snapshot?.generation == snapshot.generation,
+      recentView.isCurrent
+    {
       recentView.wasUsed.store(true, ordering: .relaxed)
       return recentView
     }

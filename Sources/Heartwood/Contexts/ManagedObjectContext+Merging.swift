@@ -1,3 +1,5 @@
+import Foundation
+
 extension ManagedObjectContext {
   /// Whether the context shows what others have saved, by itself.
   ///
@@ -58,25 +60,54 @@ extension ManagedObjectContext {
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    let view = try beginMerging(of: transaction.token.store)
+    for change in transaction.changes {
+      switch change.kind {
+      case .insert, .update: try mergeUpdate(of: change.objectID, view)
+      case .delete: try mergeDeletion(of: change.objectID, view)
+      }
+    }
+  }
+
+  /// Shows what has changed between two generations, as ``mergeChanges(from:)`` does a transaction
+  /// of the history.
+  ///
+  /// - Throws: What kept rows from being read; `foreignStore` if the changes are of another store;
+  ///   `childContext` below another context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is here and no fault.
+  public func mergeChanges(_ changes: ChangeSet) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    let view = try beginMerging(of: changes.store)
+    for entity in changes.entities.values {
+      for id in entity.inserted { try mergeUpdate(of: id, view) }
+      for id in entity.updated.keys { try mergeUpdate(of: id, view) }
+      for id in entity.deleted { try mergeDeletion(of: id, view) }
+    }
+  }
+
+  /// Goes on to the newest generation, which merged objects are read from.
+  private func beginMerging(of store: UUID) throws -> StoreView {
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext, "A context below another sees what its parent does; merge into that.")
     }
-    guard transaction.token.store == model.space.store else {
-      throw StorageError(.foreignStore, "The transaction is of the history of another store.")
+    guard store == model.space.store else {
+      throw StorageError(.foreignStore, "The changes are of another store.")
     }
     try requireReadable()
     advance()
-    let view = try currentView()
-    for change in transaction.changes {
-      guard let object = registered[change.objectID.number]?.takeUnretainedValue() else {
-        continue
-      }
-      switch change.kind {
-      case .insert, .update: try mergeUpdate(of: object, view)
-      case .delete: try mergeDeletion(of: object, view)
-      }
-    }
+    return try currentView()
+  }
+
+  private func mergeUpdate(of id: ManagedObjectID, _ view: StoreView) throws {
+    guard let object = registered[id.number]?.takeUnretainedValue() else { return }
+    try mergeUpdate(of: object, view)
+  }
+
+  private func mergeDeletion(of id: ManagedObjectID, _ view: StoreView) throws {
+    guard let object = registered[id.number]?.takeUnretainedValue() else { return }
+    try mergeDeletion(of: object, view)
   }
 
   private func mergeUpdate(of object: ManagedObject, _ view: StoreView) throws {
@@ -89,6 +120,8 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try realise(object.number, storage, record)
     }
+    // Members are listed apart from the row, and may have changed without it.
+    forgetMembers(of: object, storage.entity)
   }
 
   private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
@@ -96,6 +129,7 @@ extension ManagedObjectContext {
     guard !object.hasChanges, let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil
     else { return }
+    tell(\.deleted, object)
     forgetDeleted(object)
   }
 }

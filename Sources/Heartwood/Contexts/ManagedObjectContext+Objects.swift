@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
+      tell(\.refreshed, object)
     } else if object.version == view.version {
       try readDerived(object, storage, view)
     }
@@ -76,7 +77,7 @@ extension ManagedObjectContext {
   }
 
   /// Has to-many relationships read again, but for those that were changed here.
-  private func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
+  func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
     for property in entity.relationships where object.changes?.members[property.slot] == nil {
       if case .toMany = property.kind { object.setMembers(nil, property) }
     }
@@ -117,6 +118,7 @@ extension ManagedObjectContext {
     object.state.insert(.fault)
     object.help = [.reading, .writing]
     object.didTurnIntoFault()
+    tell(\.refreshed, object)
   }
 
   /// Turns an object into a fault, or reads it again under what was changed in it.
@@ -176,6 +178,7 @@ extension ManagedObjectContext {
     }
     guard isThere != nil else { return }
     for (property, value) in mine { try put(value, property, back: object) }
+    tell(\.refreshed, object)
   }
 
   private func put(
@@ -299,5 +302,6 @@ extension ManagedObjectContext: ObjectSource {
     change(changes)
     object.state.insert(.updated)
     updated.insert(object)
+    tell(\.updated, object)
   }
 }

@@ -24,10 +24,13 @@ extension ManagedObjectContext {
     try callWillSave()
     try validateAll()
     guard hasChanges || !watched.isEmpty else { return advance() }
+    tell(pendingChange)
+    let written = (inserted.all, updated.all, deleted.all)
     if let parent {
       let saved = inserted.all + updated.all + deleted.all
       push(to: parent)
       forgetUndo()
+      tell(didSave(written, nil))
       for object in saved { object.didSave() }
       return
     }
@@ -43,6 +46,7 @@ extension ManagedObjectContext {
     advance(to: generation)
     forgetUndo()
     refreshMergingChildren()
+    tell(didSave(written, generation))
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }
@@ -52,6 +56,23 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     watched.insert(object)
+  }
+
+  /// What a save has written, under the IDs that objects have now.
+  private func didSave(
+    _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]),
+    _ generation: Generation?
+  ) -> ContextChange {
+    func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
+      Set(objects.map { ManagedObjectID($0.number, model.space) })
+    }
+    var change = ContextChange(
+      kind: .didSave, inserted: ids(written.inserted.filter { $0.source === self }),
+      updated: ids(written.updated.filter { $0.source === self }), deleted: ids(written.deleted))
+    // If it is over already, nobody can be pinned to it.
+    let made = generation.flatMap { try? store.snapshot(at: $0) }
+    change.generation = made.map { QueryGenerationToken(generation: $0.token) }
+    return change
   }
 
   // MARK: Before

@@ -49,6 +49,8 @@ public final class ManagedObjectContext {
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
   var undoLog: UndoLog?
+  /// Those who want to be told what happens here.
+  var listeners: [WeakListener] = []
   private var lastTemporaryRow: Int64 = 0
   /// Which generation is read.
   var pin = Pin.none
@@ -70,6 +72,7 @@ public final class ManagedObjectContext {
     // What was loaded can still be read: the compiler lets go of a context after its last use, and
     // objects may be used for longer.
     abandonAll { $0.isFault ? [.reading, .writing] : .writing }
+    for place in listeners { place.listener?.end() }
   }
 
   /// Who makes the changes, for the history.

@@ -66,7 +66,7 @@ struct HistoryReader {
       token: PersistentHistoryToken(store: model.space.store, sequence: found.sequence),
       author: found.header.author, contextName: found.header.contextName,
       timestamp: Date(timeIntervalSinceReferenceDate: found.header.timestamp),
-      processID: found.header.processID, changes: found.changes)
+      processID: found.header.processID, changes: found.changes, base: found.header.base)
   }
 
   /// A change in the model's names; `nil` if the model has no class for the object.

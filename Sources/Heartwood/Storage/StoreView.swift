@@ -37,6 +37,12 @@ final class StoreView {
     return nil
   }
 
+  /// Whether it can still be read: not if the store was suspended since.
+  var isCurrent: Bool {
+    guard let snapshot else { return true }
+    return (try? snapshot.requireCurrent()) != nil
+  }
+
   private func open(_ name: String) throws -> RowsKeyspace? {
     switch source {
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }

@@ -22,6 +22,8 @@ public struct PersistentHistoryTransaction: Sendable {
   public let processID: Int32
   /// What was changed, in the order it was written.
   public let changes: [PersistentHistoryChange]
+  /// The version of the rows it has written.
+  let base: UInt64
 }
 
 /// What became of one object.

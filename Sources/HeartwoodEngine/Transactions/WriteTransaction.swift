@@ -50,6 +50,26 @@ public struct WriteTransaction {
   /// that carries it was written after every generation below it.
   package var base: UInt64 { session.pages.base }
 
+  /// Calls `body` for every key under which a snapshot holds something else than the generation
+  /// this transaction builds on, as `Store.changes` does: what leads from here to there.
+  ///
+  /// That generation may be newer than any snapshot: others may still wait for it to be synced.
+  ///
+  /// - Throws: `foreignStore` for a snapshot that another opening of a store made; `corrupt` or
+  ///   `io`; what `body` throws.
+  package func changes(
+    to target: Snapshot, _ body: (StoreChange) throws -> Void
+  ) throws {
+    session.requireOpen()
+    guard target.state.files === session.pages.files else {
+      throw StorageError(
+        .foreignStore, "The snapshot was made by another store, or before this one was opened.")
+    }
+    defer { withExtendedLifetime(target) {} }
+    guard session.pages.state.generation != target.state.generation else { return }
+    try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
+  }
+
   /// Pages the transaction has in memory; for tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 

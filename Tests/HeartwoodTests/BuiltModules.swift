@@ -1,0 +1,23 @@
+import Foundation
+
+/// What was built with these tests, for programs that are compiled by them.
+enum BuiltModules {
+  /// The folder of the modules; `nil` if it is not beside the tests.
+  static let folder: String? = {
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+    let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let modules = folder.appending(path: "Modules").path
+    let module = modules + "/Heartwood.swiftmodule"
+    return FileManager.default.fileExists(atPath: module) ? modules : nil
+  }()
+
+  /// The object files of both modules.
+  static func objects(in folder: String) throws -> [String] {
+    let parent = URL(filePath: folder).deletingLastPathComponent()
+    return try ["Heartwood", "HeartwoodEngine"].flatMap { module in
+      let built = parent.appending(path: "\(module).build")
+      return try FileManager.default.contentsOfDirectory(atPath: built.path)
+        .filter { $0.hasSuffix(".o") }.map { built.appending(path: $0).path }
+    }
+  }
+}

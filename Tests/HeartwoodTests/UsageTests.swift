@@ -1,0 +1,51 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+/// The program that the package has to compile unchanged, built with a `main` that runs it.
+@Suite(
+  "The program that shows how it is used",
+  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+struct UsageTests {
+  @Test(arguments: [[], ["-default-isolation", "MainActor"]])
+  func `does what it says, whatever the isolation of its code`(options: [String]) throws {
+    let folder = try #require(BuiltModules.folder)
+    let scratch = try ScratchDirectory()
+    let here = URL(filePath: #filePath).deletingLastPathComponent()
+    let usage = try String(
+      contentsOf: here.appending(path: "../Contract/Usage/Usage.swift"), encoding: .utf8)
+    let lines = usage.split(separator: "\n", omittingEmptySubsequences: false)
+    let copy = lines.filter { !$0.hasPrefix("@main") }.joined(separator: "\n")
+    #expect(copy != usage)
+    try Data(copy.utf8).write(to: URL(filePath: scratch.path(of: "Usage.swift")))
+    let driver = here.appending(path: "Programs/UsageDriver.swift").path
+    let program = scratch.path(of: "program")
+    let built = try run(
+      "swiftc",
+      ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", folder]
+        + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: folder))
+        + options)
+    #expect(built.exitCode == 0, "\(built.output)")
+    let ran = try run(program, [scratch.path(of: "store")])
+    #expect(ran.exitCode == 0, "\(ran.output)")
+    #expect(ran.output.contains("all is well"))
+    // A hundred of the strongest, the latest first, both times.
+    #expect(ran.output.split(separator: "\n").filter { $0.contains("place ") }.count == 200)
+  }
+
+  private func run(
+    _ program: String, _ arguments: [String]
+  ) throws -> (output: String, exitCode: Int32) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (String(decoding: said, as: UTF8.self), process.terminationStatus)
+  }
+}
