@@ -11,13 +11,18 @@ enum BuiltModules {
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
-  /// The object files of both modules.
+  /// The object files of both modules; those of sources that are gone may lie beside them.
   static func objects(in folder: String) throws -> [String] {
     let parent = URL(filePath: folder).deletingLastPathComponent()
+    let package = URL(filePath: #filePath).appending(path: "../../..").standardized
     return try ["Heartwood", "HeartwoodEngine"].flatMap { module in
       let built = parent.appending(path: "\(module).build")
+      let sources = FileManager.default.enumerator(
+        at: package.appending(path: "Sources/\(module)"), includingPropertiesForKeys: nil)
+      let names = Set((sources?.allObjects as? [URL] ?? []).map { $0.lastPathComponent + ".o" })
       return try FileManager.default.contentsOfDirectory(atPath: built.path)
-        .filter { $0.hasSuffix(".o") }.map { built.appending(path: $0).path }
+        .filter { $0.hasSuffix(".o") && (!$0.hasSuffix(".swift.o") || names.contains($0)) }
+        .map { built.appending(path: $0).path }
     }
   }
 }
