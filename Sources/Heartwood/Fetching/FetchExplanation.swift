@@ -40,8 +40,8 @@ extension FetchExplanation {
     var steps = [first]
     let isInOrder = path.direction != nil || !plan.needsSorting
     if let limit = plan.limit, isInOrder { steps[0] += ", until \(Self.text(limit)) are found" }
-    if !plan.names.isEmpty {
-      steps.append("Each is asked: \(plan.names.joined(separator: "; "))")
+    if !plan.isEverything {
+      steps.append("Each is asked: \(plan.namesWithValues.joined(separator: "; "))")
     }
     if !isInOrder {
       let names = plan.order?.terms.map { $0.name + ($0.isReversed ? ", backwards" : "") }
