@@ -163,6 +163,13 @@ struct RowSearch {
       guard let first = numbers.first, let storage = search.model.storage(of: first),
         let rows = try search.view.objects(storage)
       else { return true }
+      if numbers.count == 1 {
+        return try rows.withValue(first.row) { value in
+          try value.withRecord(storage.layouts) { record in
+            try search.pass(first, storage, record, scope, body)
+          }
+        } ?? true
+      }
       var goesOn = true
       try rows.forEach(of: numbers.map(\.row)) { position, value in
         guard goesOn, let value else { return }
