@@ -25,4 +25,22 @@ enum BuiltModules {
         .map { built.appending(path: $0).path }
     }
   }
+
+  /// Runs a program that is found as a shell would; what it says, complaints included, and its exit
+  /// code.
+  static func run(
+    _ program: String, _ arguments: [String]
+  ) throws -> (output: String, exitCode: Int32) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (String(decoding: said, as: UTF8.self), process.terminationStatus)
+  }
 }

@@ -59,22 +59,11 @@ private struct Compilation {
     let mark = "// error: "
     mistake = first.hasPrefix(mark) ? String(first.dropFirst(mark.count)) : nil
     let scratch = try ScratchDirectory()
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments =
-      [
-        "swiftc", "-c", source.path, "-o", scratch.path(of: "program.o"), "-swift-version", "6",
-        "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(BuiltModules.folder),
-      ] + options
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    output = String(decoding: said, as: UTF8.self)
-    exitCode = process.terminationStatus
+    let arguments = [
+      "-c", source.path, "-o", scratch.path(of: "program.o"), "-swift-version", "6",
+      "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(BuiltModules.folder),
+    ]
+    (output, exitCode) = try BuiltModules.run("swiftc", arguments + options)
   }
 
   var errors: [Substring] { output.split(separator: "\n").filter { $0.contains(": error: ") } }

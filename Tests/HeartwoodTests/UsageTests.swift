@@ -20,32 +20,16 @@ struct UsageTests {
     try Data(copy.utf8).write(to: URL(filePath: scratch.path(of: "Usage.swift")))
     let driver = here.appending(path: "Programs/UsageDriver.swift").path
     let program = scratch.path(of: "program")
-    let built = try run(
+    let built = try BuiltModules.run(
       "swiftc",
       ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", folder]
         + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: folder))
         + options)
     #expect(built.exitCode == 0, "\(built.output)")
-    let ran = try run(program, [scratch.path(of: "store")])
+    let ran = try BuiltModules.run(program, [scratch.path(of: "store")])
     #expect(ran.exitCode == 0, "\(ran.output)")
     #expect(ran.output.contains("all is well"))
     // A hundred of the strongest, the latest first, both times.
     #expect(ran.output.split(separator: "\n").filter { $0.contains("place ") }.count == 200)
-  }
-
-  private func run(
-    _ program: String, _ arguments: [String]
-  ) throws -> (output: String, exitCode: Int32) {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (String(decoding: said, as: UTF8.self), process.terminationStatus)
   }
 }
