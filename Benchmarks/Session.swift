@@ -65,7 +65,7 @@ struct Session {
     case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
     case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
     case .graphInsert, .graphBatchInsert, .graphRead: try compare(workload, "rows/s")
-    case .graphFind, .graphNewest: try compare(workload, "fetches/s")
+    case .graphFind, .graphLookup, .graphNewest: try compare(workload, "fetches/s")
     }
   }
 

@@ -23,6 +23,7 @@ enum Workload: String, CaseIterable {
   case graphBatchInsert = "graph-batch-insert"
   case graphRead = "graph-read"
   case graphFind = "graph-find"
+  case graphLookup = "graph-lookup"
   case graphNewest = "graph-newest"
 
   /// What it does, for the help text.
@@ -48,7 +49,8 @@ enum Workload: String, CaseIterable {
       "50,000 objects of ten integers, made in a context and saved (GRDB's measure)"
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
     case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's measure)"
-    case .graphFind: "fetches of single quakes by their unique code"
+    case .graphFind: "fetches of single quakes by their unique code, with a predicate"
+    case .graphLookup: "the same without a predicate: existingObject(where:is:)"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }
   }

@@ -17,6 +17,7 @@ final class StoreModel: Sendable {
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
+  private let families: [[EntityStorage]]
   /// The keyspaces of relationships by entity and slot; `nil` where there is none.
   private let places: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
@@ -43,6 +44,10 @@ final class StoreModel: Sendable {
       store: store,
       entityNames: Dictionary(
         uniqueKeysWithValues: stored.entities.map { ($0.number, $0.name) }))
+    families = schema.entities.map { entity in
+      entity.family.filter { !$0.isAbstract }.map { entities[$0.position] }
+        .sorted { $0.number < $1.number }
+    }
     let places = entities.map(\.places)
     self.places = places
     references = entities.map { storage in
@@ -80,6 +85,9 @@ final class StoreModel: Sendable {
 
   /// Where the objects of an entity are.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
+
+  /// Where the objects of an entity and of those below it are, in the order of their numbers.
+  func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
   /// Where an object is; `nil` if the schema has no class for it.
   func storage(of number: ObjectNumber) -> EntityStorage? {
