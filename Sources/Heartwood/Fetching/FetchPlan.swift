@@ -85,7 +85,9 @@ struct FetchPlan {
   }
 
   /// Whether the request asks for objects of the entity that a number names.
-  func includes(_ number: ObjectNumber) -> Bool { question.storages.contains { $0.number == number.entity } }
+  func includes(_ number: ObjectNumber) -> Bool {
+    question.storages.contains { $0.number == number.entity }
+  }
 
   /// What a key path of an object leads to; of `nil`, the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {

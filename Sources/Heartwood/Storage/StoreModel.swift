@@ -12,8 +12,8 @@ final class StoreModel: Sendable {
   let changeCount: Int64
   /// Whether what is changed is written into the history.
   let tracksHistory: Bool
-  /// Whether any entity has attributes that are unique.
-  let hasUniques: Bool
+  /// Whether any entity has attributes that are derived.
+  let hasDerived: Bool
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
@@ -30,7 +30,7 @@ final class StoreModel: Sendable {
     self.schema = schema
     self.changeCount = changeCount
     self.tracksHistory = tracksHistory
-    hasUniques = schema.entities.contains { $0.indexes.contains(where: \.isUnique) }
+    hasDerived = schema.entities.contains { !$0.derived.isEmpty }
     let entities = try schema.entities.map { entity in
       guard let found = stored.entity(named: entity.name) else {
         throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(entity.name).")
