@@ -10,7 +10,7 @@ final class GraphWorkloads {
   private let progress: Progress
   private let seconds: Double
   private let rows: QuakeRows
-  private lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
+  private(set) lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
   private lazy var shuffledCodes: [String] = {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)

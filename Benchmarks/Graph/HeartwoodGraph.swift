@@ -129,8 +129,9 @@ private final class HeartwoodGraphStore: GraphStore {
 }
 
 extension GraphQuake {
+  /// Folds what it holds into a hash.
   @inline(__always)
-  fileprivate func folded(into hash: UInt64) -> UInt64 {
+  func folded(into hash: UInt64) -> UInt64 {
     let texts =
       code.utf8.reduce(0) { $0 &+ UInt64($1) } &+ place.utf8.reduce(0) { $0 &+ UInt64($1) }
     return fold(
