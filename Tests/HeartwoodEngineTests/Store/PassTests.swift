@@ -170,12 +170,16 @@ struct PassTests {
     for boot in 2..<5 as Range<UInt64> {
       disk.boot = boot
       let number = Int(boot) * 3
-      try fixture.run { store in
-        // What it kept is given back, and nothing is left of the segment but that it goes on.
-        try store.release("\(194 + boot)")
-        try store.checkpoint()
-        try put(number, store)
-        try store.checkpoint()
+      try fixture.run { store throws in
+        try fixture.elsewhere().run { other in
+          // What it kept is given back, and nothing is left of the segment but that others go on.
+          try store.release("\(194 + boot)")
+          try store.checkpoint()
+          try put(number, other)
+          let seen = try store.snapshot().keyspace("a")?.get(0)
+          #expect(seen == value(number))
+          try store.checkpoint()
+        }
       }
       try fixture.run { store in
         let found = try store.snapshot().keyspace("a")?.get(0)
