@@ -74,6 +74,20 @@ struct PassTests {
     }
   }
 
+  /// More pages than one bitmap tells of, so that their bitmap does not exist any more either.
+  @Test func `does not look for pages that were cut off`() throws {
+    try StoreFixture.inMemory(Self.options).run { store in
+      try put(1, store)
+      try store.checkpoint()
+      let value = [UInt8](repeating: 0x5A, count: 140 << 20)
+      try store.write { try $0.keyspace("large").put(1, value) }
+      try store.write { try $0.removeKeyspace("large") }
+      #expect(store.statistics.pageCount < 100)
+      try store.checkpoint()
+      #expect(store.statistics.backfilled == store.statistics.newest)
+    }
+  }
+
   // MARK: What was given up
 
   @Test(.evidence("I5")) func `brings nothing back that an earlier one gave up`() throws {
