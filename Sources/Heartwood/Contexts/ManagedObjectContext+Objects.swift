@@ -271,6 +271,8 @@ extension ManagedObjectContext: ObjectSource {
 
   /// The row of a fault is gone.
   private func giveUp(_ object: ManagedObject) throws {
+    // In the generation of a pin it may only not be there yet: a save must not delete it then.
+    if isPinned, !isDeleting.contains(ObjectIdentifier(object)) { return }
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
       isDeletedAnyway || shouldHandleInaccessibleFault?(object) ?? shouldDeleteInaccessibleFaults
