@@ -76,10 +76,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has to-many relationships read again, but for those that were changed here.
+  /// Has to-many relationships read again, under who has joined and left here; those with an order
+  /// that were changed here stay as they are.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
-    for property in entity.relationships where object.changes?.members[property.slot] == nil {
-      if case .toMany = property.kind { object.setMembers(nil, property) }
+    for property in entity.relationships {
+      guard case .toMany(let isOrdered) = property.kind,
+        !isOrdered || object.changes?.members[property.slot] == nil
+      else { continue }
+      object.setMembers(nil, property)
     }
   }
 

@@ -145,6 +145,9 @@ extension ManagedObjectContext {
         object.version = request.base
         object.state.subtract([.inserted, .updated])
         object.changes = nil
+        if case .merged = outcome, let entity = object.entityDescription {
+          forgetMembers(of: object, entity)
+        }
         object.help = .writing
         saved.append(object)
       case .dropped:

@@ -7,7 +7,7 @@ struct SaveRequest {
   enum Outcome {
     /// It is as its row.
     case saved
-    /// Its row has these values, which others have set.
+    /// Its row has these values, some of which others may have set, and members as well.
     case merged([StoredValue])
     /// Its row is as others have left it, and is read again.
     case dropped
@@ -27,6 +27,11 @@ struct SaveRequest {
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   private var conflicts: [ObjectGraphError] = []
+  /// Whether others have changed what is saved.
+  private(set) var isContested = false
+  /// The rows that are deleted, as they were.
+  private(set) var deletions:
+    [(number: ObjectNumber, entity: EntityDescription, values: [StoredValue])] = []
   /// By the numbers that inserted objects would have had, the rows in their places.
   private var replaced: [Int64: ObjectNumber] = [:]
 
@@ -77,6 +82,7 @@ struct SaveRequest {
         write.number, write.storage, write.after, before: write.before, lists: lists)
     }
     for row in others { try derived.put(row) }
+    try noteOtherSides(writes)
     try rows.finish()
   }
 
@@ -163,6 +169,7 @@ struct SaveRequest {
       return outcomes.append((object, .deleted))
     }
     if row.version != object.version, object.version != 0 {
+      isContested = true
       switch policy.kind {
       case .error: return conflict(object)
       case .storeTrump, .rollback: return outcomes.append((object, .dropped))
@@ -171,6 +178,7 @@ struct SaveRequest {
     }
     try derived.note(object.number, storage.entity, before: row.values, after: nil)
     try rows.delete(object.number, storage, row.values)
+    deletions.append((object.number, storage.entity, row.values))
     outcomes.append((object, .deleted))
   }
 
@@ -183,7 +191,8 @@ struct SaveRequest {
       case .error: conflict(object)
       case .storeTrump, .rollback: outcomes.append((object, .deleted))
       case .objectTrump, .overwrite:
-        outcomes.append((object, .saved))
+        isContested = true
+        outcomes.append((object, .merged(mine)))
         return Write(
           object: object, number: object.number, storage: storage, before: nil, after: mine)
       }
@@ -191,6 +200,7 @@ struct SaveRequest {
     }
     var after = mine
     if row.version != object.version {
+      isContested = true
       switch policy.kind {
       case .error:
         conflict(object)
@@ -208,7 +218,7 @@ struct SaveRequest {
         try settle(object, changed, mine, row.values, &after)
       }
     }
-    outcomes.append((object, after == mine ? .saved : .merged(after)))
+    outcomes.append((object, row.version == object.version ? .saved : .merged(after)))
     return Write(
       object: object, number: object.number, storage: storage, before: row.values, after: after)
   }
