@@ -265,6 +265,22 @@ struct ConflictTests {
     #expect(try fixture.stored(id)?.cars == 2)
   }
 
+  @Test(.evidence("C-02"), .evidence("R-11"))
+  func `have no members that had to give way`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let bob = try fixture.person("Bob")
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    let new: Person = context.object(with: bob)
+    car.owner = new
+    try fixture.change(id) { $0.cars.forEach { $0.managedObjectContext?.delete($0) } }
+    #expect(new.cars == [car])
+    try context.save()
+    #expect(new.cars.isEmpty)
+  }
+
   /// Three people of whom the first has a car, in a context that shows all their cars.
   private func owners(
     _ fixture: GraphFixture

@@ -145,7 +145,8 @@ extension ManagedObjectContext {
         object.version = request.base
         object.state.subtract([.inserted, .updated])
         object.changes = nil
-        if case .merged = outcome, let entity = object.entityDescription {
+        if request.isContested, let entity = object.entityDescription {
+          // Who joined may have given way, and others may have let somebody join.
           forgetMembers(of: object, entity)
         }
         object.help = .writing

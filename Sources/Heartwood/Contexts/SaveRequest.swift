@@ -7,7 +7,7 @@ struct SaveRequest {
   enum Outcome {
     /// It is as its row.
     case saved
-    /// Its row has these values, some of which others may have set, and members as well.
+    /// Its row has these values, which others have set.
     case merged([StoredValue])
     /// Its row is as others have left it, and is read again.
     case dropped
@@ -187,12 +187,12 @@ struct SaveRequest {
     let mine = try values(of: object)
     let changed = object.changes?.originals ?? [:]
     guard let row = try rows.row(object.number, storage) else {
+      isContested = true
       switch policy.kind {
       case .error: conflict(object)
       case .storeTrump, .rollback: outcomes.append((object, .deleted))
       case .objectTrump, .overwrite:
-        isContested = true
-        outcomes.append((object, .merged(mine)))
+        outcomes.append((object, .saved))
         return Write(
           object: object, number: object.number, storage: storage, before: nil, after: mine)
       }
@@ -218,7 +218,7 @@ struct SaveRequest {
         try settle(object, changed, mine, row.values, &after)
       }
     }
-    outcomes.append((object, row.version == object.version ? .saved : .merged(after)))
+    outcomes.append((object, after == mine ? .saved : .merged(after)))
     return Write(
       object: object, number: object.number, storage: storage, before: row.values, after: after)
   }
