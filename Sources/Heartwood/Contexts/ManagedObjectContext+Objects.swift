@@ -54,7 +54,11 @@ extension ManagedObjectContext {
     guard let object = registered[number]?.takeUnretainedValue() ?? make(number, storage) else {
       return nil
     }
-    if object.isFault {
+    if object.isGivenUp {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      try fill(object, storage, view)
+    } else if object.isFault {
       try fill(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
@@ -276,7 +280,8 @@ extension ManagedObjectContext: ObjectSource {
   /// The row of a fault is gone.
   private func giveUp(_ object: ManagedObject) throws {
     // In the generation of a pin it may only not be there yet: a save must not delete it then.
-    if isPinned, !isDeleting.contains(ObjectIdentifier(object)) { return }
+    let isDeletedAbove = parent?.object(object.number)?.isDeleted ?? false
+    if isPinned, !isDeletedAbove, !isDeleting.contains(ObjectIdentifier(object)) { return }
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
       isDeletedAnyway || shouldHandleInaccessibleFault?(object) ?? shouldDeleteInaccessibleFaults
@@ -288,6 +293,7 @@ extension ManagedObjectContext: ObjectSource {
     object.state.remove(.fault)
     object.state.insert(.deleted)
     object.help = .writing
+    if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
     deleted.insert(object)
   }
 

@@ -168,6 +168,8 @@ struct SaveRequest {
     guard let row = try rows.row(object.number, storage) else {
       return outcomes.append((object, .deleted))
     }
+    // It is there again: nobody has asked for this one to be deleted.
+    if object.isGivenUp { return outcomes.append((object, .dropped)) }
     if row.version != object.version, object.version != 0 {
       isContested = true
       switch policy.kind {
