@@ -1,6 +1,5 @@
 import Dispatch
 public import Foundation
-import Synchronization
 
 /// How a container is made.
 public struct ContainerOptions: Sendable {
@@ -25,10 +24,17 @@ public struct ContainerOptions: Sendable {
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
 /// let context = container.newContext()
 /// ```
+///
+/// ``addStore(url:entities:)`` adds stores, each with classes of its own.
 public final class PersistentContainer: Sendable {
-  /// The store.
-  public let store: Store
-  let model: StoreModel
+  /// The store it was made with.
+  public var store: Store { group.first.store }
+  /// The stores it has: that one, unless it was removed, and those that were added, in their order.
+  public var stores: [Store] { group.members.map(\.store) }
+  let group: StoreGroup
+  /// The version of the schema, which counts for all stores.
+  let version: Int
+  let options: ContainerOptions
   @MainActor private var view: ManagedObjectContext?
 
   /// Opens a store, or makes one, and brings it up to the model.
@@ -53,7 +59,7 @@ public final class PersistentContainer: Sendable {
       options.inMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    try self.init(store: store, schema: schema, options: options)
+    try self.init(store: store, url: url, schema: schema, options: options)
   }
 
   /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
@@ -84,16 +90,20 @@ public final class PersistentContainer: Sendable {
   ) throws -> PersistentContainer {
     try schema.requireValid()
     let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
-    return try PersistentContainer(store: store, schema: schema)
+    var options = ContainerOptions()
+    options.inMemory = true
+    return try PersistentContainer(store: store, schema: schema, options: options)
   }
 
   /// Makes a container of a store that is open.
   package init(
-    store: Store, schema: Schema, options: ContainerOptions = ContainerOptions()
+    store: Store, url: URL? = nil, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
     try schema.requireValid()
-    self.store = store
-    model = try StoreOpening(store: store, schema: schema, options: options).run()
+    let model = try StoreOpening(store: store, schema: schema, options: options).run()
+    group = StoreGroup(StoreGroup.Member(url: url, store: store, model: model))
+    version = schema.version
+    self.options = options
   }
 
   /// The context of the main actor: what a user interface shows.
@@ -106,7 +116,7 @@ public final class PersistentContainer: Sendable {
 
   /// A context of its own, for the caller to use by one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
-    ManagedObjectContext(store: store, model: model)
+    ManagedObjectContext(group)
   }
 
   /// A context with a thread of its own.
@@ -130,26 +140,6 @@ public final class PersistentContainer: Sendable {
       context.transactionAuthor = author
       try context.setQueryGenerationFrom(token)
       return try body(context)
-    }
-  }
-}
-
-/// The stores in memory that have a name.
-private enum NamedStores {
-  private struct Entry: Sendable {
-    weak var store: Store?
-  }
-
-  private static let entries = Mutex<[String: Entry]>([:])
-
-  /// The store of a name, made if nobody has it open.
-  static func store(_ name: String) throws -> Store {
-    try entries.withLock { entries in
-      entries = entries.filter { $0.value.store != nil }
-      if let store = entries[name]?.store { return store }
-      let store = try Store.inMemory()
-      entries[name] = Entry(store: store)
-      return store
     }
   }
 }
