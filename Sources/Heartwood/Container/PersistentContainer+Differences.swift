@@ -76,13 +76,16 @@ extension PersistentContainer {
   private func differing(
     from all: [(member: StoreGroup.Member, snapshot: Snapshot)]
   ) throws -> (member: StoreGroup.Member, snapshot: Snapshot) {
-    let changed = try all.count < 2 ? all : all.filter { member, snapshot in
-      var difference = RowDifference(member.model)
-      try member.store.changes(from: member.store.snapshot(), to: snapshot) {
-        try difference.note($0)
+    let changed =
+      try all.count < 2
+      ? all
+      : all.filter { member, snapshot in
+        var difference = RowDifference(member.model)
+        try member.store.changes(from: member.store.snapshot(), to: snapshot) {
+          try difference.note($0)
+        }
+        return !difference.isEmpty
       }
-      return !difference.isEmpty
-    }
     guard changed.count < 2 else {
       throw ObjectGraphError(
         .severalStores,

@@ -49,9 +49,10 @@ extension PersistentContainer {
   /// Objects of it that were loaded keep their values, and all others are inaccessible faults: they
   /// have the values of new objects and count as deleted. Fetching them throws `removedStore`, and so
   /// does a save while there are changes of them, until they are taken back. Contexts that are
-  /// pinned go on reading the same of the other stores; its files are let go of when none is pinned
-  /// to a generation of it any more. It is on disk as it was, and can be added again: its objects are
-  /// others then, with the same IDs. One in memory ends, unless another container has it.
+  /// pinned go on reading the same of the other stores; its locks are given up when none is pinned to
+  /// a generation of it any more, its files closed when the contexts that have used it are gone or
+  /// were reset. It is on disk as it was, and can be added again: its objects are others then, with
+  /// the same IDs. One in memory ends with them, unless another container has it.
   ///
   /// The store the container was made with can be removed as well; ``store`` is closed then.
   ///
@@ -72,7 +73,9 @@ extension PersistentContainer {
       throw ObjectGraphError(.invalidModel, "Name the classes whose objects are in the store.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
-    func isNamed(_ entity: EntityDescription) -> Bool { named.contains(ObjectIdentifier(entity.type)) }
+    func isNamed(_ entity: EntityDescription) -> Bool {
+      named.contains(ObjectIdentifier(entity.type))
+    }
     for entity in schema.entities where isNamed(entity) {
       for property in entity.relationships {
         guard let other = property.storage.destination.flatMap({ schema.entity(of: $0) }),

@@ -284,8 +284,9 @@ extension ManagedObjectContext: ObjectSource {
   private func giveUp(_ object: ManagedObject) throws {
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
-      isDeletedAnyway || whole.shouldHandleInaccessibleFault?(object)
-        ?? whole.shouldDeleteInaccessibleFaults
+      isDeletedAnyway
+        || whole.shouldHandleInaccessibleFault?(object)
+          ?? whole.shouldDeleteInaccessibleFaults
     else {
       try requirePresent()
       throw ObjectGraphError(

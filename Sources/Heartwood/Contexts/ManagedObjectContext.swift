@@ -18,6 +18,8 @@ public final class ManagedObjectContext {
   let parent: ManagedObjectContext?
   /// The context that this is the part of another store of; `nil` for the one the program has.
   unowned let owner: ManagedObjectContext?
+  /// Whether there is such a context, though it may be gone.
+  let isPart: Bool
   /// The parts of this context for other stores than the first, as far as they were needed.
   var others: [ManagedObjectContext] = []
   var children: [Child] = []
@@ -82,14 +84,19 @@ public final class ManagedObjectContext {
     self.group = group
     self.parent = parent
     self.owner = owner
-    if let above = owner ?? parent { confinement = above.confinement } else { confinement = .ifOn() }
+    isPart = owner != nil
+    if let above = owner ?? parent {
+      confinement = above.confinement
+    } else {
+      confinement = .ifOn()
+    }
   }
 
   deinit {
     // What was loaded can still be read: the compiler lets go of a context after its last use, and
     // objects may be used for longer.
     abandonAll { $0.isFault ? [.reading, .writing] : .writing }
-    if owner == nil { for place in listeners { place.listener?.end() } }
+    if !isPart { for place in listeners { place.listener?.end() } }
   }
 
   /// Who makes the changes, for the history.

@@ -196,7 +196,8 @@ final class StoreGroup: Sendable {
       throw removal(of: gone.model)
     }
     throw StorageError(
-      .foreignStore, "The token is of other stores than those of the container. Open the store "
+      .foreignStore,
+      "The token is of other stores than those of the container. Open the store "
         + "that it was taken from.")
   }
 
