@@ -8,8 +8,8 @@ extension PersistentContainer {
   ///   - source: Where the changes start; `.current` for the newest.
   ///   - target: Where they lead to; `.current` for the newest.
   /// - Returns: The changes in those stores that both name.
-  /// - Throws: `generationExpired`; `foreignStore` if there is no such store, `removedStore` if there
-  ///   was; `corrupt` or `io`.
+  /// - Throws: `generationExpired`; `foreignStore` if there is no such store, `removedStore` if
+  ///   there was; `corrupt` or `io`.
   /// - Complexity: A few reads of each page that was written between the two, however large the
   ///   store is, and of two rows for each object that was updated. Memory for the changed objects.
   public func changes(
@@ -44,10 +44,10 @@ extension PersistentContainer {
   ///   - known: If given, nothing is done if anybody has changed an object since this generation.
   ///   - author: Who does it, for the history.
   /// - Returns: What was changed; the generation it has made, or a newer one if that is over.
-  /// - Throws: `severalStores` if objects of more than one differ; `mergeConflict`, with one of the objects that were changed since `known`;
-  ///   `unknownEntity` if objects were changed for which the model has no class;
-  ///   `generationExpired`, `foreignStore`; what kept the store from being written. Nothing has
-  ///   changed then.
+  /// - Throws: `severalStores` if objects of more than one differ; `mergeConflict`, with one of the
+  ///   objects that were changed since `known`; `unknownEntity` if objects were changed for which
+  ///   the model has no class; `generationExpired`, `foreignStore`; what kept the store from being
+  ///   written. Nothing has changed then.
   /// - Complexity: As ``changes(from:to:)``, while other writers wait, and one row written for each
   ///   object that differs.
   @discardableResult
@@ -87,10 +87,11 @@ extension PersistentContainer {
         return !difference.isEmpty
       }
     guard changed.count < 2 else {
+      let names = changed.map(\.member.name).joined(separator: ", ")
       throw ObjectGraphError(
         .severalStores,
-        "Objects of several stores have changed: \(changed.map(\.member.name).joined(separator: ", "))."
-          + " Reverting makes one generation of one store; do it with a container of that only.")
+        "Objects of several stores have changed: \(names). Reverting makes one generation of one "
+          + "store; do it with a container of that only.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container has no store any more.")

@@ -3,8 +3,8 @@ public import Foundation
 extension PersistentContainer {
   /// What was changed after a token, one entry for each save and batch request of any process.
   ///
-  /// What is in one store comes in the order it was written, and that of several by time. The history
-  /// of a store that the token is not of comes from its beginning.
+  /// What is in one store comes in the order it was written, and that of several by time. The
+  /// history of a store that the token is not of comes from its beginning.
   ///
   /// - Parameter token: Where to go on; `nil` for everything there is.
   /// - Throws: `historyExpired` if some of it was deleted; `foreignStore` for a token of other

@@ -4,8 +4,8 @@ import Synchronization
 extension PersistentContainer {
   /// Adds a store, or makes one, which is the home of some classes from then on.
   ///
-  /// Contexts work with the objects of all stores, also contexts that are there already; a pinned one
-  /// shows the store when it goes on to another generation. A save writes to one store, and
+  /// Contexts work with the objects of all stores, also contexts that are there already; a pinned
+  /// one shows the store when it goes on to another generation. A save writes to one store, and
   /// relationships stay within one.
   ///
   /// ```swift
@@ -21,9 +21,9 @@ extension PersistentContainer {
   ///   - url: The folder of the store.
   ///   - entities: The classes whose objects are in it, with their superclasses and all that their
   ///     relationships lead to.
-  /// - Throws: `invalidModel` if a class has a home already, or a relationship leads out of the store,
-  ///   naming the property; `invalidArgument` if the container has the store already; else as
-  ///   ``init(url:schema:options:)``. The container stays as it is then.
+  /// - Throws: `invalidModel` if a class has a home already, or a relationship leads out of the
+  ///   store, naming the property; `invalidArgument` if the container has the store already; else
+  ///   as ``init(url:schema:options:)``. The container stays as it is then.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -47,12 +47,12 @@ extension PersistentContainer {
   /// Takes a store out of the container, which goes on with the others.
   ///
   /// Objects of it that were loaded keep their values, and all others are inaccessible faults: they
-  /// have the values of new objects and count as deleted. Fetching them throws `removedStore`, and so
-  /// does a save while there are changes of them, until they are taken back. Contexts that are
-  /// pinned go on reading the same of the other stores; its locks are given up when none is pinned to
-  /// a generation of it any more, its files closed when the contexts that have used it are gone or
-  /// were reset. It is on disk as it was, and can be added again: its objects are others then, with
-  /// the same IDs. One in memory ends with them, unless another container has it.
+  /// have the values of new objects and count as deleted. Fetching them throws `removedStore`, and
+  /// so does a save while there are changes of them, until they are taken back. Contexts that are
+  /// pinned go on reading the same of the other stores; its locks are given up when none is pinned
+  /// to a generation of it any more, its files closed when the contexts that have used it are gone
+  /// or were reset. It is on disk as it was, and can be added again: its objects are others then,
+  /// with the same IDs. One in memory ends with them, unless another container has it.
   ///
   /// The store the container was made with can be removed as well; ``store`` is closed then.
   ///

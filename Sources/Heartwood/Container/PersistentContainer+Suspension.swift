@@ -2,10 +2,10 @@ extension PersistentContainer {
   /// Gives up every pin and every lock, until ``resume()``: for apps that are about to sleep, which
   /// some systems end if they hold a lock of a shared file then.
   ///
-  /// All that was saved is durable when this returns. It concerns all stores of the
-  /// container, and all containers of these stores in this process; others are not disturbed. Until ``resume()``, everything that would read or
-  /// write the store throws `suspended`; ``remoteChanges`` goes on waiting. A fault that is read
-  /// meanwhile sets ``ManagedObjectContext/faultError``.
+  /// All that was saved is durable when this returns. It concerns all stores of the container, and
+  /// all containers of these stores in this process; others are not disturbed. Until ``resume()``,
+  /// everything that would read or write the store throws `suspended`; ``remoteChanges`` goes on
+  /// waiting. A fault that is read meanwhile sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts stay as they are, with what was changed in them. One that is pinned has no generation
   /// any more: it chooses the newest at the next read after ``resume()``, as

@@ -10,9 +10,9 @@ extension PersistentContainer {
   ///   - id: The object; it may be deleted since.
   ///   - source: Where to begin, the older of the two.
   ///   - target: Where to end; `.current` for the newest.
-  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of another store, or
-  ///   of an object that was never saved; `unknownEntity` if the model has no class for it;
-  ///   `corrupt` or `io`.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
+  ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
+  ///   class for it; `corrupt` or `io`.
   /// - Complexity: One row read in each of the generations, and each page of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The newest place in the history of a container's stores, whenever anybody has written to one: this
-/// container, another one, or another process.
+/// The newest place in the history of a container's stores, whenever anybody has written to one:
+/// this container, another one, or another process.
 ///
 /// ```swift
 /// for await _ in container.remoteChanges {

@@ -35,7 +35,8 @@ extension ManagedObjectContext {
     case .at:
       return QueryGenerationToken(
         parts.compactMap { part in
-          if case .at(let view) = part.pin { view.snapshot?.token } else { nil }
+          guard case .at(let view) = part.pin, !part.model.isRemoved else { return nil }
+          return view.snapshot?.token
         })
     }
   }
@@ -48,8 +49,9 @@ extension ManagedObjectContext {
   /// - Parameter token: `.current` for the newest at the next read; one of a context, possibly of
   ///   another process; `nil` to end it.
   /// - Throws: `generationExpired` if nobody has kept the generation; `removedStore` or
-  ///   `foreignStore` if it is of none of the container's stores; `childContext` if this is a context below another;
-  ///   `autoMergeNeedsCurrentGeneration` for a given one while the context merges by itself.
+  ///   `foreignStore` if it is of none of the container's stores; `childContext` if this is a
+  ///   context below another; `autoMergeNeedsCurrentGeneration` for a given one while the context
+  ///   merges by itself.
   /// - Complexity: For each store one lock, if this process does not have the generation pinned.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()

@@ -2,10 +2,10 @@ import Foundation
 
 /// A context of several stores has a part for each.
 ///
-/// A part is a context of its own, with its objects, their changes and a pin. The one that the program
-/// has is the part of the first store, and holds the others, which are made when they are needed. Who
-/// asks it for something is sent on to the part in question, or hears from all of them. So within
-/// each there is one store only, and one more look at a class or an ID before it.
+/// A part is a context of its own, with its objects, their changes and a pin. The one that the
+/// program has is the part of the first store, and holds the others, which are made when they are
+/// needed. Who asks it for something is sent on to the part in question, or hears from all of them.
+/// So within each there is one store only, and one more look at a class or an ID before it.
 extension ManagedObjectContext {
   /// The context that the program has: this one, or the one it is a part of.
   var whole: ManagedObjectContext { owner ?? self }

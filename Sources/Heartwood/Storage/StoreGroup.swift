@@ -3,7 +3,8 @@ import Synchronization
 
 /// The stores of a container, and which of them is the home of which class.
 ///
-/// Stores come and go while contexts work, on other threads too: who asks gets those of that moment.
+/// Stores come and go while contexts work, on other threads too: who asks gets those of that
+/// moment.
 final class StoreGroup: Sendable {
   /// A store of the container, or one that was.
   struct Member: Sendable {
