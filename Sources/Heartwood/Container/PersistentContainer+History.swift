@@ -3,14 +3,23 @@ public import Foundation
 extension PersistentContainer {
   /// What was changed after a token, one entry for each save and batch request of any process.
   ///
+  /// What is in one store comes in the order it was written, and that of several by time. The
+  /// history of a store that the token is not of comes from its beginning.
+  ///
   /// - Parameter token: Where to go on; `nil` for everything there is.
-  /// - Throws: `historyExpired` if some of it was deleted; `foreignStore` for a token of another
-  ///   store; `corrupt` or `io`.
+  /// - Throws: `historyExpired` if some of it was deleted; `foreignStore` for a token of other
+  ///   stores; `corrupt` or `io`.
   /// - Complexity: Each page of the entries is read once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
-    try HistoryReader(try store.snapshot(), model).transactions(after: token)
+    let members = group.members
+    if let token { try requireOwn(token, members) }
+    var merge = HistoryMerge(after: token)
+    for member in members {
+      try merge.add(HistoryReader(try member.store.snapshot(), member.model), of: member.model)
+    }
+    return merge.transactions()
   }
 
   /// What was changed after a date, by the clocks of those who changed it.
@@ -28,6 +37,8 @@ extension PersistentContainer {
   /// It goes no farther than the slowest registered consumer has come. A token before what was
   /// deleted expires; the one given does not.
   ///
+  /// Of several stores, each has a transaction of its own for it.
+  ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
   ///   - force: Whether to delete what consumers have not read yet. Their tokens expire; until they
@@ -35,8 +46,12 @@ extension PersistentContainer {
   /// - Throws: `foreignStore` for a token of another store; what kept the store from being written.
   /// - Complexity: One row deleted for each entry; one sync.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
-    try requireOwn(token)
-    try store.write { try deleteHistory(upTo: token.sequence, force: force, $0) }
+    let members = group.members
+    try requireOwn(token, members)
+    for member in members {
+      guard let sequence = token.sequence(of: member.model.space.store) else { continue }
+      try member.store.write { try deleteHistory(upTo: sequence, force: force, $0) }
+    }
   }
 
   /// Deletes the history that is older than a date, by the clocks of those who wrote it.
@@ -50,20 +65,28 @@ extension PersistentContainer {
   /// - Throws: `corrupt`; what kept the store from being written.
   /// - Complexity: What is deleted is read; one row deleted for each entry; one sync.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
-    try store.write { transaction in
-      let keyspace = try transaction.keyspace(HistoryFormat.keyspace)
-      let limit = date.timeIntervalSinceReferenceDate
-      var last: Int64 = 0
-      try keyspace.forEach(from: Key(1 as Int64)) { key, value in
-        let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
-        if piece == 0 {
-          guard try HistoryHeader(value.copy).timestamp < limit else { return false }
-          last = sequence
-        }
-        return true
+    for member in group.members {
+      try member.store.write { transaction in
+        let last = try lastTransaction(before: date, transaction)
+        try deleteHistory(upTo: last, force: force, transaction)
       }
-      try deleteHistory(upTo: last, force: force, transaction)
     }
+  }
+
+  private func lastTransaction(
+    before date: Date, _ transaction: WriteTransaction
+  ) throws -> Int64 {
+    let limit = date.timeIntervalSinceReferenceDate
+    var last: Int64 = 0
+    try transaction.keyspace(HistoryFormat.keyspace).forEach(from: Key(1 as Int64)) { key, value in
+      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
+      if piece == 0 {
+        guard try HistoryHeader(value.copy).timestamp < limit else { return false }
+        last = sequence
+      }
+      return true
+    }
+    return last
   }
 
   private func deleteHistory(
@@ -91,8 +114,10 @@ extension PersistentContainer {
     try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
   }
 
-  private func requireOwn(_ token: PersistentHistoryToken) throws {
-    guard token.store == model.space.store else {
+  private func requireOwn(
+    _ token: PersistentHistoryToken, _ members: [StoreGroup.Member]
+  ) throws {
+    guard members.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
       throw StorageError(.foreignStore, "The token is of the history of another store.")
     }
   }
@@ -114,36 +139,46 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - name: The consumer, by any name that fits a key.
-  ///   - token: The last transaction he has read. Without one, who is registered stays where he is,
-  ///     and who is not begins with what is left of the history.
+  ///   - token: The last transaction he has read. Without one, and in stores that it is not of, who
+  ///     is registered stays where he is, and who is not begins with what is left of the history.
   /// - Throws: `historyExpired` if what follows the token was deleted; `foreignStore`; what kept
   ///   the store from being written.
   /// - Complexity: One row written, unless that is what it holds.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
   ) throws {
-    if let token { try requireOwn(token) }
-    try store.write { transaction in
-      let deleted = try transaction.keyspace(HistoryFormat.keyspace)
-        .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted }
-      let known = try HistoryConsumers.all(in: transaction)[name]
-      guard let sequence = token?.sequence ?? (known == nil ? deleted ?? 0 : nil) else { return }
-      guard sequence >= deleted ?? 0 else {
-        throw ObjectGraphError(
-          .historyExpired,
-          "What followed the token was deleted from the history. Fetch everything again, and "
-            + "register \(name) at the newest token.")
-      }
-      guard sequence != known else { return }
-      try HistoryConsumers.put(sequence, for: name, transaction)
+    let members = group.members
+    if let token { try requireOwn(token, members) }
+    for member in members {
+      let sequence = token?.sequence(of: member.model.space.store)
+      try member.store.write { try registerConsumer(name, at: sequence, $0) }
     }
+  }
+
+  private func registerConsumer(
+    _ name: String, at place: Int64?, _ transaction: WriteTransaction
+  ) throws {
+    let deleted = try transaction.keyspace(HistoryFormat.keyspace)
+      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted }
+    let known = try HistoryConsumers.all(in: transaction)[name]
+    guard let sequence = place ?? (known == nil ? deleted ?? 0 : nil) else { return }
+    guard sequence >= deleted ?? 0 else {
+      throw ObjectGraphError(
+        .historyExpired,
+        "What followed the token was deleted from the history. Fetch everything again, and "
+          + "register \(name) at the newest token.")
+    }
+    guard sequence != known else { return }
+    try HistoryConsumers.put(sequence, for: name, transaction)
   }
 
   /// Forgets somebody who reads the history; nothing happens if he is not registered.
   ///
   /// - Throws: What kept the store from being written.
   public func removeHistoryConsumer(_ name: String) throws {
-    try store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
+    for member in group.members {
+      try member.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
+    }
   }
 
   /// Those who read the history, with the last transaction that each has read.
@@ -152,9 +187,13 @@ extension PersistentContainer {
   /// - Complexity: One row read for each.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
-      try HistoryConsumers.all(in: try store.snapshot()).mapValues {
-        PersistentHistoryToken(store: model.space.store, sequence: $0)
+      var places: [String: [UUID: Int64]] = [:]
+      for member in group.members {
+        for (name, sequence) in try HistoryConsumers.all(in: try member.store.snapshot()) {
+          places[name, default: [:]][member.model.space.store] = sequence
+        }
       }
+      return places.compactMapValues { PersistentHistoryToken($0) }
     }
   }
 }

@@ -10,22 +10,25 @@ extension PersistentContainer {
   ///   - id: The object; it may be deleted since.
   ///   - source: Where to begin, the older of the two.
   ///   - target: Where to end; `.current` for the newest.
-  /// - Throws: `generationExpired`, `foreignStore`; `foreignObject` for an ID of another store, or
-  ///   of an object that was never saved; `unknownEntity` if the model has no class for it;
-  ///   `corrupt` or `io`.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
+  ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
+  ///   class for it; `corrupt` or `io`.
   /// - Complexity: One row read in each of the generations, and each page of the history.
   public func versions(
     of id: ManagedObjectID, from source: QueryGenerationToken,
     to target: QueryGenerationToken = .current
   ) throws -> [ObjectVersion] {
-    guard id.space.store == model.space.store, !id.isTemporary else {
+    let wanted = id.space.store
+    guard !id.isTemporary, let member = group.member(where: { $0.space.store == wanted }) else {
       throw ObjectGraphError(.foreignObject, "\(id) is no object of this store.", objectID: id)
     }
+    let (store, model) = (member.store, member.model)
+    guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
         .unknownEntity, "The model has no class for \(id).", objectID: id)
     }
-    let (first, last) = (try snapshot(at: source), try snapshot(at: target))
+    let (first, last) = (try member.snapshot(at: source), try member.snapshot(at: target))
     var snapshots = [first]
     for live in try store.liveGenerations().map(\.generation)
     where first.generation < live && live < last.generation {

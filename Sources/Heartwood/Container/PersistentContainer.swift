@@ -25,11 +25,20 @@ public struct ContainerOptions: Sendable {
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
 /// let context = container.newContext()
 /// ```
+///
+/// ``addStore(url:entities:)`` adds stores, each with classes of its own.
 public final class PersistentContainer: Sendable {
-  /// The store.
-  public let store: Store
-  let model: StoreModel
+  /// The store it was made with.
+  public var store: Store { group.first.store }
+  /// The stores it has: that one, unless it was removed, and those that were added, in their order.
+  public var stores: [Store] { group.members.map(\.store) }
+  let group: StoreGroup
+  /// The version of the schema, which counts for all stores.
+  let version: Int
+  let options: ContainerOptions
   @MainActor private var view: ManagedObjectContext?
+  /// What has the view context merge as soon as others have saved; cancelled with the container.
+  private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, or makes one, and brings it up to the model.
   ///
@@ -53,7 +62,7 @@ public final class PersistentContainer: Sendable {
       options.inMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    try self.init(store: store, schema: schema, options: options)
+    try self.init(store: store, url: url, schema: schema, options: options)
   }
 
   /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
@@ -84,29 +93,51 @@ public final class PersistentContainer: Sendable {
   ) throws -> PersistentContainer {
     try schema.requireValid()
     let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
-    return try PersistentContainer(store: store, schema: schema)
+    var options = ContainerOptions()
+    options.inMemory = true
+    return try PersistentContainer(store: store, schema: schema, options: options)
   }
 
   /// Makes a container of a store that is open.
   package init(
-    store: Store, schema: Schema, options: ContainerOptions = ContainerOptions()
+    store: Store, url: URL? = nil, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
     try schema.requireValid()
-    self.store = store
-    model = try StoreOpening(store: store, schema: schema, options: options).run()
+    let model = try StoreOpening(store: store, schema: schema, options: options).run()
+    group = StoreGroup(StoreGroup.Member(url: url, store: store, model: model))
+    version = schema.version
+    self.options = options
   }
 
+  deinit { viewFollower.withLock { $0?.cancel() } }
+
   /// The context of the main actor: what a user interface shows.
+  ///
+  /// If it merges automatically, it does so as soon as the main actor is free after others have
+  /// saved, and not only when it fetches.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view }
     let new = newContext()
+    new.automaticMergingChanged = { [weak self] isOn in self?.followForView(isOn) }
     view = new
     return new
   }
 
+  private func followForView(_ isWanted: Bool) {
+    viewFollower.withLock { follower in
+      follower?.cancel()
+      follower = nil
+      guard isWanted else { return }
+      let changes = remoteChanges
+      follower = Task { @MainActor [weak self] in
+        for await _ in changes { self?.view?.mergePromptly() }
+      }
+    }
+  }
+
   /// A context of its own, for the caller to use by one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
-    ManagedObjectContext(store: store, model: model)
+    ManagedObjectContext(group)
   }
 
   /// A context with a thread of its own.
@@ -130,26 +161,6 @@ public final class PersistentContainer: Sendable {
       context.transactionAuthor = author
       try context.setQueryGenerationFrom(token)
       return try body(context)
-    }
-  }
-}
-
-/// The stores in memory that have a name.
-private enum NamedStores {
-  private struct Entry: Sendable {
-    weak var store: Store?
-  }
-
-  private static let entries = Mutex<[String: Entry]>([:])
-
-  /// The store of a name, made if nobody has it open.
-  static func store(_ name: String) throws -> Store {
-    try entries.withLock { entries in
-      entries = entries.filter { $0.value.store != nil }
-      if let store = entries[name]?.store { return store }
-      let store = try Store.inMemory()
-      entries[name] = Entry(store: store)
-      return store
     }
   }
 }

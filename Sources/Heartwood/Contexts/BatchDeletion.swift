@@ -1,4 +1,5 @@
 extension BatchDeleteRequest: ExecutableBatch {
+  var objectType: ManagedObject.Type { M.self }
   var sentence: String { "deleted rows of \(M.self)" }
 
   func execute(_ run: inout BatchRun) throws {

@@ -1,4 +1,5 @@
 extension BatchInsertRequest: ExecutableBatch {
+  var objectType: ManagedObject.Type { M.self }
   var sentence: String { "inserted rows of \(M.self)" }
 
   func execute(_ run: inout BatchRun) throws {

@@ -1,4 +1,5 @@
 extension BatchUpdateRequest: ExecutableBatch {
+  var objectType: ManagedObject.Type { M.self }
   var sentence: String { "updated rows of \(M.self)" }
 
   func execute(_ run: inout BatchRun) throws {

@@ -44,7 +44,10 @@ final class ObjectBatches {
   /// The size of a batch if none was asked for.
   private static let defaultSize = 100
 
+  /// The part of the context that the objects are in.
   let context: ManagedObjectContext
+  /// The context, without which its part is nothing.
+  private let whole: ManagedObjectContext
   let numbers: [ObjectNumber]
   /// The generation of the fetch; `nil` below another context, which is read instead.
   private let view: StoreView?
@@ -58,6 +61,7 @@ final class ObjectBatches {
     _ context: ManagedObjectContext, _ view: StoreView?, _ numbers: [ObjectNumber], size: Int
   ) {
     self.context = context
+    whole = context.whole
     self.view = view
     self.numbers = numbers
     self.size = size > 0 ? size : Self.defaultSize

@@ -50,6 +50,7 @@ extension ManagedObjectContext {
     let listener = ContextListener()
     listeners.removeAll { $0.listener == nil }
     listeners.append(WeakListener(listener: listener))
+    for part in others { part.listeners = listeners }
     return ContextChanges(listener: listener)
   }
 

@@ -16,6 +16,7 @@ extension ManagedObjectContext {
   public nonisolated(nonsending) func fetchAsync<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) async throws -> [M] {
+    if let part = otherPart(for: M.self) { return try await part.fetchAsync(request) }
     guard let begun = try beginFetch(request) else { return try fetch(request) }
     let search = RemoteSearch(request: request, snapshot: begun, model: model)
     let rows = try await withCheckedThrowingContinuation { continuation in

@@ -16,6 +16,7 @@ extension ManagedObjectContext {
     guard let request = request as? any ExecutableBatch else {
       preconditionFailure("\(type(of: request)) is none of Heartwood's batch requests")
     }
+    if let part = otherPart(for: request.objectType) { return try part.execute(request) }
     let start = ContinuousClock.now
     var numbers: [ObjectNumber] = []
     var count = 0
@@ -37,6 +38,8 @@ extension ManagedObjectContext {
 
 /// A batch request that the context knows how to execute.
 protocol ExecutableBatch: BatchRequest {
+  /// The class of the objects whose rows it is about.
+  var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
   /// What it does, for the log.
   var sentence: String { get }
@@ -56,7 +59,7 @@ struct BatchRun {
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction, keepsNumbers: Bool) {
     model = context.model
-    policy = context.mergePolicy
+    policy = context.whole.mergePolicy
     rows = RowWriter(transaction, context.model, context.origin)
     derived = DerivedRows(rows, context.model)
     view = StoreView(transaction, context.model)

@@ -10,9 +10,12 @@ extension ManagedObjectContext {
       if object.isDeleted, deleted.contains(object) { revive(object) }
       return
     }
+    if let part = otherPart(holding: object) { return part.insert(object) }
+    let own = model.isRemoved ? nil : model.schema.entity(of: type(of: object))
+    if own == nil, let part = otherPart(for: type(of: object)) { return part.insert(object) }
     precondition(
       object.source == nil && object.number.bits == 0, "an object belongs to one context only")
-    let entity = entity(of: object)
+    let entity = own ?? entity(of: object)
     precondition(!entity.isAbstract, "\(entity.name) is abstract; insert objects of subclasses")
     object.entityDescription = entity
     object.state.insert(.inserted)
@@ -45,6 +48,7 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(holding: object) { return part.delete(object) }
     precondition(object.source === self, "an object is deleted in the context it belongs to")
     guard !object.isDeleted, isDeleting.insert(ObjectIdentifier(object)).inserted else { return }
     defer { isDeleting.remove(ObjectIdentifier(object)) }
@@ -110,6 +114,7 @@ extension ManagedObjectContext {
       tell(\.refreshed, object)
     }
     isDeleting = []
+    for part in others { part.rollback() }
   }
 
   private func restore(_ object: ManagedObject) {

@@ -12,6 +12,7 @@ extension ManagedObjectContext {
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) { return try part.fetch(request) }
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
@@ -49,6 +50,7 @@ extension ManagedObjectContext {
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) { return try part.count(for: request) }
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
@@ -78,6 +80,7 @@ extension ManagedObjectContext {
   public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) { return try part.explain(request) }
     return try explanation(of: try FetchPlan(request, model))
   }
 
@@ -90,6 +93,7 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID] {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) { return try part.fetchObjectIDs(request) }
     return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
@@ -102,6 +106,7 @@ extension ManagedObjectContext {
   ) throws -> BatchedResults<M> {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) { return try part.fetchBatched(request) }
     let numbers = try orderedNumbers(request)
     return BatchedResults(
       self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)

@@ -28,11 +28,16 @@ extension ManagedObjectContext {
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
-    dropSuspendedPin()
+    for part in parts { part.dropSuspendedPin() }
     switch pin {
     case .none, .within: return nil
     case .atNextRead: return .current
-    case .at(let view): return QueryGenerationToken(generation: view.snapshot?.token)
+    case .at:
+      return QueryGenerationToken(
+        parts.compactMap { part in
+          guard case .at(let view) = part.pin, !part.model.isRemoved else { return nil }
+          return view.snapshot?.token
+        })
     }
   }
 
@@ -43,10 +48,11 @@ extension ManagedObjectContext {
   ///
   /// - Parameter token: `.current` for the newest at the next read; one of a context, possibly of
   ///   another process; `nil` to end it.
-  /// - Throws: `generationExpired` if nobody has kept the generation, `foreignStore` if it is of
-  ///   another store; `childContext` if this is a context below another;
-  ///   `autoMergeNeedsCurrentGeneration` for a given one while the context merges by itself.
-  /// - Complexity: One lock, if this process does not have the generation pinned.
+  /// - Throws: `generationExpired` if nobody has kept the generation; `removedStore` or
+  ///   `foreignStore` if it is of none of the container's stores; `childContext` if this is a
+  ///   context below another; `autoMergeNeedsCurrentGeneration` for a given one while the context
+  ///   merges by itself.
+  /// - Complexity: For each store one lock, if this process does not have the generation pinned.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -59,15 +65,17 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .childContext, "The context of a stage reads what its transaction has written so far.")
     }
-    guard let token else { return pin = .none }
-    guard let generation = token.generation else { return pin = .atNextRead }
+    guard let token, !token.isCurrent else {
+      for part in parts { part.pin = token == nil ? .none : .atNextRead }
+      return
+    }
     guard autoMerge == nil else {
       throw ObjectGraphError(
         .autoMergeNeedsCurrentGeneration,
         "A context that merges by itself goes on with the newest generation. Pin it to .current, "
           + "or turn automaticallyMergesChangesFromParent off.")
     }
-    pin = .at(try StoreView(try store.snapshot(at: generation), model))
+    try pin(to: token)
   }
 
   /// Whether the context, or the one at the top, reads one generation whatever others write.
@@ -79,22 +87,22 @@ extension ManagedObjectContext {
 
   /// Has a pin that the store has given up, because it was suspended, be made again.
   private func dropSuspendedPin() {
-    if case .at(let view) = pin, !view.isCurrent { pin = .atNextRead }
+    if case .at(let view) = pin, !view.isCurrent { advance() }
   }
 
   /// The generation to read.
   func currentView() throws -> StoreView {
+    try requirePresent()
     dropSuspendedPin()
     switch pin {
     case .at(let view), .within(_, let view): return view
     case .none, .atNextRead: break
     }
-    let snapshot = try store.snapshot()
     if case .atNextRead = pin {
-      let view = try StoreView(snapshot, model)
-      pin = .at(view)
-      return view
+      try whole.pinNewest()
+      return try currentView()
     }
+    let snapshot = try store.snapshot()
     if let recentView, recentView.snapshot?.generation == snapshot.generation,
       recentView.isCurrent
     {
@@ -109,7 +117,9 @@ extension ManagedObjectContext {
 
   /// Has a pinned context read the newest generation from now on, and stay with that.
   func advance() {
-    if case .at = pin { pin = .atNextRead }
+    for part in whole.parts {
+      if case .at = part.pin { part.pin = .atNextRead }
+    }
   }
 
   /// Moves a pin to a generation this context has just made.
@@ -118,11 +128,11 @@ extension ManagedObjectContext {
     case .none, .within: return
     case .atNextRead, .at: break
     }
-    switch generationAfterSave {
-    case .unpin: pin = .none
+    switch whole.generationAfterSave {
+    case .unpin: for part in whole.parts { part.pin = .none }
     case .advance:
       // If others have committed since and it is gone already, the next read finds what they left.
-      pin = (try? StoreView(store.snapshot(at: saved), model)).map { .at($0) } ?? .atNextRead
+      do { try whole.pinNewest((self, saved)) } catch { advance() }
     }
   }
 
@@ -142,7 +152,10 @@ extension ManagedObjectContext {
       }
       return Generation(frame: transaction.base)
     }
+    try requirePresent()
     return try store.write { transaction in
+      // It may have waited.
+      try requirePresent()
       try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
       try body(transaction)
     }
@@ -154,7 +167,7 @@ extension ManagedObjectContext {
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction
   ) throws {
-    let context = ManagedObjectContext(store: store, model: model)
+    let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
     // Who keeps it finds it empty, and the store of another model.
     defer {

@@ -19,6 +19,9 @@ extension ManagedObjectContext {
   ) throws -> M? {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) {
+      return try part.existingObject(where: keyPath, is: value)
+    }
     try requireReadable()
     let entity = try model.schema.requiredEntity(of: M.self)
     let property = try model.schema.property(keyPath, of: entity)

@@ -5,12 +5,15 @@ extension ManagedObjectContext {
   ///
   /// It merges what is new in the history before each fetch and save, as ``mergeChanges(from:)``
   /// does; between them its objects stay as they are. One below another does so when its parent
-  /// has saved. Needs the history.
+  /// has saved, and the container's ``PersistentContainer/viewContext`` as soon as others have.
+  /// Needs the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
       guard newValue != (autoMerge != nil) else { return }
       autoMerge = newValue ? ((try? newestMerge(store.snapshot())) ?? AutoMerge()) : nil
+      for part in others { part.automaticallyMergesChangesFromParent = newValue }
+      automaticMergingChanged?(newValue)
     }
   }
 
@@ -25,9 +28,21 @@ extension ManagedObjectContext {
     var generation: Generation?
   }
 
+  /// Merges what others have saved, in between: what keeps it from that, the next fetch throws.
+  func mergePromptly() {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    try? mergeAutomatically()
+  }
+
   /// Merges what others have saved since the last time, if that is wanted.
   func mergeAutomatically() throws {
-    guard let before = autoMerge, parent == nil else { return }
+    guard autoMerge != nil, parent == nil else { return }
+    for part in whole.parts where !part.model.isRemoved { try part.mergeOwnAutomatically() }
+  }
+
+  private func mergeOwnAutomatically() throws {
+    guard let before = autoMerge else { return }
     if case .within = pin { return }
     let snapshot = try store.snapshot()
     guard before.generation != snapshot.generation else { return }
@@ -60,7 +75,10 @@ extension ManagedObjectContext {
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
     confinement?.enter()
     defer { confinement?.leave() }
-    let view = try beginMerging(of: transaction.token.store)
+    if let part = otherPart(of: transaction.store) {
+      return try part.mergeChanges(from: transaction)
+    }
+    let view = try beginMerging(of: transaction.store)
     for change in transaction.changes {
       switch change.kind {
       case .insert, .update: try mergeUpdate(of: change.objectID, view)
@@ -78,11 +96,16 @@ extension ManagedObjectContext {
   public func mergeChanges(_ changes: ChangeSet) throws {
     confinement?.enter()
     defer { confinement?.leave() }
-    let view = try beginMerging(of: changes.store)
-    for entity in changes.entities.values {
-      for id in entity.inserted { try mergeUpdate(of: id, view) }
-      for id in entity.updated.keys { try mergeUpdate(of: id, view) }
-      for id in entity.deleted { try mergeDeletion(of: id, view) }
+    let places = try changes.stores.map { store in
+      let part = otherPart(of: store) ?? self
+      return (part: part, view: try part.beginMerging(of: store))
+    }
+    for (part, view) in places {
+      for entity in changes.entities.values {
+        for id in entity.inserted { try part.mergeUpdate(of: id, view) }
+        for id in entity.updated.keys { try part.mergeUpdate(of: id, view) }
+        for id in entity.deleted { try part.mergeDeletion(of: id, view) }
+      }
     }
   }
 
@@ -101,12 +124,12 @@ extension ManagedObjectContext {
   }
 
   private func mergeUpdate(of id: ManagedObjectID, _ view: StoreView) throws {
-    guard let object = registered[id.number]?.takeUnretainedValue() else { return }
+    guard isOwn(id), let object = registered[id.number]?.takeUnretainedValue() else { return }
     try mergeUpdate(of: object, view)
   }
 
   private func mergeDeletion(of id: ManagedObjectID, _ view: StoreView) throws {
-    guard let object = registered[id.number]?.takeUnretainedValue() else { return }
+    guard isOwn(id), let object = registered[id.number]?.takeUnretainedValue() else { return }
     try mergeDeletion(of: object, view)
   }
 

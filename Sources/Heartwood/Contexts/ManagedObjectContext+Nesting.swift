@@ -6,7 +6,7 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: It is used by the same thread as its parent.
   public convenience init(parent: ManagedObjectContext) {
-    self.init(store: parent.store, model: parent.model, parent: parent)
+    self.init(parent.group.first, of: parent.group, parent: parent)
     confinement?.enter()
     defer { confinement?.leave() }
     parent.children.append(Child(context: self))
@@ -107,6 +107,7 @@ extension ManagedObjectContext {
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    for part in others { try part.obtainPermanentIDs(for: objects) }
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
     guard !new.isEmpty else { return }
     var numbers: [ObjectNumber] = []

@@ -3,6 +3,7 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The ID is of this container's store and of class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
+    if let part = otherPart(of: id.space.store) { return part.object(type, with: id) }
     guard isOwn(id), let object = object(id.number) as? M else {
       preconditionFailure("\(id) names no object of class \(M.self)")
     }
@@ -18,6 +19,7 @@ extension ManagedObjectContext {
   ) throws -> M? {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(of: id.space.store) { return try part.existingObject(type, with: id) }
     try requireReadable()
     if let known: M = registeredObject(for: id), !known.isFault { return known }
     guard isOwn(id), let storage = model.storage(of: id.number), storage.entity.type is M.Type
@@ -37,11 +39,12 @@ extension ManagedObjectContext {
   ) -> M? {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(of: id.space.store) { return part.registeredObject(type, for: id) }
     return isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
   }
 
   /// Whether an ID names an object of this store: numbers are the same in all of them.
-  private func isOwn(_ id: ManagedObjectID) -> Bool {
+  func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
 
@@ -142,6 +145,9 @@ extension ManagedObjectContext {
   ) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(holding: object) {
+      return try part.refresh(object, mergeChanges: mergeChanges, force: force)
+    }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
@@ -201,8 +207,11 @@ extension ManagedObjectContext {
   public func refreshAllObjects() {
     confinement?.enter()
     defer { confinement?.leave() }
+    for part in others { part.refreshAllObjects() }
+    // What was removed cannot be read again.
+    guard !model.isRemoved else { return }
     for object in allRegistered() {
-      do { try refresh(object, mergeChanges: true) } catch { faultError = error }
+      do { try refresh(object, mergeChanges: true) } catch { whole.faultError = error }
     }
   }
 
@@ -210,7 +219,8 @@ extension ManagedObjectContext {
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
-    abandonAll()
+    for part in parts { part.abandonAll() }
+    others.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
   }
@@ -266,6 +276,7 @@ extension ManagedObjectContext: ObjectSource {
         if !load(object) { try giveUp(object) }
         return
       }
+      guard !model.isRemoved else { return try giveUp(object) }
       let storage = model.storage(of: entity)
       let isThere: Void? = try view().withRecord(object.number, storage) { view in
         try fill(object, storage, view)
@@ -273,19 +284,26 @@ extension ManagedObjectContext: ObjectSource {
       if isThere == nil { try giveUp(object) }
     } catch {
       // It stays a fault with the values of a new object; nothing of it must be saved.
-      if faultError == nil { faultError = error }
+      noteUnreadable(error)
     }
   }
 
-  /// The row of a fault is gone.
+  /// The row of a fault is gone, or its store is.
   private func giveUp(_ object: ManagedObject) throws {
     // In the generation of a pin it may only not be there yet: a save must not delete it then.
     let isDeletedAbove = parent?.object(object.number)?.isDeleted ?? false
-    if isPinned, !isDeletedAbove, !isDeleting.contains(ObjectIdentifier(object)) { return }
+    if isPinned, !model.isRemoved, !isDeletedAbove,
+      !isDeleting.contains(ObjectIdentifier(object))
+    {
+      return
+    }
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
-      isDeletedAnyway || shouldHandleInaccessibleFault?(object) ?? shouldDeleteInaccessibleFaults
+      isDeletedAnyway
+        || whole.shouldHandleInaccessibleFault?(object)
+          ?? whole.shouldDeleteInaccessibleFaults
     else {
+      try requirePresent()
       throw ObjectGraphError(
         .missingObject, "The row of a \(type(of: object)) is gone.",
         objectID: ManagedObjectID(object.number, model.space))
@@ -294,7 +312,8 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.help = .writing
     if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
-    deleted.insert(object)
+    // A save would have nothing to forget where there is no store.
+    if !model.isRemoved { deleted.insert(object) }
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {

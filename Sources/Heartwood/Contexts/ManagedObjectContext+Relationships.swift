@@ -38,7 +38,8 @@ extension ManagedObjectContext {
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
-        if faultError == nil { faultError = error }
+        // Of a store that was removed, nobody is related to anybody.
+        if !model.isRemoved || !whole.shouldDeleteInaccessibleFaults { noteUnreadable(error) }
       }
     }
     guard let changes = object.changes?.members[property.slot] else { return members }
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
   private func requireSameContext(_ object: ManagedObject) {
     if object.source == nil, object.number.bits == 0 { return insert(object) }
     guard object.source !== self else { return }
-    if let other = object.managedObjectContext, other.store !== store {
+    if let other = object.part, other.store !== store {
       // Not a precondition: those do not say in release builds what is wrong.
       fatalError(
         "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "

@@ -16,14 +16,21 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     try requireReadable()
-    guard hasChanges || !watched.isEmpty else {
+    guard try !partsToSave().isEmpty else {
       advance()
       return try mergeAutomatically()
     }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
-    guard hasChanges || !watched.isEmpty else { return advance() }
+    // Which may be others now.
+    let changed = try partsToSave()
+    guard !changed.isEmpty else { return advance() }
+    for part in changed { try part.saveOwn(start) }
+  }
+
+  /// Saves what was changed in this part.
+  private func saveOwn(_ start: ContinuousClock.Instant) throws {
     tell(pendingChange)
     let written = (inserted.all, updated.all, deleted.all)
     if let parent {
@@ -55,6 +62,7 @@ extension ManagedObjectContext {
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(holding: object) { return part.detectConflicts(for: object) }
     watched.insert(object)
   }
 
@@ -70,8 +78,7 @@ extension ManagedObjectContext {
       kind: .didSave, inserted: ids(written.inserted.filter { $0.source === self }),
       updated: ids(written.updated.filter { $0.source === self }), deleted: ids(written.deleted))
     // If it is over already, nobody can be pinned to it.
-    let made = generation.flatMap { try? store.snapshot(at: $0) }
-    change.generation = made.map { QueryGenerationToken(generation: $0.token) }
+    change.generation = generation.flatMap { token(of: $0) }
     return change
   }
 
@@ -84,7 +91,7 @@ extension ManagedObjectContext {
     var asked: [ManagedObject] = []
     defer { for object in asked { object.state.remove(.isAsked) } }
     for _ in 0..<Self.roundLimit {
-      let new = (inserted.all + updated.all + deleted.all).filter { !$0.state.contains(.isAsked) }
+      let new = changedObjects.filter { !$0.state.contains(.isAsked) }
       guard !new.isEmpty else { return }
       for object in new {
         let before = object.changes?.count
@@ -100,6 +107,15 @@ extension ManagedObjectContext {
   }
 
   private func validateAll() throws {
+    let failures = parts.flatMap { $0.validationFailures() }
+    guard let first = failures.first else { return }
+    guard failures.count > 1 else { throw first }
+    var all = ObjectGraphError(.validation, "\(failures.count) objects are not valid.")
+    all.failures = failures
+    throw all
+  }
+
+  private func validationFailures() -> [ObjectGraphError] {
     var failures: [ObjectGraphError] = []
     for object in inserted.all + updated.all {
       do {
@@ -111,11 +127,7 @@ extension ManagedObjectContext {
       }
     }
     for object in deleted.all { failures += denials(of: object) }
-    guard let first = failures.first else { return }
-    guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.validation, "\(failures.count) objects are not valid.")
-    all.failures = failures
-    throw all
+    return failures
   }
 
   /// What keeps an object from being deleted: others, unless they are deleted too.

@@ -8,9 +8,12 @@ extension ManagedObjectContext {
       confinement?.enter()
       defer { confinement?.leave() }
       guard newValue != tracksUndo else { return }
-      undoLog = newValue ? UndoLog() : nil
-      // New objects do not tell of what is set otherwise.
-      for object in inserted.all { object.help = newValue ? .writing : [] }
+      let log = newValue ? UndoLog() : nil
+      for part in parts {
+        part.undoLog = log
+        // New objects do not tell of what is set otherwise.
+        for object in part.inserted.all { object.help = newValue ? .writing : [] }
+      }
     }
   }
 
@@ -28,14 +31,12 @@ extension ManagedObjectContext {
   /// Does again what was last taken back; nothing happens if there was a change since.
   public func redo() { take(back: { $0.beginRedo() }) }
 
-  private func take(back begin: (inout UndoLog) -> [UndoLog.Step]) {
+  private func take(back begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
-    guard var log = undoLog else { return }
-    let steps = begin(&log)
-    undoLog = log
-    for step in steps { take(back: step) }
-    undoLog?.end()
+    guard let undoLog else { return }
+    for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
+    undoLog.end()
   }
 
   private func take(back step: UndoLog.Step) {

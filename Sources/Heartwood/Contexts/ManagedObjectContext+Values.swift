@@ -112,6 +112,9 @@ extension ManagedObjectContext {
   ) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) {
+      return try part.forEachRow(request, keyPaths, inOrder: inOrder, body)
+    }
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now

@@ -12,8 +12,16 @@
 public final class ManagedObjectContext {
   let store: Store
   let model: StoreModel
+  /// The stores of the container, of which this is one.
+  let group: StoreGroup
   /// The context that takes the place of the store, if it is one below another.
   let parent: ManagedObjectContext?
+  /// The context that this is the part of another store of; `nil` for the one the program has.
+  unowned let owner: ManagedObjectContext?
+  /// Whether there is such a context, though it may be gone.
+  let isPart: Bool
+  /// The parts of this context for other stores than the first, as far as they were needed.
+  var others: [ManagedObjectContext] = []
   var children: [Child] = []
   /// What finds two threads in the context, or in one above or below it; `nil` if nothing does.
   let confinement: ConfinementCheck?
@@ -32,11 +40,16 @@ public final class ManagedObjectContext {
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// Whether the context holds all its objects, not only those that were changed.
   public var retainsRegisteredObjects = false {
-    didSet { retained = retainsRegisteredObjects ? allRegistered() : [] }
+    didSet {
+      retained = retainsRegisteredObjects ? allRegistered() : []
+      for part in others { part.retainsRegisteredObjects = retainsRegisteredObjects }
+    }
   }
   /// Why an object could not be read; fetching and saving throw it until ``reset()``.
   public internal(set) var faultError: (any Error)?
 
+  /// Told when somebody wants the context to merge by itself, or does not any more.
+  var automaticMergingChanged: ((Bool) -> Void)?
   /// How far it has merged what others have saved; `nil` if it does not do so by itself.
   var autoMerge: AutoMerge?
 
@@ -63,37 +76,56 @@ public final class ManagedObjectContext {
   /// Objects that are being deleted, so that a cycle of cascades ends.
   var isDeleting: Set<ObjectIdentifier> = []
 
-  init(store: Store, model: StoreModel, parent: ManagedObjectContext? = nil) {
-    self.store = store
-    self.model = model
+  /// Makes a context of the first store of a group.
+  convenience init(_ group: StoreGroup) { self.init(group.first, of: group) }
+
+  init(
+    _ member: StoreGroup.Member, of group: StoreGroup, parent: ManagedObjectContext? = nil,
+    partOf owner: ManagedObjectContext? = nil
+  ) {
+    store = member.store
+    model = member.model
+    self.group = group
     self.parent = parent
-    if let parent { confinement = parent.confinement } else { confinement = .ifOn() }
+    self.owner = owner
+    isPart = owner != nil
+    if let above = owner ?? parent {
+      confinement = above.confinement
+    } else {
+      confinement = .ifOn()
+    }
   }
 
   deinit {
     // What was loaded can still be read: the compiler lets go of a context after its last use, and
     // objects may be used for longer.
     abandonAll { $0.isFault ? [.reading, .writing] : .writing }
-    for place in listeners { place.listener?.end() }
+    if !isPart { for place in listeners { place.listener?.end() } }
   }
 
   /// Who makes the changes, for the history.
   var origin: HistoryWriter.Origin {
-    HistoryWriter.Origin(author: transactionAuthor, contextName: name)
+    HistoryWriter.Origin(author: whole.transactionAuthor, contextName: whole.name)
   }
 
   // MARK: What has changed
 
   /// Whether saving would do something.
-  public var hasChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
+  public var hasChanges: Bool { hasOwnChanges || others.contains(where: \.hasOwnChanges) }
+  /// Whether saving would do something to the store of this part.
+  var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// Objects that will be new rows.
-  public var insertedObjects: Set<ManagedObject> { performAndWait { Set(inserted.all) } }
+  public var insertedObjects: Set<ManagedObject> { gather { $0.inserted.all } }
   /// Objects whose rows will be changed.
-  public var updatedObjects: Set<ManagedObject> { performAndWait { Set(updated.all) } }
+  public var updatedObjects: Set<ManagedObject> { gather { $0.updated.all } }
   /// Objects whose rows will be gone.
-  public var deletedObjects: Set<ManagedObject> { performAndWait { Set(deleted.all) } }
+  public var deletedObjects: Set<ManagedObject> { gather { $0.deleted.all } }
   /// All objects that are in use.
-  public var registeredObjects: Set<ManagedObject> { performAndWait { Set(allRegistered()) } }
+  public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }
+
+  private func gather(_ list: (ManagedObjectContext) -> [ManagedObject]) -> Set<ManagedObject> {
+    performAndWait { Set(parts.flatMap(list)) }
+  }
 
   func allRegistered() -> [ManagedObject] { registered.values.map { $0.takeUnretainedValue() } }
 
@@ -101,7 +133,12 @@ public final class ManagedObjectContext {
 
   /// Throws what kept an object from being read.
   func requireReadable() throws {
-    if let faultError { throw faultError }
+    if let faultError = whole.faultError { throw faultError }
+  }
+
+  /// Notes why an object could not be read.
+  func noteUnreadable(_ error: any Error) {
+    if whole.faultError == nil { whole.faultError = error }
   }
 
   // MARK: Registration
@@ -157,7 +194,7 @@ public final class ManagedObjectContext {
 
   /// Forgets what could be taken back, because it can not any more.
   func forgetUndo() {
-    if undoLog != nil { undoLog = UndoLog() }
+    undoLog?.forget()
   }
 
   /// The entity of an object's class, which must be part of the model.
@@ -165,7 +202,8 @@ public final class ManagedObjectContext {
     if let known = object.entityDescription { return known }
     guard let entity = model.schema.entity(of: type(of: object)) else {
       preconditionFailure(
-        "\(type(of: object)) is no part of the model; name it when you make the Schema")
+        "\(type(of: object)) is no part of the model; name it when you make the Schema, or add a "
+          + "store for it")
     }
     return entity
   }
@@ -173,13 +211,16 @@ public final class ManagedObjectContext {
 
 extension ManagedObject {
   /// The context it belongs to; `nil` before it was inserted, and after the context is gone.
-  public final var managedObjectContext: ManagedObjectContext? { source as? ManagedObjectContext }
+  public final var managedObjectContext: ManagedObjectContext? { part?.whole }
+
+  /// The part of that context which it is in.
+  final var part: ManagedObjectContext? { source as? ManagedObjectContext }
 
   /// What names it; temporary until it was saved.
   ///
   /// - Precondition: It was inserted into a context.
   public final var objectID: ManagedObjectID {
-    guard let space = managedObjectContext?.model.space ?? changes?.space else {
+    guard let space = part?.model.space ?? changes?.space else {
       preconditionFailure("an object that was inserted into no context has no ID")
     }
     return ManagedObjectID(number, space)

@@ -45,7 +45,7 @@ struct RevertRequest {
     self.changed = changed.filter { $0.before != nil || $0.after != nil }
     derived = DerivedRows(rows, model)
     changes = ChangeSet(
-      generation: QueryGenerationToken(generation: snapshot.token), store: model.space.store)
+      generation: QueryGenerationToken(generation: snapshot.token), stores: [model.space.store])
   }
 
   /// Writes it.

@@ -38,7 +38,7 @@ struct SaveRequest {
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
     self.context = context
     model = context.model
-    policy = context.mergePolicy
+    policy = context.whole.mergePolicy
     base = transaction.base
     rows = RowWriter(transaction, context.model, context.origin)
     derived = DerivedRows(rows, context.model)

@@ -1,5 +1,5 @@
-/// What was done in a context, so that it can be taken back, and done again.
-struct UndoLog {
+/// What was done in a context, so that it can be taken back, and done again; its parts share it.
+final class UndoLog {
   /// A change, with what is needed to take it back.
   enum Step {
     case value(ManagedObject, PropertyDescription, StoredValue)
@@ -9,6 +9,16 @@ struct UndoLog {
     case order(ManagedObject, PropertyDescription, [ManagedObject])
     case insertion(ManagedObject)
     case deletion(ManagedObject)
+
+    /// The object that was changed.
+    var object: ManagedObject {
+      switch self {
+      case .value(let object, _, _), .target(let object, _, _), .joined(let object, _, _),
+        .left(let object, _, _), .order(let object, _, _), .insertion(let object),
+        .deletion(let object):
+        object
+      }
+    }
   }
 
   private enum Direction {
@@ -23,33 +33,39 @@ struct UndoLog {
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
 
-  mutating func record(_ step: Step) {
+  func record(_ step: Step) {
     open.append(step)
     // What is done anew is not what was taken back.
     if direction == .doing { redoable = [] }
   }
 
+  /// Forgets everything, because it cannot be taken back any more.
+  func forget() {
+    (undoable, redoable, open) = ([], [], [])
+    direction = .doing
+  }
+
   /// Ends a group: what follows is taken back by itself.
-  mutating func endGroup() {
+  func endGroup() {
     guard !open.isEmpty else { return }
     if direction == .undoing { redoable.append(open) } else { undoable.append(open) }
     open = []
   }
 
   /// The steps to take back, the last one first; what taking them back records can be redone.
-  mutating func beginUndo() -> [Step] {
+  func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
     return undoable.popLast()?.reversed() ?? []
   }
 
-  mutating func beginRedo() -> [Step] {
+  func beginRedo() -> [Step] {
     endGroup()
     direction = .redoing
     return redoable.popLast()?.reversed() ?? []
   }
 
-  mutating func end() {
+  func end() {
     endGroup()
     direction = .doing
   }

@@ -33,6 +33,10 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
     /// What followed a token was deleted from the history.
     public static let historyExpired = Kind(name: "historyExpired")
+    /// The store was removed from the container.
+    public static let removedStore = Kind(name: "removedStore")
+    /// What was changed is of several stores, and one commit is in one store.
+    public static let severalStores = Kind(name: "severalStores")
     /// The store has no object of this ID.
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate asks what cannot be asked of a store; the message names the part.

@@ -17,13 +17,14 @@ struct HistoryReader {
   func transactions(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
-    if let token, token.store != model.space.store {
+    let known = token?.sequence(of: model.space.store)
+    if token != nil, known == nil {
       throw StorageError(.foreignStore, "The token is of the history of another store.")
     }
     guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace),
       let bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
     else { return [] }
-    if let token, token.sequence < bounds.deleted {
+    if let known, known < bounds.deleted {
       throw ObjectGraphError(
         .historyExpired,
         "What followed the token was deleted from the history. Fetch everything again, and go on "
@@ -31,7 +32,7 @@ struct HistoryReader {
     }
     var result: [PersistentHistoryTransaction] = []
     var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
-    let first = max(token?.sequence ?? 0, bounds.deleted) + 1
+    let first = max(known ?? 0, bounds.deleted) + 1
     try keyspace.forEach(from: Key(first)) { key, value in
       let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
       let bytes = value.copy
@@ -52,6 +53,12 @@ struct HistoryReader {
     return result
   }
 
+  /// The number before that of the oldest transaction that was not deleted.
+  func start() throws -> Int64 {
+    try snapshot.keyspace(HistoryFormat.keyspace)?
+      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
+  }
+
   /// The token of the newest transaction; `nil` if there never was one.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
@@ -66,7 +73,8 @@ struct HistoryReader {
       token: PersistentHistoryToken(store: model.space.store, sequence: found.sequence),
       author: found.header.author, contextName: found.header.contextName,
       timestamp: Date(timeIntervalSinceReferenceDate: found.header.timestamp),
-      processID: found.header.processID, changes: found.changes, base: found.header.base)
+      processID: found.header.processID, changes: found.changes, base: found.header.base,
+      store: model.space.store, sequence: found.sequence)
   }
 
   /// A change in the model's names; `nil` if the model has no class for the object.

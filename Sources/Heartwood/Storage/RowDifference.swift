@@ -62,7 +62,7 @@ extension RowDifference {
     try store.changes(from: source, to: target) { try difference.note($0) }
     let (before, after) = (try StoreView(source, model), try StoreView(target, model))
     var changes = ChangeSet(
-      generation: QueryGenerationToken(generation: target.token), store: model.space.store)
+      generation: QueryGenerationToken(generation: target.token), stores: [model.space.store])
     for number in difference.numbers {
       guard let storage = model.storage(of: number) else { continue }
       changes.note(

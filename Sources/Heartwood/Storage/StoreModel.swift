@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A schema and a store, brought together: which object is where.
 ///
@@ -14,6 +15,9 @@ final class StoreModel: Sendable {
   let tracksHistory: Bool
   /// Whether any entity has attributes that are derived.
   let hasDerived: Bool
+  /// Whether the container has let go of the store.
+  var isRemoved: Bool { wasRemoved.load(ordering: .relaxed) }
+  private let wasRemoved = Atomic(false)
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
@@ -68,6 +72,9 @@ final class StoreModel: Sendable {
         }
     }
   }
+
+  /// Has everybody know that the container lets go of the store.
+  func noteRemoval() { wasRemoved.store(true, ordering: .sequentiallyConsistent) }
 
   /// Throws if the rows of a generation were written with another model.
   ///

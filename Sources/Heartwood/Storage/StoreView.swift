@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The rows of a store as of one generation, or as a transaction has made them so far.
+/// The rows of a store as of one generation, or as a transaction has made them so far, or none.
 final class StoreView {
   private enum Source {
+    case nothing
     case snapshot(Snapshot)
     case transaction(WriteTransaction)
   }
@@ -24,6 +25,13 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
+  /// No rows: those of a store that a generation does not cover.
+  init(emptyOf model: StoreModel) {
+    source = .nothing
+    self.model = model
+    objectKeyspaces = Array(repeating: nil, count: model.entities.count)
+  }
+
   /// The rows within a transaction; must not be used after it.
   init(_ transaction: WriteTransaction, _ model: StoreModel) {
     source = .transaction(transaction)
@@ -31,7 +39,7 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// What is pinned; `nil` within a transaction.
+  /// What is pinned; `nil` within a transaction, and if there are no rows.
   var snapshot: Snapshot? {
     if case .snapshot(let snapshot) = source { return snapshot }
     return nil
@@ -45,6 +53,7 @@ final class StoreView {
 
   private func open(_ name: String) throws -> RowsKeyspace? {
     switch source {
+    case .nothing: nil
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
     // Made if it is not there: it could be made later on, and must not be missed then.
     case .transaction(let transaction): .transaction(try transaction.keyspace(name))

@@ -5,7 +5,7 @@ struct StoredState {
   /// The model; `nil` in a store that was never opened with one.
   private(set) var model: StoredModel?
   /// What objects' IDs carry.
-  private let identity: UUID
+  let identity: UUID
   private var changeCount: Int64
 
   private static let identityKey: Key = "store"

@@ -20,8 +20,15 @@ public struct ChangeSet: Sendable {
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The generation the changes lead to.
   public internal(set) var generation: QueryGenerationToken
-  /// The store they are of.
-  let store: UUID
+  /// The stores they are of.
+  var stores: Set<UUID>
+
+  /// Takes up what became of the objects of another store, which has other entities.
+  mutating func join(_ other: ChangeSet) {
+    entities.merge(other.entities) { own, _ in own }
+    stores.formUnion(other.stores)
+    generation = QueryGenerationToken(generation.generations + other.generation.generations)
+  }
 
   /// Whether no object was changed.
   public var isEmpty: Bool { entities.isEmpty }

@@ -4,7 +4,8 @@
 /// It keeps nothing alive. Who hands one over holds a snapshot until the other has his own, or
 /// keeps the generation by name. Its text has no spaces and fits a command line.
 public struct GenerationToken: Hashable, Sendable {
-  private let store: StoreIdentity
+  /// The store it is of.
+  package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
   /// The generation it names.

@@ -1,0 +1,201 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("The history of several stores")
+struct StoreHistoryTests {
+  @Test(.evidence("ST-08"), arguments: StoresFixture.Kind.allCases)
+  func `comes in the order of time`(kind: StoresFixture.Kind) throws {
+    let fixture = try StoresFixture(kind)
+    let container = fixture.container
+    var expected: [String] = []
+    for number in 0..<12 {
+      let context = fixture.context()
+      context.transactionAuthor = "\(number)"
+      switch number * 7 % 3 {
+      case 0: Person(context: context).name = "\(number)"
+      case 1: Memo(context: context).text = "\(number)"
+      default: Stamp(context: context).code = number
+      }
+      try context.save()
+      expected.append("\(number)")
+      // Times that differ, by a clock that counts milliseconds.
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    let all = try container.fetchHistory(after: nil)
+    #expect(all.map(\.author) == expected)
+    // Whoever stops after one goes on with the next, and has lost nothing on the way.
+    for (position, transaction) in all.enumerated() {
+      let token = try JSONDecoder().decode(
+        PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
+      #expect(token == transaction.token)
+      let rest = try container.fetchHistory(after: token)
+      #expect(rest.map(\.author) == Array(expected.dropFirst(position + 1)))
+      #expect(rest.map(\.token) == all.dropFirst(position + 1).map(\.token))
+    }
+    #expect(Set(all.map(\.token)).count == 12)
+    #expect(
+      try container.fetchHistory(after: all[5].timestamp).map(\.author) == Array(expected[6...]))
+    let context = fixture.context()
+    for transaction in all { try context.mergeChanges(from: transaction) }
+  }
+
+  @Test(.evidence("ST-08")) func `misses nothing of a store that is added or comes back`() throws {
+    let fixture = try StoresFixture(.inFiles, adds: false)
+    let container = fixture.container
+    try fixture.person("Ada")
+    let early = try #require(try container.fetchHistory(after: nil).last?.token)
+    try fixture.addMemos()
+    #expect(try container.fetchHistory(after: early).isEmpty)
+    try fixture.memo("milk")
+    try fixture.person("Bob")
+    #expect(try container.fetchHistory(after: early).count == 2)
+    let token = try #require(try container.fetchHistory(after: early).last?.token)
+    try container.removeStore(url: fixture.memos)
+    try fixture.person("Cid")
+    let news = try container.fetchHistory(after: token)
+    #expect(news.count == 1)
+    try fixture.addMemos()
+    try fixture.memo("bread")
+    // It was there when the first token was made, and the place in it is still known.
+    let last = try container.fetchHistory(after: news[0].token)
+    #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
+    try container.removeStore(url: fixture.url("people"))
+    let error = #expect(throws: StorageError.self) { try container.fetchHistory(after: early) }
+    #expect(error?.kind == .foreignStore)
+  }
+
+  @Test(.evidence("ST-08")) func `is held back and deleted in all stores`() throws {
+    let fixture = try StoresFixture()
+    let container = fixture.container
+    for name in ["a", "b", "c"] {
+      try fixture.person(name)
+      try fixture.memo(name)
+    }
+    let all = try container.fetchHistory(after: nil)
+    #expect(all.count == 6)
+    try container.registerHistoryConsumer("reader", at: all[1].token)
+    #expect(try container.historyConsumers == ["reader": all[1].token])
+    try container.deleteHistory(before: all[3].token)
+    #expect(try container.fetchHistory(after: nil).map(\.token) == all.dropFirst(2).map(\.token))
+    try container.deleteHistory(before: all[3].token, force: true)
+    #expect(try container.fetchHistory(after: nil).map(\.token) == all.dropFirst(4).map(\.token))
+    expect(.historyExpired) { _ = try container.fetchHistory(after: all[1].token) }
+    expect(.historyExpired) { try container.registerHistoryConsumer("late", at: all[1].token) }
+    try container.removeHistoryConsumer("reader")
+    #expect(try container.historyConsumers["reader"] == nil)
+    try container.deleteHistory(before: Date.distantFuture)
+    #expect(try container.fetchHistory(after: nil).isEmpty)
+    #expect(try container.fetchHistory(after: all[5].token).isEmpty)
+  }
+
+  @Test(.evidence("ST-09")) func `is told of, whichever store is written to`() async throws {
+    let fixture = try StoresFixture(.inFiles)
+    let container = fixture.container
+    var iterator = container.remoteChanges.makeAsyncIterator()
+    var token: PersistentHistoryToken?
+    for number in 0..<3 {
+      try fixture.person("\(number)")
+      let first = try #require(await iterator.next())
+      #expect(try container.fetchHistory(after: token).map(\.token) == [first])
+      token = first
+      try fixture.memo("\(number)")
+      let second = try #require(await iterator.next())
+      #expect(try container.fetchHistory(after: token).map(\.token) == [second])
+      token = second
+    }
+    // Of other containers too.
+    let other = try PersistentContainer(url: fixture.stamps, schema: Schema(Stamp.self))
+    let context = other.newContext()
+    _ = Stamp(context: context)
+    try context.save()
+    #expect(try container.fetchHistory(after: token).map(\.token) == [await iterator.next()])
+  }
+
+  @Test(.evidence("ST-09")) func `is told of with stores that come and go`() async throws {
+    let fixture = try StoresFixture(.inFiles, adds: false)
+    let container = fixture.container
+    try fixture.person("Ada")
+    var iterator = container.remoteChanges.makeAsyncIterator()
+    try fixture.addMemos()
+    let added = try #require(await iterator.next())
+    #expect(try container.fetchHistory(after: added).isEmpty)
+    try fixture.memo("milk")
+    let milk = try #require(await iterator.next())
+    #expect(try container.fetchHistory(after: added).map(\.token) == [milk])
+    try container.removeStore(url: fixture.memos)
+    try fixture.person("Bob")
+    #expect(try container.fetchHistory(after: milk).count == 1)
+    _ = try #require(await iterator.next())
+    try fixture.addMemos()
+    _ = try #require(await iterator.next())
+    try fixture.memo("bread")
+    _ = try #require(await iterator.next())
+    for url in [fixture.memos, fixture.url("people")] { try container.removeStore(url: url) }
+    #expect(await iterator.next() == nil)
+  }
+
+  @Test(.evidence("ST-09")) func `loses nothing while several write`() async throws {
+    let fixture = try StoresFixture()
+    let container = fixture.container
+    let changes = container.remoteChanges
+    let writers = (0..<2).map { writer in
+      Task.detached {
+        for number in 0..<25 {
+          let context = container.newContext()
+          context.transactionAuthor = "\(writer).\(number)"
+          if writer == 0 {
+            Memo(context: context).text = "\(number)"
+          } else {
+            _ = Stamp(context: context)
+          }
+          try context.save()
+        }
+      }
+    }
+    var token: PersistentHistoryToken?
+    var names: [String] = []
+    for await _ in changes {
+      let news = try container.fetchHistory(after: token)
+      names += news.compactMap(\.author)
+      token = news.last?.token ?? token
+      if names.count >= 50 { break }
+    }
+    for writer in writers { try await writer.value }
+    #expect(names.count == 50 && Set(names).count == 50)
+  }
+
+  @Test(.evidence("ST-09"), .evidence("K-03")) func `rests while all stores do`() throws {
+    let fixture = try StoresFixture(.inFiles)
+    let id = try fixture.memo("milk", rank: 1)
+    try fixture.person("Ada")
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let milk: Memo = context.object(with: id)
+    #expect(milk.rank == 1)
+    try fixture.container.suspend()
+    #expect(fixture.container.stores.allSatisfy { isSuspended($0) })
+    #expect(throws: StorageError.self) { try context.fetch(FetchRequest<Memo>()) }
+    #expect(throws: StorageError.self) { try context.fetch(FetchRequest<Person>()) }
+    try fixture.container.resume()
+    #expect(context.queryGenerationToken == .current)
+    try fixture.change(id) { $0.rank = 2 }
+    #expect(try context.contents() == ["Ada 0", "milk 2"])
+    // One that cannot be suspended leaves the others awake.
+    let store = fixture.container.stores[2]
+    try store.close()
+    #expect(throws: StorageError.self) { try fixture.container.suspend() }
+    #expect(!isSuspended(fixture.container.stores[0]) && !isSuspended(fixture.container.stores[1]))
+    try fixture.container.removeStore(url: fixture.stamps)
+  }
+
+  private func isSuspended(_ store: Store) -> Bool {
+    do {
+      _ = try store.snapshot()
+      return false
+    } catch {
+      return (error as? StorageError)?.kind == .suspended
+    }
+  }
+}
