@@ -41,6 +41,40 @@ struct DamagedWordsTests {
     print("flipped bits in words: noticed \(noticed) (group \(group))")
   }
 
+  /// A decision that says less than the names do: the next pass would give their generations back.
+  @Test(.evidence("K1")) func `give up nothing that a name keeps`() throws {
+    let disk = SimulatedDisk(seed: 5)
+    var options = CrashHistory.options()
+    options.segmentByteCount = 64 << 10
+    let store = try StoreFixture.on(disk, options).open()
+    func put(_ number: Int) throws {
+      try store.write { try $0.keyspace("a").put(number % 3, [UInt8](repeating: 7, count: 700)) }
+    }
+    try store.write { try $0.keyspace("old").put(1, [1]) }
+    try store.keep(store.snapshot().generation, as: "kept")
+    try store.write { try $0.removeKeyspace("old") }
+    for number in 0..<60 { try put(number) }
+    try store.checkpoint()
+    let killed = disk.killed()
+    let file = try #require(try killed.open("/store/counters", .write))
+    let words = try file.mapShared(byteCount: CountersLayout.byteCount).bytes
+    for record in [CountersLayout.firstDecision, CountersLayout.secondDecision] {
+      let top = words.bytes.load64(record.offset + DecisionLayout.top.offset)
+      words.store64(top, record.offset + DecisionLayout.low.offset)
+      words.store64(0, record.offset + DecisionLayout.boundCount.offset)
+    }
+    try StoreFixture.on(killed, options).run { store in
+      for number in 60..<120 {
+        try store.write { try $0.keyspace("a").put(number, [UInt8](repeating: 8, count: 700)) }
+      }
+      for _ in 0..<2 {
+        let kept = try #require(try store.keptGenerations()["kept"])
+        #expect(try store.snapshot(at: kept).keyspace("old")?.get(1) == [1])
+        try store.checkpoint()
+      }
+    }
+  }
+
   /// What is committed with such words survives a power cut, and passes go on.
   private func expectUsable(_ disk: SimulatedDisk, _ place: String) throws {
     let disk = disk.killed()
