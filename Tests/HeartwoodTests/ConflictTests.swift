@@ -258,8 +258,8 @@ struct ConflictTests {
     (mine.name, mine.owner) = ("mine", ada)
     #expect(ada.cars == [mine])
     try car("theirs", of: id, fixture)
-    try context.mergeChanges(
-      from: try #require(try fixture.container.fetchHistory(after: nil).last))
+    let last = try #require(try fixture.container.fetchHistory(after: nil).last)
+    try context.mergeChanges(from: last)
     #expect(ada.cars.map(\.name).sorted() == ["mine", "theirs"])
     try context.save()
     #expect(ada.cars.count == 2 && gone.owner == nil)

@@ -76,7 +76,8 @@ extension MigrationKind {
     },
     oldValues: { context in
       try context.all(OldLists.Singer.self).map {
-        "\($0.name): \($0.tracks.map(\.name)), \($0.liked.map(\.name).sorted()), \($0.town?.name ?? "")"
+        "\($0.name): \($0.tracks.map(\.name)), \($0.liked.map(\.name).sorted()), "
+          + "\($0.town?.name ?? "")"
       }
         + context.all(OldLists.Track.self).map {
           "\($0.name): \($0.singer?.name ?? ""), \($0.fans.map(\.name))"
@@ -156,7 +157,8 @@ private enum Family {
     try context.expect("name IN {'Kit', 'Rex'}", \Animal.name, ["Kit", "Rex"])
     try context.expect("tricks > 2", \Dog.name, ["Rex"])
     return try context.all(Animal.self).map {
-      "\($0 is Cat ? "cat" : "dog") \($0.name): \($0.owner?.name ?? ""), \(($0 as? Dog)?.tricks ?? 0)"
+      "\($0 is Cat ? "cat" : "dog") \($0.name): \($0.owner?.name ?? ""), "
+        + "\(($0 as? Dog)?.tricks ?? 0)"
     } + context.all(Owner.self).map { "\($0.name): \($0.animals.map(\.name).sorted())" }
   }
 }
