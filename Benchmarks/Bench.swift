@@ -6,7 +6,11 @@ import HeartwoodEngine
 struct Bench {
   static func main() {
     do {
-      let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
+      let arguments = CommandLine.arguments.dropFirst()
+      if arguments.first == Importer.argument {
+        return try Importer.work(arguments.dropFirst())
+      }
+      let options = try BenchOptions(Array(arguments))
       if options.wantsHelp {
         print(BenchOptions.helpText)
       } else {

@@ -25,6 +25,13 @@ enum Machine {
     return String(format: "%.1f threads wanted to run in the minute before", averages[0])
   }
 
+  /// Memory of this process that is no file; `nil` where the system does not tell.
+  static var anonymousByteCount: Int? {
+    let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status?.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+    return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+  }
+
   static var date: String {
     ISO8601DateFormatter().string(from: Date())
   }

@@ -8,6 +8,8 @@ struct Measurement {
   let slices: Slices
   /// The rate as a share of the same workload without a writer, where that was measured too.
   var shareOfIdle: Double?
+  /// What happened one after the other, where that says more.
+  var series: [PinnedImport.Sample]?
   /// Whether peers do this workload too.
   var isCompared = false
   /// Heartwood's rate as a share of this one, round by round; for a peer.
@@ -77,7 +79,7 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// An array with an object for each workload.
+  /// An array with an object for each workload; `series` only where there is one.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -85,6 +87,7 @@ struct ResultTable {
       let value: Double
       let unit: String
       let n: Int
+      let series: [PinnedImport.Sample]?
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -92,7 +95,7 @@ struct ResultTable {
       Figure(
         workload: measurement.workload, engine: measurement.engine,
         value: measurement.slices.median, unit: measurement.unit,
-        n: measurement.slices.operationCount)
+        n: measurement.slices.operationCount, series: measurement.series)
     }
     return try encoder.encode(figures) + Data("\n".utf8)
   }

@@ -64,8 +64,9 @@ struct Session {
     case .commitNormal: try time(workload, "commits/s", commits(.normal, threadCount: 1))
     case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
     case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
+    case .pinnedImport: try importWhilePinned(workload)
     case .graphInsert, .graphBatchInsert, .graphRead: try compare(workload, "rows/s")
-    case .graphFind, .graphNewest: try compare(workload, "fetches/s")
+    case .graphFind, .graphLookup, .graphNewest: try compare(workload, "fetches/s")
     }
   }
 
@@ -160,6 +161,21 @@ struct Session {
     }
   }
 
+  private mutating func importWhilePinned(_ workload: Workload) throws {
+    let name = workload.rawValue
+    let outcome = try PinnedImport(
+      folder: loads.folder.path + "/" + StoreFolder.graph(name), quakes: graph.quakes,
+      rowCount: rows.count, options: options.store, seconds: options.seconds, progress: progress
+    ).run()
+    try loads.folder.remove(StoreFolder.graph(name))
+    hash = fold(hash, outcome.hash)
+    let idle = outcome.slices(isIdle: true)
+    let busy = outcome.slices(isIdle: false)
+    add(name + "-idle", "reads/s", idle)
+    add(name, "reads/s", busy, idle: idle.median, series: outcome.samples)
+    notes.append("\(name): \(outcome.summary)")
+  }
+
   private func harness(_ workload: Workload) -> Harness {
     Harness(name: workload.rawValue, seconds: options.seconds, progress: progress)
   }
@@ -171,11 +187,12 @@ struct Session {
   }
 
   private mutating func add(
-    _ name: String, _ unit: String, _ slices: Slices, idle: Double? = nil
+    _ name: String, _ unit: String, _ slices: Slices, idle: Double? = nil,
+    series: [PinnedImport.Sample]? = nil
   ) {
     table.append(
       Measurement(
         workload: name, engine: Engine.heartwood, unit: unit, slices: slices,
-        shareOfIdle: idle.map { slices.median / $0 }))
+        shareOfIdle: idle.map { slices.median / $0 }, series: series))
   }
 }

@@ -23,7 +23,9 @@ enum Workload: String, CaseIterable {
   case graphBatchInsert = "graph-batch-insert"
   case graphRead = "graph-read"
   case graphFind = "graph-find"
+  case graphLookup = "graph-lookup"
   case graphNewest = "graph-newest"
+  case pinnedImport = "pinned-import"
 
   /// What it does, for the help text.
   var summary: String {
@@ -48,7 +50,9 @@ enum Workload: String, CaseIterable {
       "50,000 objects of ten integers, made in a context and saved (GRDB's measure)"
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
     case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's measure)"
-    case .graphFind: "fetches of single quakes by their unique code"
+    case .graphFind: "fetches of single quakes by their unique code, with a predicate"
+    case .graphLookup: "the same without a predicate: existingObject(where:is:)"
+    case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }
   }

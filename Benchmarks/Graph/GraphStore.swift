@@ -24,10 +24,16 @@ protocol GraphStore: AnyObject {
   func readItems() throws -> UInt64
   /// Finds quakes by their codes, one after the other.
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
+  /// Finds quakes by their codes by the shortest way there is for it.
+  func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
   /// Finds the newest 100 quakes of a magnitude and above, a number of times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Checks that the store is sound, and closes it.
   func finish() throws
+}
+
+extension GraphStore {
+  func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64 { try findQuakes(codes) }
 }
 
 /// How many quakes ``GraphStore/findNewest(magnitude:times:)`` asks for.

@@ -10,7 +10,7 @@ final class GraphWorkloads {
   private let progress: Progress
   private let seconds: Double
   private let rows: QuakeRows
-  private lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
+  private(set) lazy var quakes = (0..<Int64(min(rows.count, Self.mostRows))).map { rows.quake($0) }
   private lazy var shuffledCodes: [String] = {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
@@ -66,9 +66,12 @@ final class GraphWorkloads {
       return try Alternation.Turn(quakes.count) { try store.readItems() }
     case .graphFind:
       let store = try loadedStore(of: engine)
-      let start = round * Self.lookupsPerTurn % shuffledCodes.count
-      let codes = shuffledCodes[start...].prefix(Self.lookupsPerTurn)
+      let codes = codes(of: round)
       return try Alternation.Turn(codes.count) { try store.findQuakes(codes) }
+    case .graphLookup:
+      let store = try loadedStore(of: engine)
+      let codes = codes(of: round)
+      return try Alternation.Turn(codes.count) { try store.lookUpQuakes(codes) }
     case .graphNewest:
       let store = try loadedStore(of: engine)
       return try Alternation.Turn(Self.queriesPerTurn) {
@@ -76,6 +79,12 @@ final class GraphWorkloads {
       }
     default: preconditionFailure("\(workload.rawValue) is no workload of objects")
     }
+  }
+
+  /// The codes that a round asks for.
+  private func codes(of round: Int) -> ArraySlice<String> {
+    let start = round * Self.lookupsPerTurn % shuffledCodes.count
+    return shuffledCodes[start...].prefix(Self.lookupsPerTurn)
   }
 
   /// Checks the stores that are still open, and removes them.

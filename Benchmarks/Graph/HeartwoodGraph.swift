@@ -91,6 +91,20 @@ private final class HeartwoodGraphStore: GraphStore {
     }
   }
 
+  func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64 {
+    let context = container.newContext()
+    return try context.performAndWait {
+      var hash: UInt64 = 0
+      for code in codes {
+        guard let quake = try context.existingObject(where: \GraphQuake.code, is: code) else {
+          throw BenchFailure("The quake \(code) was inserted but a lookup does not find it.")
+        }
+        hash = quake.folded(into: hash)
+      }
+      return hash
+    }
+  }
+
   func findNewest(magnitude: Float, times: Int) throws -> UInt64 {
     let context = container.newContext()
     return try context.performAndWait {
@@ -115,8 +129,9 @@ private final class HeartwoodGraphStore: GraphStore {
 }
 
 extension GraphQuake {
+  /// Folds what it holds into a hash.
   @inline(__always)
-  fileprivate func folded(into hash: UInt64) -> UInt64 {
+  func folded(into hash: UInt64) -> UInt64 {
     let texts =
       code.utf8.reduce(0) { $0 &+ UInt64($1) } &+ place.utf8.reduce(0) { $0 &+ UInt64($1) }
     return fold(

@@ -35,7 +35,7 @@ struct ImportCommand: Command {
     let container = try store.openForWriting()
     let start = try container.fetchHistory(after: nil as PersistentHistoryToken?).last?.token
     try await container.performBackgroundTask(author: Self.author) { context in
-      try insert(features, context, progress)
+      try features.insert(into: context, progress)
     }
     progress.clear()
     let (added, updated) = try counts(in: container, since: start)
@@ -45,25 +45,6 @@ struct ImportCommand: Command {
       "\(total.grouped) quakes in \(Feed.name(of: path)): \(added.grouped) added, "
         + "\(updated.grouped) updated, \(unchanged.grouped) unchanged")
     try container.store.close()
-  }
-
-  /// Writes all quakes at once: another program sees all of them or none.
-  private func insert(
-    _ features: [Feed.Feature], _ context: ManagedObjectContext, _ progress: ProgressLine
-  ) throws {
-    // A quake with the code of another is that one, and takes the place of what was known of it.
-    context.mergePolicy = .mergeByPropertyObjectTrump
-    var next = 0
-    let request = BatchInsertRequest<Quake> { row in
-      guard next < features.count else { return true }
-      features[next].fill(row)
-      next += 1
-      if next % 1000 == 0 {
-        progress.show("importing \(next.grouped) of \(features.count.grouped)")
-      }
-      return false
-    }
-    try context.execute(request)
   }
 
   /// How many quakes this process has added and updated; what stays as it was is in no history.
@@ -85,28 +66,5 @@ struct ImportCommand: Command {
       }
     }
     return (added.count, updated.subtracting(added).count)
-  }
-}
-
-extension Feed.Feature {
-  /// What no other quake is called.
-  var code: String { properties.net + properties.code }
-
-  /// Sets the attributes of a new row.
-  fileprivate func fill(_ row: BatchRow<Quake>) {
-    row[\.code] = code
-    row[\.magnitude] = properties.mag
-    row[\.place] = properties.place ?? ""
-    row[\.time] = Date(timeIntervalSince1970: properties.time / 1000)
-    row[\.updated] = Date(timeIntervalSince1970: (properties.updated ?? properties.time) / 1000)
-    row[\.longitude] = coordinate(0)
-    row[\.latitude] = coordinate(1)
-    row[\.depth] = coordinate(2)
-    row[\.kind] = properties.type ?? ""
-  }
-
-  private func coordinate(_ index: Int) -> Double? {
-    guard let geometry, index < geometry.coordinates.count else { return nil }
-    return geometry.coordinates[index]
   }
 }

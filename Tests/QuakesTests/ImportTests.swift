@@ -101,16 +101,7 @@ struct ImportTests {
     try quakes.take(feed).expectComplaint("holds other things (letter.txt)", exitCode: 1)
   }
 
-  /// Real feeds, where somebody has some: a file or a folder named by `QUAKE_FEED`.
-  private static let realFeeds: [String] = {
-    guard let path = ProcessInfo.processInfo.environment["QUAKE_FEED"] else { return [] }
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-      return [path]
-    }
-    return names.filter { $0.hasSuffix("json") }.map { path + "/" + $0 }.sorted()
-  }()
-
-  @Test(arguments: realFeeds) func `takes a real feed once`(path: String) throws {
+  @Test(arguments: RealFeeds.paths) func `takes a real feed once`(path: String) throws {
     let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
     let features = try #require((document as? [String: Any])?["features"] as? [[String: Any]])
     let ids = Set(features.compactMap { $0["id"] as? String })
@@ -125,11 +116,11 @@ struct ImportTests {
     try quakes.expectSound()
   }
 
-  @Test(.enabled(if: realFeeds.count > 1)) func `takes real feeds that overlap`() throws {
+  @Test(.enabled(if: RealFeeds.paths.count > 1)) func `takes real feeds that overlap`() throws {
     var ids: Set<String> = []
     let quakes = try QuakesFixture()
     // The longer ones first, so that some are inside others.
-    for path in Self.realFeeds.reversed() {
+    for path in RealFeeds.paths.reversed() {
       let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
       let features = (document as? [String: Any])?["features"] as? [[String: Any]] ?? []
       ids.formUnion(features.compactMap { $0["id"] as? String })

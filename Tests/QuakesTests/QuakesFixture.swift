@@ -30,6 +30,13 @@ struct QuakesFixture {
     return try run("import", file)
   }
 
+  /// A file with a feed.
+  func file(_ name: String, _ feed: FeedContent) throws -> String {
+    let path = folder.path(of: name)
+    try feed.content.write(to: URL(filePath: path))
+    return path
+  }
+
   /// The quakes as `list` has them with some options.
   func list(_ arguments: String...) throws -> [[String: Any]] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)

@@ -13,7 +13,7 @@ struct UsageTests {
     help.expectFine()
     #expect(help.output.contains("Usage: quakes COMMAND"))
     #expect(help.output.contains("Exit codes: 0 fine; 1 "))
-    for command in ["import", "list", "stats"] {
+    for command in ["import", "list", "stats", "follow"] {
       #expect(help.output.contains("\n  \(command) "))
       let own = try run(command, "--help")
       own.expectFine()
@@ -33,6 +33,7 @@ struct UsageTests {
     try run().expectComplaint("Type quakes --help", exitCode: 2)
     try run("lst").expectComplaint("no command lst. Type one of: import, list,", exitCode: 2)
     try run("import").expectComplaint("FILE is missing", exitCode: 2)
+    try run("follow").expectComplaint("FILE is missing", exitCode: 2)
     try run("import", "a", "b").expectComplaint("b is one word too many", exitCode: 2)
     try run("list", "--form").expectComplaint("list has no option --form", exitCode: 2)
     try run("list", "--json=1").expectComplaint("no option --json=1", exitCode: 2)

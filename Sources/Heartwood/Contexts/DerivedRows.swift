@@ -32,6 +32,7 @@ struct DerivedRows {
 
   /// Computes what depends on nothing but the row itself.
   func deriveOwn(_ writes: inout [SaveRequest.Write]) throws {
+    guard model.hasDerived else { return }
     for position in writes.indices {
       let (number, storage) = (writes[position].number, writes[position].storage)
       try deriveOwn(&writes[position].after, number, storage)
@@ -97,6 +98,7 @@ struct DerivedRows {
   /// - Precondition: All relationships are written.
   /// - Returns: The others, without their entries.
   mutating func deriveRelated(_ writes: inout [SaveRequest.Write]) throws -> [Row] {
+    guard model.hasDerived else { return [] }
     for write in writes {
       let isNew = write.before == nil && write.object.isInserted
       try note(

@@ -52,7 +52,9 @@ public final class ManagedObjectContext {
   var autoMerge: AutoMerge?
 
   /// The objects by number, not retained: one takes itself out when it goes.
-  var registered = NumberTable<Unmanaged<ManagedObject>>()
+  ///
+  /// Unchecked, because it is used for every row, and a table calls nobody while it is changed.
+  @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   var inserted = ObjectList()
   var updated = ObjectList()

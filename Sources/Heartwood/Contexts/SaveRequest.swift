@@ -241,10 +241,10 @@ struct SaveRequest {
 
   /// Finds rows and objects with the same unique values, and settles who keeps them.
   private mutating func settleUniqueness(_ writes: [Write]) throws -> [Write] {
-    guard model.hasUniques else { return writes }
+    guard writes.contains(where: \.storage.hasUniques) else { return writes }
     var owners: [UniqueKey: Int] = [:]
-    var result: [Write?] = writes
-    for position in writes.indices {
+    var result = writes.map(Optional.some)
+    for position in writes.indices where writes[position].storage.hasUniques {
       for index in writes[position].storage.entity.indexes
       where index.isUnique && !index.isOverRelationship {
         guard let write = result[position] else { break }

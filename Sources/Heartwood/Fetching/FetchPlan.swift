@@ -2,42 +2,31 @@
 ///
 /// How the rows are found is chosen for each generation anew, by ``AccessPlanner``.
 struct FetchPlan {
-  let entity: EntityDescription
-  /// The entities whose rows are looked at, in the order of their numbers.
-  let storages: [EntityStorage]
-  /// What each condition is called; all must hold.
-  private(set) var names: [String]
-  private var conditions: [QueryTerm.Condition]
-  /// What each condition asks of the object itself, if that can be looked up.
-  private var demands: [QueryDemand?]
-  /// Whether other objects are asked than the one in question, too.
-  private(set) var leavesObject: Bool
-  /// For how many variables a scope needs room.
-  let variableCount: Int
+  private let question: Question
   /// The order by stored values; `nil` if the descriptors compare something else, so that objects
   /// are needed.
-  private(set) var order: FetchOrder?
+  let order: FetchOrder?
   /// The most objects that matter, those that are left out at the start included.
-  private(set) var limit: Int?
-  private let entityNumbers: [Int]
+  let limit: Int?
 
   init<M>(_ request: FetchRequest<M>, _ model: StoreModel) throws {
-    let schema = model.schema
-    entity = try schema.requiredEntity(of: M.self)
-    let family = request.includesSubentities ? entity.family : [entity]
-    storages = family.filter { !$0.isAbstract }.map { model.storage(of: $0) }
-      .sorted { $0.number < $1.number }
-    entityNumbers = storages.map(\.number)
-    let resolver = QueryResolver(schema, model.space, entity)
-    let terms = try Self.parts(of: request.predicate?.expression(in: schema))
+    let entity = try model.schema.requiredEntity(of: M.self)
+    let storages =
+      request.includesSubentities
+      ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
+    let resolver = QueryResolver(model.schema, model.space, entity)
+    let terms = try Self.parts(of: request.predicate?.expression(in: model.schema))
       .map { try resolver.resolve($0) }
-    names = terms.map(\.name)
-    conditions = try terms.map { try resolver.condition($0) }
-    demands = terms.map(\.demand)
-    leavesObject = resolver.leavesObject
+    let conditions = try terms.map { try resolver.condition($0) }
     order = try FetchOrder(request.sortDescriptors, resolver)
-    variableCount = resolver.variableCount
     limit = request.fetchLimit.map { max(0, $0) + max(0, request.fetchOffset) }
+    question = Question(entity, storages, terms, conditions, resolver)
+  }
+
+  private init(_ question: Question, _ order: FetchOrder?, limit: Int?) {
+    self.question = question
+    self.order = order
+    self.limit = limit
   }
 
   /// The conditions that must all hold for an expression to.
@@ -55,45 +44,50 @@ struct FetchPlan {
     }
   }
 
-  /// Whether every row matches.
-  var isEverything: Bool { conditions.isEmpty }
+  /// The entity whose objects are asked for.
+  var entity: EntityDescription { question.entity }
 
-  var conditionCount: Int { conditions.count }
+  /// The entities whose rows are looked at, in the order of their numbers.
+  var storages: [EntityStorage] { question.storages }
+
+  /// Whether other objects are asked than the one in question, too.
+  var leavesObject: Bool { question.leavesObject }
+
+  /// For how many variables a scope needs room.
+  var variableCount: Int { question.variableCount }
+
+  /// Whether every row matches.
+  var isEverything: Bool { question.conditions.isEmpty }
+
+  /// How many conditions must hold.
+  var conditionCount: Int { question.conditions.count }
+
+  /// What each condition is called.
+  var names: [String] { question.terms.map(\.name) }
 
   /// Whether objects belong in another order than that of their rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
   /// The plan for all objects, in the order of their rows.
   var everything: FetchPlan {
-    var plan = unordered
-    plan.names = []
-    plan.conditions = []
-    plan.demands = []
-    plan.leavesObject = false
-    return plan
+    FetchPlan(question.everything, .byRow, limit: nil)
   }
 
   /// The plan for all objects that the conditions hold for, in the order of their rows.
-  var unordered: FetchPlan {
-    var plan = counting
-    plan.limit = nil
-    return plan
-  }
+  var unordered: FetchPlan { FetchPlan(question, .byRow, limit: nil) }
 
   /// The plan in the order of the rows.
-  var counting: FetchPlan {
-    var plan = self
-    plan.order = FetchOrder.byRow
-    return plan
-  }
+  var counting: FetchPlan { FetchPlan(question, .byRow, limit: limit) }
 
   /// Whether the request asks for objects of this class.
   func includes(_ object: ManagedObject) -> Bool {
-    storages.contains { $0.entity === object.entityDescription }
+    question.storages.contains { $0.entity === object.entityDescription }
   }
 
   /// Whether the request asks for objects of the entity that a number names.
-  func includes(_ number: ObjectNumber) -> Bool { entityNumbers.contains(number.entity) }
+  func includes(_ number: ObjectNumber) -> Bool {
+    question.storages.contains { $0.number == number.entity }
+  }
 
   /// What a key path of an object leads to; of `nil`, the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
@@ -115,28 +109,28 @@ struct FetchPlan {
 
   /// Whether what a scope is about meets the conditions.
   func holds(in scope: QueryScope) throws -> Bool {
-    for condition in conditions where try !condition(scope) { return false }
+    for condition in question.conditions where try !condition(scope) { return false }
     return true
   }
 
   /// What each condition is called, with the values that it compares.
   var namesWithValues: [String] {
-    zip(names, demands).map { name, demand in demand.map { "\(name) (\($0.text))" } ?? name }
+    question.terms.map { term in term.demand.map { "\(term.name) (\($0.text))" } ?? term.name }
   }
 
   // MARK: What can be looked up
 
   /// How many conditions ask only for these properties.
   func demandCount(of slots: Set<Int>) -> Int {
-    demands.count { demand in
-      if case .property(let slot) = demand?.subject { return slots.contains(slot) }
+    question.terms.count { term in
+      if case .property(let slot) = term.demand?.subject { return slots.contains(slot) }
       return false
     }
   }
 
   /// The objects that are asked for by their numbers; `nil` if none are.
   var namedNumbers: [ObjectNumber]? {
-    for case .some(let demand) in demands {
+    for case .some(let demand) in question.terms.lazy.map(\.demand) {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
       return values.compactMap { value in
         if case .integer(let bits) = value { return ObjectNumber(bits: bits) }
@@ -149,7 +143,7 @@ struct FetchPlan {
   /// What is asked of each property that an index could help with, by slot.
   private var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
-    for case .some(let demand) in demands {
+    for case .some(let demand) in question.terms.lazy.map(\.demand) {
       guard case .property(let slot) = demand.subject else { continue }
       result[slot, default: PropertyDemand()].add(demand.test)
     }
@@ -175,5 +169,44 @@ struct FetchPlan {
       return IndexUse(entity, entity.properties[slot], keyspace: keyspace, owners)
     }
     return indexes + references
+  }
+}
+
+extension FetchPlan {
+  /// Which rows a plan asks for: what all plans made of it share.
+  ///
+  /// A class, so that a plan is handed on without retaining each of its parts.
+  private final class Question {
+    let entity: EntityDescription
+    let storages: [EntityStorage]
+    /// What each condition is made of; all must hold.
+    let terms: [QueryTerm]
+    let conditions: [QueryTerm.Condition]
+    let leavesObject: Bool
+    let variableCount: Int
+
+    init(
+      _ entity: EntityDescription, _ storages: [EntityStorage], _ terms: [QueryTerm],
+      _ conditions: [QueryTerm.Condition], _ resolver: QueryResolver
+    ) {
+      self.entity = entity
+      self.storages = storages
+      self.terms = terms
+      self.conditions = conditions
+      leavesObject = resolver.leavesObject
+      variableCount = resolver.variableCount
+    }
+
+    private init(everythingOf other: Question) {
+      entity = other.entity
+      storages = other.storages
+      terms = []
+      conditions = []
+      leavesObject = false
+      variableCount = other.variableCount
+    }
+
+    /// The same rows without a condition.
+    var everything: Question { Question(everythingOf: self) }
   }
 }

@@ -14,7 +14,7 @@ struct IndexUse {
   /// The attributes by which entries come in order; those before them are the same in all entries.
   let orderedSlots: [Int]
   /// The attributes that are the same in all entries.
-  let fixedSlots: Set<Int>
+  let fixedSlots: [Int]
 }
 
 /// What a plan asks of one property, all its demands together.
@@ -58,6 +58,10 @@ extension IndexUse {
     needsDemands: Bool, isNeverNull: (Int) -> Bool
   ) {
     guard !needsDemands || index.slots.first.flatMap({ demands[$0] }) != nil else { return nil }
+    if let use = IndexUse(lookingUp: index, keyspace: keyspace, demands) {
+      self = use
+      return
+    }
     // A unique index has no entries for objects without one of the values.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
@@ -95,8 +99,31 @@ extension IndexUse {
     keys = isLookup ? ranges.map(\.lower) : []
     self.ranges = isLookup ? [] : ranges
     slots = used
-    fixedSlots = Set(fixed)
+    fixedSlots = Array(fixed)
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
+  }
+
+  /// The use of a unique index for one value of each of its attributes, which most lookups are.
+  private init?(
+    lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
+  ) {
+    guard index.isUnique else { return nil }
+    var values: [StoredValue] = []
+    for slot in index.slots {
+      guard let all = demands[slot]?.values, all.count == 1, !all[0].isNull else { return nil }
+      values.append(all[0])
+    }
+    let key = EntryKey.key(values)
+    guard EntryRange.isWithinLimits(key) else { return nil }
+    entity = index.entity
+    attributes = index.slots
+    isUnique = true
+    self.keyspace = keyspace
+    keys = [key]
+    ranges = []
+    slots = index.slots
+    orderedSlots = []
+    fixedSlots = index.slots
   }
 
   /// The use of the references that list the members of a relationship.

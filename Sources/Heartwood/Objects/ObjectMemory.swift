@@ -112,3 +112,19 @@ extension PropertyDescription {
     return storage
   }
 }
+
+extension Array where Element: ManagedObject {
+  /// Those objects that are of the class.
+  ///
+  /// Raw, because an array of any class is not added to without asking for the type of the array,
+  /// for each object anew.
+  init(_ objects: [ManagedObject]) {
+    self.init(unsafeUninitializedCapacity: objects.count) { memory, count in
+      for object in objects {
+        guard let object = object as? Element else { continue }
+        memory.initializeElement(at: count, to: object)
+        count += 1
+      }
+    }
+  }
+}

@@ -16,6 +16,8 @@ extension QueryExpression {
   /// A value of a program as a constant or a list of them; `nil` if predicates know none like it.
   init?(value: Any) {
     switch value {
+    // What most predicates compare with; to ask for the general cases takes longer.
+    case let text as String: self = .constant(QueryConstant(value: .string(text), type: .text))
     case let id as ManagedObjectID:
       self = .constant(
         QueryConstant(value: .integer(id.number.bits), type: .object(nil), space: id.space))

@@ -47,6 +47,17 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     content = .expression(try FormatParser.expression(format, arguments))
   }
 
+  /// Asks whether a property of an entity has a value, stored in some form.
+  init(
+    _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
+    _ form: StoredForm
+  ) {
+    content = .expression(
+      .comparison(
+        .property(.variable(0), .known(property, entity)), .equal,
+        .constant(QueryConstant(value: value, type: QueryType(form))), []))
+  }
+
   /// A predicate that both have to hold for.
   public func and(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(.all(content, other.content))

@@ -7,11 +7,9 @@ struct RecordBuilder {
 
   init(_ layout: RecordLayout, version: UInt64) {
     self.layout = layout
-    bytes = []
-    bytes.reserveCapacity(layout.fixedByteCount + 64)
-    bytes.append(littleEndian: version)
-    bytes.append(littleEndian: layout.number)
-    bytes.append(contentsOf: repeatElement(0, count: layout.fixedByteCount - bytes.count))
+    bytes = layout.empty
+    if layout.variableCount > 0 { bytes.reserveCapacity(layout.fixedByteCount + 64) }
+    bytes.put(version, at: 0)
   }
 
   /// Puts the value of the next field.
@@ -80,9 +78,9 @@ extension [UInt8] {
   }
 
   /// Overwrites bytes with a number, least significant first.
-  mutating func put<Value: FixedWidthInteger>(_ value: Value, at offset: Int) {
-    for index in 0..<Value.bitWidth / 8 {
-      self[offset + index] = UInt8(truncatingIfNeeded: value >> Value(8 * index))
-    }
+  mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
+    var span = mutableSpan
+    var memory = span.mutableBytes
+    memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
   }
 }

@@ -33,6 +33,8 @@ final class RecordLayout: Sendable {
   /// Where the variable fields begin: the least length of a record.
   let fixedByteCount: Int
   let variableCount: Int
+  /// A record of version 0 whose fixed fields are all zero, and whose variable ones have no bytes.
+  let empty: [UInt8]
 
   init(number: UInt16, _ columns: [(property: UInt16, form: StoredForm)]) {
     self.number = number
@@ -57,5 +59,8 @@ final class RecordLayout: Sendable {
     self.fields = fields
     self.variableCount = variableCount
     fixedByteCount = endsOffset + variableCount * Self.endByteCount
+    var empty = [UInt8](repeating: 0, count: fixedByteCount)
+    empty.put(number, at: Self.versionByteCount)
+    self.empty = empty
   }
 }

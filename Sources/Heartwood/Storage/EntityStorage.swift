@@ -20,6 +20,8 @@ final class EntityStorage: Sendable {
   let propertyNumbers: [Int: UInt16]
   /// The keyspaces of its relationships by slot; `nil` where there is none.
   let places: [String?]
+  /// Whether any of its attributes are unique.
+  let hasUniques: Bool
   /// The keyspaces of the indexes the entity declares, by their position.
   let indexKeyspaces: [String]
 
@@ -27,6 +29,7 @@ final class EntityStorage: Sendable {
     self.entity = entity
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
+    hasUniques = entity.indexes.contains(where: \.isUnique)
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in

@@ -46,6 +46,9 @@ struct EntryRange: Hashable {
 
   /// Whether a store could have such keys; one that is too long is in none.
   var isWithinLimits: Bool {
-    max(lower.bytes.count, upper?.bytes.count ?? 0) < Limits.maxKeyByteCount
+    Self.isWithinLimits(lower) && upper.map { Self.isWithinLimits($0) } ?? true
   }
+
+  /// Whether a store could have a key.
+  static func isWithinLimits(_ key: Key) -> Bool { key.bytes.count < Limits.maxKeyByteCount }
 }

@@ -5,6 +5,8 @@ final class RowWriter {
   private let model: StoreModel
   private let history: HistoryWriter?
   private var keyspaces: [String: KeyspaceWriter] = [:]
+  /// Those of records, by the position of the entity.
+  private var objectKeyspaces: [KeyspaceWriter?]
   private var nextRows: [Int: Int64] = [:]
 
   init(
@@ -12,6 +14,7 @@ final class RowWriter {
   ) {
     self.transaction = transaction
     self.model = model
+    objectKeyspaces = Array(repeating: nil, count: model.entities.count)
     history = model.tracksHistory ? HistoryWriter(transaction, origin) : nil
   }
 
@@ -19,6 +22,14 @@ final class RowWriter {
     if let known = keyspaces[name] { return known }
     let new = try transaction.keyspace(name)
     keyspaces[name] = new
+    return new
+  }
+
+  /// The keyspace of an entity's records.
+  private func objects(_ storage: EntityStorage) throws -> KeyspaceWriter {
+    if let known = objectKeyspaces[storage.entity.position] { return known }
+    let new = try keyspace(storage.keyspace)
+    objectKeyspaces[storage.entity.position] = new
     return new
   }
 
@@ -54,7 +65,7 @@ final class RowWriter {
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
-    try keyspace(storage.keyspace).withValue(number.row) { value in
+    try objects(storage).withValue(number.row) { value in
       try value.withRecord(storage.layouts) { ($0.version, try storage.values($0)) }
     }
   }
@@ -70,7 +81,7 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    try keyspace(storage.keyspace).put(
+    try objects(storage).put(
       number.row, storage.record(values, version: version ?? transaction.base))
     if let history { try note(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes {
@@ -132,7 +143,7 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
     try removeEntries(number, storage, values)
-    try keyspace(storage.keyspace).delete(number.row)
+    try objects(storage).delete(number.row)
     let preserved = storage.entity.columns.filter(\.options.isPreservedOnDeletion)
     try history?.deleted(
       number,

@@ -13,14 +13,15 @@ final class StoreModel: Sendable {
   let changeCount: Int64
   /// Whether what is changed is written into the history.
   let tracksHistory: Bool
-  /// Whether any entity has attributes that are unique.
-  let hasUniques: Bool
+  /// Whether any entity has attributes that are derived.
+  let hasDerived: Bool
   /// Whether the container has let go of the store.
   var isRemoved: Bool { wasRemoved.load(ordering: .relaxed) }
   private let wasRemoved = Atomic(false)
   /// What contexts have read lately.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
+  private let families: [[EntityStorage]]
   /// The keyspaces of relationships by entity and slot; `nil` where there is none.
   private let places: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
@@ -33,7 +34,7 @@ final class StoreModel: Sendable {
     self.schema = schema
     self.changeCount = changeCount
     self.tracksHistory = tracksHistory
-    hasUniques = schema.entities.contains { $0.indexes.contains(where: \.isUnique) }
+    hasDerived = schema.entities.contains { !$0.derived.isEmpty }
     let entities = try schema.entities.map { entity in
       guard let found = stored.entity(named: entity.name) else {
         throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(entity.name).")
@@ -47,6 +48,10 @@ final class StoreModel: Sendable {
       store: store,
       entityNames: Dictionary(
         uniqueKeysWithValues: stored.entities.map { ($0.number, $0.name) }))
+    families = schema.entities.map { entity in
+      entity.family.filter { !$0.isAbstract }.map { entities[$0.position] }
+        .sorted { $0.number < $1.number }
+    }
     let places = entities.map(\.places)
     self.places = places
     references = entities.map { storage in
@@ -87,6 +92,9 @@ final class StoreModel: Sendable {
 
   /// Where the objects of an entity are.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
+
+  /// Where the objects of an entity and of those below it are, in the order of their numbers.
+  func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
   /// Where an object is; `nil` if the schema has no class for it.
   func storage(of number: ObjectNumber) -> EntityStorage? {

@@ -98,9 +98,11 @@ final class StoreView {
     return result
   }
 
-  /// The number that a unique index has for its values.
+  /// The number that a unique index has for its values; `nil` too if they are too long for a key.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
+    let key = EntryKey.key(values)
+    guard EntryRange.isWithinLimits(key) else { return nil }
+    return try self.keyspace(keyspace)?.withValue(key) {
       ObjectNumber(bits: try $0.number())
     }
   }

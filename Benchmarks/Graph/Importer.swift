@@ -1,0 +1,98 @@
+import Foundation
+import Heartwood
+import Synchronization
+
+/// A process of its own that imports quakes into a store which others read.
+///
+/// The program starts itself for it, with a first argument that nobody types.
+final class Importer: Sendable {
+  static let argument = "import-worker"
+
+  /// How many rows are inserted, or replace others, in one commit.
+  private static let rowsPerCommit = 10_000
+  /// One of so many rows has the code of a quake that is there already, and replaces it.
+  private static let rowsPerReplacement = 10
+
+  private let process: Process
+  private let imported = Mutex(0)
+
+  /// Starts the import of so many rows.
+  init(into folder: String, rowCount: Int) throws {
+    guard let program = Bundle.main.executableURL else {
+      throw BenchFailure("The program's own file is not known, so it cannot start an importer.")
+    }
+    process = Process()
+    process.executableURL = program
+    process.arguments = [Self.argument, folder, String(rowCount)]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    output.fileHandleForReading.readabilityHandler = { [weak self] handle in
+      let data = handle.availableData
+      if data.isEmpty { return handle.readabilityHandler = nil }
+      let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+      if let last = lines.last.flatMap({ Int($0) }) { self?.imported.withLock { $0 = last } }
+    }
+  }
+
+  /// How many rows it has committed.
+  var rowCount: Int { imported.withLock { $0 } }
+
+  var isRunning: Bool { process.isRunning }
+
+  /// Waits for its end.
+  ///
+  /// - Throws: ``BenchFailure`` if it failed.
+  func finish() throws {
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw BenchFailure("the importing process ended with code \(process.terminationStatus)")
+    }
+  }
+
+  /// Ends it if it still runs.
+  func stop() {
+    if process.isRunning { process.terminate() }
+  }
+
+  // MARK: In the process
+
+  /// Imports, and says after each commit how many rows there are.
+  static func work(_ arguments: ArraySlice<String>) throws {
+    guard arguments.count == 2, let folder = arguments.first, let text = arguments.last,
+      let rowCount = Int(text)
+    else { throw BenchFailure("\(argument) is for the program's own use.") }
+    let container = try PersistentContainer(
+      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self))
+    let context = container.newContext()
+    try context.performAndWait {
+      context.transactionAuthor = argument
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      let codes = try context.fetchValues(FetchRequest<GraphQuake>(), \.code)
+      var random = RandomNumbers(seed: 3)
+      var generator = QuakeGenerator()
+      var number = 0
+      while number < rowCount {
+        let end = min(number + rowsPerCommit, rowCount)
+        let request = BatchInsertRequest<GraphQuake> { row in
+          guard number < end else { return true }
+          let quake = generator.next()
+          let replaces = number % rowsPerReplacement == 0
+          row[\.code] =
+            replaces ? codes[Int.random(in: codes.indices, using: &random)] : "im\(number)"
+          row[\.place] = quake.place
+          row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
+          row[\.magnitude] = quake.magnitude
+          row[\.longitude] = quake.longitude
+          row[\.latitude] = quake.latitude
+          row[\.depth] = quake.depth
+          number += 1
+          return false
+        }
+        try context.execute(request)
+        FileHandle.standardOutput.write(Data("\(number)\n".utf8))
+      }
+    }
+    try container.store.close()
+  }
+}

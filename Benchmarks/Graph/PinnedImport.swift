@@ -1,0 +1,140 @@
+import Foundation
+import Heartwood
+import Synchronization
+
+/// Reads of a pinned context while another process imports quakes into the same store.
+///
+/// Every read is compared with what the same row was before the import. There is a first phase
+/// without it, which says what a read takes when nothing else happens.
+struct PinnedImport {
+  let folder: String
+  let quakes: [Quake]
+  /// How many rows are imported.
+  let rowCount: Int
+  let options: StoreOptions
+  /// How long the phase without an import takes.
+  let seconds: Double
+  let progress: Progress
+
+  /// What happened in a tenth of a second.
+  struct Sample: Encodable {
+    /// Since the start.
+    let seconds: Double
+    let reads: Int
+    let p50Nanoseconds: Double
+    let p99Nanoseconds: Double
+    let logBytes: Int
+    /// Memory of the reading process that is no file; missing where the system does not tell.
+    let anonymousBytes: Int?
+    /// Rows that the other process has committed; missing before it begins.
+    let importedRows: Int?
+  }
+
+  /// What came of it.
+  struct Outcome {
+    let samples: [Sample]
+    /// What was read while nothing else happened, and while rows were imported.
+    let idle, busy: Latencies
+    /// The pages of the newest generation.
+    let storeByteCount: Int
+    let hash: UInt64
+
+    private var busySamples: [Sample] { samples.filter { $0.importedRows != nil } }
+
+    /// Reads per second, by samples.
+    func slices(isIdle: Bool) -> Slices {
+      let times = [0] + samples.map(\.seconds)
+      let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }
+        .map { Double(samples[$0].reads) / (times[$0 + 1] - times[$0]) }
+      return Slices(rates: rates, operationCount: (isIdle ? idle : busy).count)
+    }
+
+    /// In a sentence.
+    var summary: String {
+      let (before, during) = (idle.nanoseconds(ofShare: 0.99), busy.nanoseconds(ofShare: 0.99))
+      let log = (busySamples.map(\.logBytes).max() ?? 0).grouped
+      let memory = busySamples.compactMap(\.anonymousBytes)
+      let growth = (memory.last ?? 0) - (memory.first ?? 0)
+      let rows = busySamples.last?.importedRows ?? 0
+      return "p99 of a read \(before.grouped) ns idle, \(during.grouped) ns while another process "
+        + "committed \(rows.grouped) rows (\(String(format: "%.2f", during / before)) times); the "
+        + "log took at most \(log) bytes, the pages of the store \(storeByteCount.grouped)"
+        + (memory.isEmpty ? "" : "; the reader's own memory grew by \(growth.grouped) bytes")
+    }
+  }
+
+  func run() throws -> Outcome {
+    var all = ContainerOptions()
+    all.store = options
+    let container = try PersistentContainer(
+      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
+    try fill(container)
+    let before = try container.newContext().count(for: FetchRequest<GraphQuake>())
+    let reader = PinnedReader(container, quakes.map(\.code))
+    try reader.start()
+    defer { reader.stop() }
+    let start = ContinuousClock.now
+    var samples: [Sample] = []
+    var (idle, busy) = (Latencies(), Latencies())
+    func sample(_ importer: Importer?) throws {
+      Thread.sleep(forTimeInterval: 0.1)
+      let latencies = try reader.takeLatencies()
+      if importer == nil { idle.add(latencies) } else { busy.add(latencies) }
+      samples.append(
+        Sample(
+          seconds: start.duration(to: .now).inSeconds, reads: latencies.count,
+          p50Nanoseconds: latencies.nanoseconds(ofShare: 0.5),
+          p99Nanoseconds: latencies.nanoseconds(ofShare: 0.99),
+          logBytes: container.store.statistics.logByteCount,
+          anonymousBytes: Machine.anonymousByteCount, importedRows: importer?.rowCount))
+    }
+    while samples.last.map({ $0.seconds < seconds }) ?? true { try sample(nil) }
+    let importer = try Importer(into: folder, rowCount: rowCount)
+    defer { importer.stop() }
+    while importer.isRunning {
+      try sample(importer)
+      progress.show(
+        Workload.pinnedImport.rawValue, fraction: Double(importer.rowCount) / Double(rowCount))
+    }
+    try importer.finish()
+    try sample(importer)
+    let statistics = container.store.statistics
+    reader.stop()
+    _ = try reader.takeLatencies()
+    let after = try container.newContext().count(for: FetchRequest<GraphQuake>())
+    guard after > before || rowCount < 2 else {
+      throw BenchFailure("the importing process has left no rows")
+    }
+    try finish(container)
+    return Outcome(
+      samples: samples, idle: idle, busy: busy,
+      storeByteCount: statistics.pageCount * statistics.pageByteCount, hash: reader.hash)
+  }
+
+  private func fill(_ container: PersistentContainer) throws {
+    progress.show("loading quakes", fraction: 0)
+    var rest = quakes[...]
+    let request = BatchInsertRequest<GraphQuake> { row in
+      guard let quake = rest.popFirst() else { return true }
+      row[\.code] = quake.code
+      row[\.place] = quake.place
+      row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
+      row[\.magnitude] = quake.magnitude
+      row[\.longitude] = quake.longitude
+      row[\.latitude] = quake.latitude
+      row[\.depth] = quake.depth
+      return false
+    }
+    try container.newContext().execute(request)
+    try container.store.checkpoint()
+  }
+
+  private func finish(_ container: PersistentContainer) throws {
+    progress.show("verifying", fraction: 0)
+    let findings = try container.store.verify().findings
+    guard findings.isEmpty else {
+      throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
+    }
+    try container.store.close()
+  }
+}

@@ -1,0 +1,49 @@
+extension ManagedObjectContext {
+  /// The object that has a unique value, with its values; `nil` if there is none.
+  ///
+  /// ```swift
+  /// let quake = try context.existingObject(where: \Quake.code, is: "nc73275410")
+  /// ```
+  ///
+  /// It finds what a fetch with that condition finds, sooner: there is no predicate to be read.
+  ///
+  /// - Parameters:
+  ///   - keyPath: An attribute that is declared `Unique` by itself.
+  ///   - value: What it must be; nothing has the value `nil`.
+  /// - Throws: `unknownProperty` if the attribute is not unique; what kept rows from being read;
+  ///   ``faultError``.
+  /// - Complexity: One entry of the index and one row read; besides, while the context has changes,
+  ///   each changed object is asked.
+  public func existingObject<M: ManagedObject, Value: AttributeValue>(
+    where keyPath: KeyPath<M, Value>, is value: Value
+  ) throws -> M? {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let part = otherPart(for: M.self) {
+      return try part.existingObject(where: keyPath, is: value)
+    }
+    try requireReadable()
+    let entity = try model.schema.requiredEntity(of: M.self)
+    let property = try model.schema.property(keyPath, of: entity)
+    let index = entity.indexes.first { $0.isUnique && $0.slots == [property.slot] }
+    guard let index else {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "\(entity.name).\(property.name) is not unique. Declare Unique(\\\(entity.name)."
+          + "\(property.name)), or fetch with a predicate.")
+    }
+    let wanted = try value.storedValue
+    if wanted.isNull { return nil }
+    guard parent == nil, !hasChanges else {
+      var request = FetchRequest<M>(limit: 1)
+      request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storedForm)
+      return try fetch(request).first
+    }
+    try mergeAutomatically()
+    let view = try currentView()
+    guard let number = try view.number(in: model.keyspace(index), [wanted]),
+      let storage = model.storage(of: number), storage.entity.type is M.Type
+    else { return nil }
+    return try view.withRecord(number, storage) { try realise(number, storage, $0) } as? M
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Heartwood
+
+extension [Feed.Feature] {
+  /// Writes all quakes at once: another program sees all of them or none.
+  func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
+    // A quake with the code of another is that one, and takes the place of what was known of it.
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    var next = 0
+    let request = BatchInsertRequest<Quake> { row in
+      guard next < count else { return true }
+      self[next].fill(row)
+      next += 1
+      if next % 1000 == 0 { progress.show("importing \(next.grouped) of \(count.grouped)") }
+      return false
+    }
+    try context.execute(request)
+  }
+}
+
+extension Feed.Feature {
+  /// What no other quake is called.
+  var code: String { properties.net + properties.code }
+
+  /// Sets the attributes of a new row.
+  fileprivate func fill(_ row: BatchRow<Quake>) {
+    row[\.code] = code
+    row[\.magnitude] = properties.mag
+    row[\.place] = properties.place ?? ""
+    row[\.time] = Date(timeIntervalSince1970: properties.time / 1000)
+    row[\.updated] = Date(timeIntervalSince1970: (properties.updated ?? properties.time) / 1000)
+    row[\.longitude] = coordinate(0)
+    row[\.latitude] = coordinate(1)
+    row[\.depth] = coordinate(2)
+    row[\.kind] = properties.type ?? ""
+  }
+
+  private func coordinate(_ index: Int) -> Double? {
+    guard let geometry, index < geometry.coordinates.count else { return nil }
+    return geometry.coordinates[index]
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Heartwood
+
+/// `quakes follow`: shows what a pinned view sees while feeds are imported, step by step.
+///
+/// This is how a program with a user interface works: what is on the screen stays as it is while
+/// others write, and goes on when the program says so, by merging what the history has.
+struct FollowCommand: Command {
+  static let name = "follow"
+  static let summary = "import feeds, and show how a pinned view goes on"
+  static let help = """
+    quakes follow: \(summary).
+
+    Usage: quakes follow FILE...
+    Example: quakes follow day.geojson week.geojson
+
+      FILE                  a GeoJSON feed; each is imported by itself
+
+    After each import the view still shows what it did before; then what the
+    history has since is merged into it, and it shows the new quakes.
+    """
+
+  /// What the view shows: the newest quakes of this magnitude and above.
+  private static let magnitude = 4.5
+  private static let shownCount = 3
+
+  private let paths: [String]
+
+  init(_ arguments: inout Arguments) throws {
+    var paths: [String] = []
+    while let path = arguments.operand() { paths.append(path) }
+    guard !paths.isEmpty else {
+      throw Complaint.usage("FILE is missing. Type: quakes follow FILE FILE, with some feeds.")
+    }
+    self.paths = paths
+  }
+
+  func run(in store: QuakeStore) async throws {
+    let container = try store.openForWriting()
+    try await follow(container)
+    try container.store.close()
+  }
+
+  @MainActor private func follow(_ container: PersistentContainer) async throws {
+    let view = container.viewContext
+    try view.setQueryGenerationFrom(.current)
+    let background = container.newBackgroundContext()
+    // Where the view is in the history: what comes after it is not shown yet.
+    var position = try container.fetchHistory(after: nil as PersistentHistoryToken?).last?.token
+    print("The view is pinned.")
+    try show(view)
+    for path in paths {
+      let features = try Feed(contentsOf: path).features
+      let progress = ProgressLine()
+      try await background.perform { context in
+        context.transactionAuthor = "follow"
+        try features.insert(into: context, progress)
+      }
+      progress.clear()
+      print("\n\(Feed.name(of: path)) was imported in the background. The view stays as it is.")
+      try show(view)
+      showCost(of: container)
+      let transactions = try container.fetchHistory(after: position)
+      for transaction in transactions {
+        try view.mergeChanges(from: transaction)
+        position = transaction.token
+        print(
+          "\nMerged \(transaction.author.map { "what \($0)" } ?? "what somebody") has done: "
+            + Self.words(transaction.changes) + ".")
+      }
+      if transactions.isEmpty { print("\nThere was nothing new in it: the history has no more.") }
+      try show(view)
+    }
+    try view.setQueryGenerationFrom(nil)
+  }
+
+  @MainActor private func show(_ view: ManagedObjectContext) throws {
+    let least = Self.magnitude
+    let request = FetchRequest<Quake>(
+      where: #Predicate { ($0.magnitude ?? 0) >= least },
+      sort: [SortDescriptor(\.time, order: .reverse)], limit: Self.shownCount)
+    let total = try view.count(for: FetchRequest<Quake>())
+    print("  \(total.grouped) quakes; the newest of magnitude \(least.short) and above:")
+    let found = try view.fetch(request)
+    for quake in found {
+      let magnitude = quake.magnitude?.short ?? "-"
+      print("  \(quake.time.shown)  \(magnitude)  \(quake.place.visible)")
+    }
+    if found.isEmpty { print("  none") }
+  }
+
+  /// What the pinned generation keeps on the disk.
+  private func showCost(of container: PersistentContainer) {
+    let statistics = container.store.statistics
+    guard let held = statistics.oldestHeld else { return }
+    let frames = [held.generation, statistics.newest].map { Int($0.frame).grouped }
+    let cost = held.keptByteCount.grouped
+    print(
+      "  It is of generation \(frames[0]), the newest is \(frames[1]); that keeps \(cost) bytes.")
+  }
+
+  private static func words(_ changes: [PersistentHistoryChange]) -> String {
+    var (inserted, updated, deleted) = (0, 0, 0)
+    for change in changes {
+      switch change.kind {
+      case .insert: inserted += 1
+      case .update: updated += 1
+      case .delete: deleted += 1
+      }
+    }
+    return "\(inserted.grouped) inserted, \(updated.grouped) updated, \(deleted.grouped) deleted"
+  }
+}

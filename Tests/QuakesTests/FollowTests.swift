@@ -1,0 +1,55 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+/// What `quakes follow` shows of a pinned view.
+@Suite("A view of quakes that is pinned")
+struct FollowTests {
+  private func quake(_ code: String, _ magnitude: Double, _ place: String) -> FeedContent.Quake {
+    .init(code: code, magnitude: magnitude, place: place)
+  }
+
+  @Test func `stays as it is during an import, and goes on when it merges the history`() throws {
+    let quakes = try QuakesFixture()
+    let first = FeedContent([quake("a", 5.1, "Cobb"), quake("b", 2.0, "Hilo")])
+    let second = FeedContent([quake("a", 4.6, "Cobb, CA"), quake("c", 3.1, "Anza")])
+    let files = [
+      try quakes.file("first.geojson", first), try quakes.file("second.geojson", second),
+    ]
+    let run = try quakes.run("follow", files[0], files[1])
+    run.expectFine()
+    let cost = /\ \ It is of generation \d+, the newest is \d+; that keeps [\d,]+ bytes\./
+    let lines = run.lines.map { $0.wholeMatch(of: cost) == nil ? $0 : "  COST" }
+    let (none, old) = (shown(0, []), shown(2, ["5.1  Cobb"]))
+    let (new, stays) = (
+      shown(3, ["4.6  Cobb, CA"]), "was imported in the background. The view stays"
+    )
+    #expect(
+      lines == ["The view is pinned."] + none + ["", "\(files[0]) \(stays) as it is."] + none
+        + ["  COST", "", "Merged what follow has done: 2 inserted, 0 updated, 0 deleted."] + old
+        + ["", "\(files[1]) \(stays) as it is."] + old
+        + ["  COST", "", "Merged what follow has done: 1 inserted, 1 updated, 0 deleted."] + new + [
+          ""
+        ])
+    let again = try quakes.run("follow", files[1])
+    again.expectFine()
+    #expect(again.output.contains("There was nothing new in it: the history has no more."))
+    try quakes.expectSound()
+  }
+
+  private func shown(_ total: Int, _ rows: [String]) -> [String] {
+    let found = rows.map { "  2019-02-16 23:46:15  \($0)" }
+    return ["  \(total) quakes; the newest of magnitude 4.5 and above:"]
+      + (found.isEmpty ? ["  none"] : found)
+  }
+
+  @Test(arguments: RealFeeds.paths) func `follows real feeds`(path: String) throws {
+    let quakes = try QuakesFixture()
+    let run = try quakes.run("follow", path)
+    run.expectFine()
+    let total = try #require(run.lines.last { $0.contains(" quakes; the newest ") })
+    let listed = try quakes.codes()
+    #expect(total.replacing(",", with: "").hasPrefix("  \(listed.count) quakes;"))
+    try quakes.expectSound()
+  }
+}
