@@ -61,6 +61,8 @@ struct SeveralStoresTests {
     var format = FetchRequest<Memo>()
     format.predicate = try QueryPredicate(format: "ANY remarks.text = 'memo 2 0'")
     #expect(try context.fetch(format).map(\.rank) == [2])
+    #expect(try context.existingObject(where: \Memo.text, is: "memo 3")?.rank == 3)
+    #expect(try context.existingObject(where: \Person.name, is: "Ada")?.age == 7)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     expect(.unknownEntity) { _ = try context.fetch(FetchRequest<Everything>()) }
     withExtendedLifetime(context) {}

@@ -202,10 +202,10 @@ struct StoreRemovalTests {
       #expect(try hasLocks(fixture.memos))
       try context.setQueryGenerationFrom(.current)
       #expect(try context.contents() == ["bread 0"])
-      while try hasLocks(fixture.memos) { Thread.sleep(forTimeInterval: 0.02) }
       context.reset()
       fixture.letGo()
       while try isOpen(fixture.memos) { Thread.sleep(forTimeInterval: 0.02) }
+      #expect(try !hasLocks(fixture.memos))
       let other = try PersistentContainer(
         url: fixture.memos, schema: Schema(Memo.self, Remark.self))
       let found = try other.read(at: .current) { try $0.existingObject(Memo.self, with: id)?.rank }

@@ -49,10 +49,10 @@ extension PersistentContainer {
   /// Objects of it that were loaded keep their values, and all others are inaccessible faults: they
   /// have the values of new objects and count as deleted. Fetching them throws `removedStore`, and
   /// so does a save while there are changes of them, until they are taken back. Contexts that are
-  /// pinned go on reading the same of the other stores; its locks are given up when none is pinned
-  /// to a generation of it any more, its files closed when the contexts that have used it are gone
-  /// or were reset. It is on disk as it was, and can be added again: its objects are others then,
-  /// with the same IDs. One in memory ends with them, unless another container has it.
+  /// pinned go on reading the same of the other stores; its locks are given up, and its files
+  /// closed, when the contexts that have used it are gone or were reset. It is on disk as it was,
+  /// and can be added again: its objects are others then, with the same IDs. One in memory ends
+  /// with them, unless another container has it.
   ///
   /// The store the container was made with can be removed as well; ``store`` is closed then.
   ///

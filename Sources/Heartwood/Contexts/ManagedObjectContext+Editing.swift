@@ -10,12 +10,12 @@ extension ManagedObjectContext {
       if object.isDeleted, deleted.contains(object) { revive(object) }
       return
     }
-    if let part = otherPart(holding: object) { return part.insert(object) }
-    let own = model.isRemoved ? nil : model.schema.entity(of: type(of: object))
-    if own == nil, let part = otherPart(for: type(of: object)) { return part.insert(object) }
+    if let part = otherPart(holding: object) ?? otherPart(for: type(of: object)) {
+      return part.insert(object)
+    }
     precondition(
       object.source == nil && object.number.bits == 0, "an object belongs to one context only")
-    let entity = own ?? entity(of: object)
+    let entity = entity(of: object)
     precondition(!entity.isAbstract, "\(entity.name) is abstract; insert objects of subclasses")
     object.entityDescription = entity
     object.state.insert(.inserted)

@@ -102,7 +102,14 @@ extension ManagedObjectContext {
       try whole.pinNewest()
       return try currentView()
     }
-    let snapshot = try store.snapshot()
+    let snapshot: Snapshot
+    do {
+      snapshot = try store.snapshot()
+    } catch {
+      // It may have been removed, and closed, since this was looked at.
+      try requirePresent()
+      throw error
+    }
     if let recentView, recentView.snapshot?.generation == snapshot.generation,
       recentView.isCurrent
     {
@@ -153,11 +160,17 @@ extension ManagedObjectContext {
       return Generation(frame: transaction.base)
     }
     try requirePresent()
-    return try store.write { transaction in
-      // It may have waited.
+    do {
+      return try store.write { transaction in
+        // It may have waited.
+        try requirePresent()
+        try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
+        try body(transaction)
+      }
+    } catch {
+      // As above.
       try requirePresent()
-      try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
-      try body(transaction)
+      throw error
     }
   }
 

@@ -283,6 +283,8 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try giveUp(object) }
     } catch {
+      // It was removed since it was looked at.
+      if model.isRemoved, object.isFault, (try? giveUp(object)) != nil { return }
       // It stays a fault with the values of a new object; nothing of it must be saved.
       noteUnreadable(error)
     }

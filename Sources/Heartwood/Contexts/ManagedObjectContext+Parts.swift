@@ -37,13 +37,17 @@ extension ManagedObjectContext {
 
   /// The part for the objects of a class; `nil` if it is this one, or there is none.
   func otherPart(for type: AnyClass) -> ManagedObjectContext? {
-    guard !isPart, model.isRemoved || model.schema.entity(of: type) == nil else { return nil }
+    guard group.wasChanged, !isPart, model.isRemoved || model.schema.entity(of: type) == nil else {
+      return nil
+    }
     return otherPart { $0.schema.entity(of: type) != nil }
   }
 
   /// The part for the objects of a store; `nil` if it is this one, or there is none.
   func otherPart(of store: UUID) -> ManagedObjectContext? {
-    guard !isPart, model.isRemoved || model.space.store != store else { return nil }
+    guard group.wasChanged, !isPart, model.isRemoved || model.space.store != store else {
+      return nil
+    }
     return otherPart { $0.space.store == store }
   }
 

@@ -55,6 +55,9 @@ final class StoreGroup: Sendable {
   /// The store the container was made with, though it may be removed.
   let first: Member
   private let content: Mutex<Content>
+  /// Whether there ever was another store than the first, or not that one.
+  var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
+  private let isChanged = Atomic(false)
 
   init(_ first: Member) {
     self.first = first
@@ -122,6 +125,7 @@ final class StoreGroup: Sendable {
   func endWatch(_ watch: UInt64) { content.withLock { $0.watches[watch] = nil } }
 
   private func tell() {
+    isChanged.store(true, ordering: .sequentiallyConsistent)
     for body in content.withLock({ $0.watches.values.map { $0 } }) { body() }
   }
 
