@@ -18,6 +18,7 @@ class Animal: ManagedObject {
   @Attribute var big: UInt64 = 0
   @Attribute var mood: Severity = .low
   @Attribute var place: Place? = nil
+  @Attribute var photo: Data? = nil
   @Transient var note = ""
   @ToOne var home: Home?
   @ToMany(inverse: \Animal.admirers) var idols: Set<Animal>

@@ -94,4 +94,26 @@ struct FaultTests {
     context.reset()
     #expect(try context.count(for: FetchRequest<Person>()) == 0)
   }
+
+  @Test(.evidence("I-01"), arguments: [false, true])
+  func `whose row is there again counts as deleted no more`(isFetched: Bool) throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
+    let (context, other) = (fixture.context(), fixture.context())
+    let ada: Person = context.object(with: ids[0])
+    try #require(try other.existingObject(Person.self, with: ids[0])).age = 2
+    try fixture.change(ids[0]) { $0.managedObjectContext?.delete($0) }
+    #expect(ada.name == "" && ada.isDeleted)
+    // Who has changed it has it stored again.
+    other.mergePolicy = .overwrite
+    try other.save()
+    if isFetched {
+      let found = try context.fetch(FetchRequest<Person>(where: #Predicate { $0.name == "Ada" }))
+      #expect(found == [ada] && ada.age == 2 && !ada.isDeleted && !context.hasChanges)
+    }
+    try #require(try context.existingObject(Person.self, with: ids[1])).age = 3
+    try context.save()
+    #expect(try fixture.stored(ids[0])?.age == 2)
+    #expect(ada.age == 2 && !ada.isDeleted)
+  }
 }

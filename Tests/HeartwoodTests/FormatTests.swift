@@ -99,6 +99,7 @@ struct FormatTests {
       Case("rank + 1 = nil", is: "B"), Case("10 / legs = 5", is: "B"),
       Case("10 / legs = nil", is: "C"),
       Case("legs * 9223372036854775807 * 9 = nil", is: "ABR"), Case("price + 1 = 1.1", is: "A"),
+      Case("big * big = nil", is: "C"), Case("big * big * -1 = 0", is: "ABR"),
       Case("legs IN {rank, paws}", is: "ABCR"), Case("8 - legs - 2 = 2", is: "AR"),
     ])
   }

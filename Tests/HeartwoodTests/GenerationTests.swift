@@ -47,6 +47,26 @@ struct GenerationTests {
     #expect(!context.hasChanges && context.faultError == nil)
   }
 
+  @Test(.evidence("I-04"), .evidence("QG-32")) func `delete no row that was not there yet`() throws
+  {
+    let fixture = try GraphFixture()
+    let ada = try fixture.person("Ada")
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.count(for: FetchRequest<Person>()) == 1)
+    let bob = try fixture.person("Bob", age: 7)
+    let early: Person = context.object(with: bob)
+    #expect(early.name == "" && early.isFault && !early.isDeleted)
+    let child = fixture.child(of: context)
+    let below: Person = child.object(with: bob)
+    #expect(below.name == "" && !below.isDeleted && !child.hasChanges)
+    #expect(!context.hasChanges && context.faultError == nil)
+    try #require(try context.existingObject(Person.self, with: ada)).age = 2
+    try context.save()
+    #expect(try fixture.stored(bob)?.age == 7)
+    #expect(early.name == "Bob" && below.name == "Bob")
+  }
+
   @Test(.evidence("QG-07"), .evidence("QG-08"), .evidence("QG-09"), .evidence("QG-10"))
   func `find what was there then, while others find what is there now`() throws {
     let fixture = try GraphFixture()

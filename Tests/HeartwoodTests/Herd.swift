@@ -11,6 +11,15 @@ final class Herd {
   /// What is in each context, in the order in which it was made.
   private(set) var all: [[Animal]] = []
 
+  /// What an animal can have.
+  static let codes = (0..<5 as Range<UInt8>).map { number in
+    UUID(uuid: (number * 60, 0, 0, 0, 0, 0, 0, 0, 9 - number, 0, 0, 0, 0, 0, 0, number))
+  }
+  static let photos = [[], [0], [1, 2], [1, 2, 0], [255]].map { Data($0) }
+
+  /// The animals that are in the store, or were.
+  var ids: [ManagedObjectID] { all[0].map(\.objectID) }
+
   /// How many questions to ask: many more where the code is fast.
   static func questionCount(_ count: Int) -> Int {
     #if DEBUG
@@ -62,6 +71,10 @@ final class Herd {
       animal.big = .max - UInt64(random.below(4))
       animal.mood = random.isTrue(in256: 128) ? .low : .high
       animal.price = Decimal(random.below(40)) / 8
+      animal.code = Self.codes[random.below(Self.codes.count)]
+      animal.place = random.isTrue(in256: 128) ? nil : Place(latitude: 1, longitude: 2)
+      animal.photo = random.isTrue(in256: 80) ? nil : Self.photos[random.below(Self.photos.count)]
+      (animal as? Dog)?.tricks = random.below(4)
       animal.home = random.isTrue(in256: 60) ? nil : homes[random.below(homes.count)]
       animal.idols = Set((0..<random.below(4)).map { _ in animals[random.below(animals.count)] })
     }

@@ -58,4 +58,49 @@ struct MigrationCrashTests {
   func `leaves nothing of what was larger than memory`() throws {
     try cutEverywhere(count: 400, step: 13, seed: 3)
   }
+
+  /// One kind of change, alone and with a cut at every call; all values are compared each time.
+  @Test(.evidence("E-14"), arguments: MigrationKind.all)
+  func `leaves the old values or the new ones, whatever has changed`(kind: MigrationKind) throws {
+    let store = EvolvingStore(SimulatedDisk(seed: 7))
+    try store.open(kind.old) { try kind.fill($0) }
+    let whole = store.disk.crashed(.everything)
+    let values = try EvolvingStore(whole).open(kind.new) { try kind.newValues($0) }
+    #expect(values == kind.newReference)
+    var (old, new) = (0, 0)
+    for call in 1...whole.callCount {
+      let disk = store.disk.crashed(.everything)
+      disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
+      do { try EvolvingStore(disk).open(kind.new) { _ in } } catch is StorageError {}
+      let modes = CrashMode.allCases
+      for choice in [
+        CrashChoice.nothing, .everything, .seeded(UInt64(call), modes[call % modes.count]),
+      ] {
+        let left = disk.crashed(choice)
+        let isOld = try isOld(kind, EvolvingStore(left.crashed(.everything)), "call \(call)")
+        (old, new) = isOld ? (old + 1, new) : (old, new + 1)
+        try EvolvingStore(left).open(kind.new) { context in
+          let values = try kind.newValues(context)
+          #expect(values == kind.newReference, "call \(call), \(choice)")
+        }
+      }
+    }
+    print("crash states: \(old) as before, \(new) as after (\(kind.testDescription))")
+    #expect(old > 0 && new > 0)
+  }
+
+  /// Whether a store can be opened as it was; then all is as it was.
+  private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ place: String) throws -> Bool
+  {
+    do {
+      try store.open(kind.old) { context in
+        let values = try kind.oldValues(context)
+        #expect(values == kind.oldReference, "\(place)")
+      }
+      return true
+    } catch let error as ObjectGraphError {
+      #expect(error.message.contains("newer program"), "\(place): \(error)")
+      return false
+    }
+  }
 }

@@ -46,7 +46,7 @@ final class Keeper: ManagedObject {
 
 let people = Schema(Person.self, Club.self, Keeper.self)
 
-enum Severity: Int, AttributeValue { case low = 1, high = 7 }
+enum Severity: Int, Codable, AttributeValue { case low = 1, high = 7 }
 enum Colour: String, Codable, AttributeValue { case red, green }
 struct Place: Codable, Equatable, AttributeValue { var latitude, longitude: Double }
 

@@ -124,7 +124,8 @@ struct StoreGenerationTests {
     #expect(try given.count(for: FetchRequest<Memo>()) == 2)
     try given.setQueryGenerationFrom(token)
     let milk: Memo = given.object(with: id)
-    #expect(milk.isFault && milk.text == "" && milk.isDeleted)
+    // It may only not be there yet.
+    #expect(milk.isFault && milk.text == "" && !milk.isDeleted)
   }
 
   @Test(.evidence("QG-42")) func `that are lifted show all stores`() async throws {

@@ -1,5 +1,6 @@
 import Dispatch
 public import Foundation
+import Synchronization
 
 /// How a container is made.
 public struct ContainerOptions: Sendable {
@@ -36,6 +37,8 @@ public final class PersistentContainer: Sendable {
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ManagedObjectContext?
+  /// What has the view context merge as soon as others have saved; cancelled with the container.
+  private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, or makes one, and brings it up to the model.
   ///
@@ -106,12 +109,30 @@ public final class PersistentContainer: Sendable {
     self.options = options
   }
 
+  deinit { viewFollower.withLock { $0?.cancel() } }
+
   /// The context of the main actor: what a user interface shows.
+  ///
+  /// If it merges automatically, it does so as soon as the main actor is free after others have
+  /// saved, and not only when it fetches.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view }
     let new = newContext()
+    new.automaticMergingChanged = { [weak self] isOn in self?.followForView(isOn) }
     view = new
     return new
+  }
+
+  private func followForView(_ isWanted: Bool) {
+    viewFollower.withLock { follower in
+      follower?.cancel()
+      follower = nil
+      guard isWanted else { return }
+      let changes = remoteChanges
+      follower = Task { @MainActor [weak self] in
+        for await _ in changes { self?.view?.mergePromptly() }
+      }
+    }
   }
 
   /// A context of its own, for the caller to use by one thread at a time.

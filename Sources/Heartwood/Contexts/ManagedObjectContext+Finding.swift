@@ -40,7 +40,7 @@ extension ManagedObjectContext {
         {
           // Asked below, with what was derived for it since.
           _ = try realise(number, storage, record)
-          return true
+          if object.hasChanges { return true }
         }
         var candidate = Candidate(number: number)
         if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }

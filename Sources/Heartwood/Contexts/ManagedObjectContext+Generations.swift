@@ -78,6 +78,13 @@ extension ManagedObjectContext {
     try pin(to: token)
   }
 
+  /// Whether the context, or the one at the top, reads one generation whatever others write.
+  var isPinned: Bool {
+    if let parent { return parent.isPinned }
+    if case .at = pin { return true }
+    return false
+  }
+
   /// Has a pin that the store has given up, because it was suspended, be made again.
   private func dropSuspendedPin() {
     if case .at(let view) = pin, !view.isCurrent { advance() }

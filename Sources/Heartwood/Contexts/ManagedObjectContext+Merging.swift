@@ -5,13 +5,15 @@ extension ManagedObjectContext {
   ///
   /// It merges what is new in the history before each fetch and save, as ``mergeChanges(from:)``
   /// does; between them its objects stay as they are. One below another does so when its parent
-  /// has saved. Needs the history.
+  /// has saved, and the container's ``PersistentContainer/viewContext`` as soon as others have.
+  /// Needs the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
       guard newValue != (autoMerge != nil) else { return }
       autoMerge = newValue ? ((try? newestMerge(store.snapshot())) ?? AutoMerge()) : nil
       for part in others { part.automaticallyMergesChangesFromParent = newValue }
+      automaticMergingChanged?(newValue)
     }
   }
 
@@ -24,6 +26,13 @@ extension ManagedObjectContext {
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
+  }
+
+  /// Merges what others have saved, in between: what keeps it from that, the next fetch throws.
+  func mergePromptly() {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    try? mergeAutomatically()
   }
 
   /// Merges what others have saved since the last time, if that is wanted.

@@ -57,7 +57,11 @@ extension ManagedObjectContext {
     guard let object = registered[number]?.takeUnretainedValue() ?? make(number, storage) else {
       return nil
     }
-    if object.isFault {
+    if object.isGivenUp {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      try fill(object, storage, view)
+    } else if object.isFault {
       try fill(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
@@ -79,10 +83,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has to-many relationships read again, but for those that were changed here.
+  /// Has to-many relationships read again, under who has joined and left here; those with an order
+  /// that were changed here stay as they are.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
-    for property in entity.relationships where object.changes?.members[property.slot] == nil {
-      if case .toMany = property.kind { object.setMembers(nil, property) }
+    for property in entity.relationships {
+      guard case .toMany(let isOrdered) = property.kind,
+        !isOrdered || object.changes?.members[property.slot] == nil
+      else { continue }
+      object.setMembers(nil, property)
     }
   }
 
@@ -284,6 +292,13 @@ extension ManagedObjectContext: ObjectSource {
 
   /// The row of a fault is gone, or its store is.
   private func giveUp(_ object: ManagedObject) throws {
+    // In the generation of a pin it may only not be there yet: a save must not delete it then.
+    let isDeletedAbove = parent?.object(object.number)?.isDeleted ?? false
+    if isPinned, !model.isRemoved, !isDeletedAbove,
+      !isDeleting.contains(ObjectIdentifier(object))
+    {
+      return
+    }
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
       isDeletedAnyway
@@ -298,6 +313,7 @@ extension ManagedObjectContext: ObjectSource {
     object.state.remove(.fault)
     object.state.insert(.deleted)
     object.help = .writing
+    if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
     // A save would have nothing to forget where there is no store.
     if !model.isRemoved { deleted.insert(object) }
   }

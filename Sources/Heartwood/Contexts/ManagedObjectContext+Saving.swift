@@ -157,6 +157,10 @@ extension ManagedObjectContext {
         object.version = request.base
         object.state.subtract([.inserted, .updated])
         object.changes = nil
+        if request.isContested, let entity = object.entityDescription {
+          // Who joined may have given way, and others may have let somebody join.
+          forgetMembers(of: object, entity)
+        }
         object.help = .writing
         saved.append(object)
       case .dropped:

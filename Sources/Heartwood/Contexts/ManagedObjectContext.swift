@@ -48,6 +48,8 @@ public final class ManagedObjectContext {
   /// Why an object could not be read; fetching and saving throw it until ``reset()``.
   public internal(set) var faultError: (any Error)?
 
+  /// Told when somebody wants the context to merge by itself, or does not any more.
+  var automaticMergingChanged: ((Bool) -> Void)?
   /// How far it has merged what others have saved; `nil` if it does not do so by itself.
   var autoMerge: AutoMerge?
 

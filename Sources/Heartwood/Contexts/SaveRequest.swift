@@ -27,6 +27,11 @@ struct SaveRequest {
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   private var conflicts: [ObjectGraphError] = []
+  /// Whether others have changed what is saved.
+  private(set) var isContested = false
+  /// The rows that are deleted, as they were.
+  private(set) var deletions:
+    [(number: ObjectNumber, entity: EntityDescription, values: [StoredValue])] = []
   /// By the numbers that inserted objects would have had, the rows in their places.
   private var replaced: [Int64: ObjectNumber] = [:]
 
@@ -77,6 +82,7 @@ struct SaveRequest {
         write.number, write.storage, write.after, before: write.before, lists: lists)
     }
     for row in others { try derived.put(row) }
+    try noteOtherSides(writes)
     try rows.finish()
   }
 
@@ -162,7 +168,10 @@ struct SaveRequest {
     guard let row = try rows.row(object.number, storage) else {
       return outcomes.append((object, .deleted))
     }
+    // It is there again: nobody has asked for this one to be deleted.
+    if object.isGivenUp { return outcomes.append((object, .dropped)) }
     if row.version != object.version, object.version != 0 {
+      isContested = true
       switch policy.kind {
       case .error: return conflict(object)
       case .storeTrump, .rollback: return outcomes.append((object, .dropped))
@@ -171,6 +180,7 @@ struct SaveRequest {
     }
     try derived.note(object.number, storage.entity, before: row.values, after: nil)
     try rows.delete(object.number, storage, row.values)
+    deletions.append((object.number, storage.entity, row.values))
     outcomes.append((object, .deleted))
   }
 
@@ -179,6 +189,7 @@ struct SaveRequest {
     let mine = try values(of: object)
     let changed = object.changes?.originals ?? [:]
     guard let row = try rows.row(object.number, storage) else {
+      isContested = true
       switch policy.kind {
       case .error: conflict(object)
       case .storeTrump, .rollback: outcomes.append((object, .deleted))
@@ -191,6 +202,7 @@ struct SaveRequest {
     }
     var after = mine
     if row.version != object.version {
+      isContested = true
       switch policy.kind {
       case .error:
         conflict(object)

@@ -21,6 +21,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable {
   final var number = ObjectNumber(bits: 0)
   /// The base of the transaction that wrote the row as it is here; 0 if there is none.
   final var version: UInt64 = 0
+  /// The version of an object whose row was gone when it was to be read.
+  static let goneVersion = UInt64.max
   final var entityDescription: EntityDescription?
   /// The context, which clears this when it goes.
   final unowned(unsafe) var source: (any ObjectSource)?
@@ -52,6 +54,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable {
   public final var isDeleted: Bool { state.contains(.deleted) }
   /// Whether saving its context would do something to it.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+
+  /// Whether it counts as deleted because its row was gone, and not because somebody asked for it.
+  final var isGivenUp: Bool { isDeleted && version == Self.goneVersion }
 
   // MARK: Callbacks
 

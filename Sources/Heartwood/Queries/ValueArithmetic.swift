@@ -9,12 +9,18 @@ extension ArithmeticOperation {
       switch self {
       case .plus: first + second
       case .minus: first - second
-      case .times: first * second
+      // Of the greatest stored integers not even a wide one has the product.
+      case .times: Self.product(first, second)
       case .divided: second == 0 ? nil : first / second
       case .remainder: second == 0 ? nil : first % second
       case .power: nil
       }
     return StoredValue(wide: result)
+  }
+
+  private static func product(_ first: Int128, _ second: Int128) -> Int128? {
+    let (product, overflows) = first.multipliedReportingOverflow(by: second)
+    return overflows ? nil : product
   }
 
   func numbers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {

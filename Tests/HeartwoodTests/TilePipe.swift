@@ -1,0 +1,67 @@
+import Foundation
+import Heartwood
+
+/// Two pipes with names, through which one process tells another what to do.
+struct TilePipe {
+  private let source: FileHandle
+  private let sink: FileHandle
+  private var buffer = Data()
+
+  /// Makes the pipes in a folder.
+  static func make(in folder: String) throws {
+    for name in ["commands", "answers"] {
+      guard mkfifo("\(folder)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
+    }
+  }
+
+  /// One end; waits for the other.
+  init(in folder: String, commands: Bool) throws {
+    let (commandPath, answerPath) = ("\(folder)/commands", "\(folder)/answers")
+    if commands {
+      sink = try FileHandle(forWritingTo: URL(filePath: commandPath))
+      source = try FileHandle(forReadingFrom: URL(filePath: answerPath))
+    } else {
+      source = try FileHandle(forReadingFrom: URL(filePath: commandPath))
+      sink = try FileHandle(forWritingTo: URL(filePath: answerPath))
+    }
+  }
+
+  /// Has nobody wait for a process that is gone.
+  static func release(_ folder: String) {
+    for name in ["commands", "answers"] {
+      try? FileHandle(forUpdating: URL(filePath: "\(folder)/\(name)")).close()
+    }
+  }
+
+  func send(_ message: some Encodable) throws {
+    try sink.write(contentsOf: JSONEncoder().encode(message) + [0x0A])
+  }
+
+  /// The next message; `nil` if the other end is closed.
+  mutating func receive<Message: Decodable>(_ type: Message.Type) throws -> Message? {
+    while true {
+      if let end = buffer.firstIndex(of: 0x0A) {
+        let message = try JSONDecoder().decode(type, from: buffer[..<end])
+        buffer = Data(buffer[(end + 1)...])
+        return message
+      }
+      let more = source.availableData
+      guard !more.isEmpty else { return nil }
+      buffer += more
+    }
+  }
+
+  func close() throws {
+    try sink.close()
+    try source.close()
+  }
+
+  /// Does what is commanded, until the other end is closed.
+  static func serve(_ folder: String, store: URL, contextCount: Int) throws {
+    var pipe = try TilePipe(in: folder, commands: false)
+    let site = try TileSite(store, contextCount: contextCount)
+    while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }
+    let findings = try site.container.store.verify().findings
+    guard findings.isEmpty else { throw GraphMismatch("\(findings)") }
+  }
+}

@@ -1,0 +1,213 @@
+import Heartwood
+import HeartwoodTestSupport
+
+/// Every generation of a store of tiles, and what contexts have done on top of them, written down
+/// in the plainest way.
+struct TileReference {
+  struct Stored: Equatable {
+    var row: TileRow
+    /// The generation that has written it.
+    var version: Int
+  }
+
+  struct Generation {
+    var tiles: [String: Stored]
+    /// The last generation that can have written each box.
+    var boxes: [String: Int]
+    let token: QueryGenerationToken
+  }
+
+  enum Pin: Equatable { case none, atNextRead, at(Int) }
+
+  /// A tile that was changed in a context.
+  struct Copy {
+    /// The version it was read in; `nil` if it is new.
+    var version: Int?
+    var row: TileRow
+    /// What it was when each field was changed.
+    var originals: [TileRow.Field: TileRow] = [:]
+    var isDeleted = false
+  }
+
+  struct Context {
+    var pin = Pin.none
+    var copies: [String: Copy] = [:]
+    /// The boxes tiles were put into or taken from, with the generation they were read in.
+    var boxes: [String: Int] = [:]
+    /// The last generation that was merged from the history.
+    var merged = 0
+  }
+
+  var generations: [Generation]
+  var contexts: [Context]
+
+  var last: Int { generations.count - 1 }
+
+  // MARK: Reading
+
+  /// The generation that a context reads.
+  mutating func view(of context: Int) -> Int {
+    switch contexts[context].pin {
+    case .none: return last
+    case .atNextRead:
+      contexts[context].pin = .at(last)
+      return last
+    case .at(let generation): return generation
+    }
+  }
+
+  /// What a context shows.
+  mutating func rows(_ context: Int) -> [String: TileRow] {
+    var rows = generations[view(of: context)].tiles.mapValues(\.row)
+    for (name, copy) in contexts[context].copies { rows[name] = copy.isDeleted ? nil : copy.row }
+    return rows
+  }
+
+  // MARK: Changing
+
+  mutating func edit(_ context: Int, _ edit: TileEdit) {
+    let view = view(of: context)
+    func touch(_ box: String?) {
+      guard let box else { return }
+      contexts[context].boxes[box] = contexts[context].boxes[box] ?? view
+    }
+    func change(_ name: String, _ field: TileRow.Field, _ body: (inout TileRow) -> Void) {
+      guard var copy = copy(name, context, view) else { return }
+      if copy.version != nil, copy.originals[field] == nil { copy.originals[field] = copy.row }
+      body(&copy.row)
+      contexts[context].copies[name] = copy
+    }
+    switch edit {
+    case .insert(let name, let row):
+      contexts[context].copies[name] = Copy(version: nil, row: row)
+      touch(row.box)
+    case .weight(let name, let weight): change(name, .weight) { $0.weight = weight }
+    case .colour(let name, let colour): change(name, .colour) { $0.colour = colour }
+    case .move(let name, let box):
+      change(name, .box) { row in
+        touch(row.box)
+        touch(box)
+        row.box = box
+      }
+    case .delete(let name):
+      guard var copy = copy(name, context, view) else { return }
+      touch(copy.row.box)
+      copy.isDeleted = true
+      contexts[context].copies[name] = copy.version == nil ? nil : copy
+    }
+  }
+
+  private func copy(_ name: String, _ context: Int, _ view: Int) -> Copy? {
+    if let copy = contexts[context].copies[name] { return copy }
+    return generations[view].tiles[name].map { Copy(version: $0.version, row: $0.row) }
+  }
+
+  mutating func rollback(_ context: Int) {
+    contexts[context].copies = [:]
+    contexts[context].boxes = [:]
+  }
+
+  mutating func reset(_ context: Int) {
+    rollback(context)
+    advance(context)
+  }
+
+  mutating func advance(_ context: Int) {
+    if case .at = contexts[context].pin { contexts[context].pin = .atNextRead }
+  }
+
+  /// Shows a context the newest generation, with the fields that were changed there on top, where
+  /// others have written tiles.
+  mutating func merge(_ context: Int, written: (_ name: String) -> Bool) {
+    if contexts[context].pin != .none { contexts[context].pin = .at(last) }
+    for (name, copy) in contexts[context].copies where copy.version != nil && !copy.isDeleted {
+      guard written(name), let stored = generations[last].tiles[name] else { continue }
+      var merged = Copy(version: stored.version, row: stored.row)
+      for field in copy.originals.keys {
+        merged.originals[field] = stored.row
+        merged.row.take(field, from: copy.row)
+      }
+      contexts[context].copies[name] = merged
+    }
+  }
+
+  // MARK: Saving
+
+  /// What a save leads to.
+  struct Save {
+    var tiles: [String: Stored]
+    /// Whether it is sure to be refused, or may be: who has written boxes is not known exactly.
+    var isRefused = false
+    var mayBeRefused = false
+  }
+
+  func saving(_ context: Int, _ policy: TilePolicy) -> Save {
+    let next = last + 1
+    var save = Save(tiles: generations[last].tiles)
+    for (name, copy) in contexts[context].copies {
+      let stored = generations[last].tiles[name]
+      let isConflict = copy.version != nil && stored?.version != copy.version
+      if isConflict, !(copy.isDeleted && stored == nil) { save.isRefused = true }
+      let row = settled(copy, stored, isConflict: isConflict, policy)
+      switch row {
+      case .none: continue
+      case .some(let row): save.tiles[name] = row.map { Stored(row: $0, version: next) }
+      }
+    }
+    let boxes = contexts[context].boxes
+    save.isRefused = save.isRefused && policy == .error
+    save.mayBeRefused =
+      policy == .error
+      && (save.isRefused
+        || boxes.contains { generations[last].boxes[$0.key, default: 0] > $0.value })
+    return save
+  }
+
+  /// What becomes of a tile: a row or none; `nil` if it is left alone.
+  private func settled(
+    _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
+  ) -> TileRow?? {
+    let mineWins = policy == .objectTrump || policy == .overwrite
+    guard isConflict else { return .some(copy.isDeleted ? nil : copy.row) }
+    if copy.isDeleted { return mineWins || stored == nil ? .some(nil) : nil }
+    guard let stored else { return mineWins ? .some(copy.row) : nil }
+    if policy == .rollback { return nil }
+    if policy == .overwrite { return .some(copy.row) }
+    var row = stored.row
+    for (field, original) in copy.originals
+    where mineWins || !stored.row.differs(from: original, in: field) {
+      row.take(field, from: copy.row)
+    }
+    return .some(row)
+  }
+
+  /// Adds a generation.
+  mutating func append(_ tiles: [String: Stored], _ token: QueryGenerationToken, boxes: [String]) {
+    var written = generations[last].boxes
+    let next = last + 1
+    for box in boxes { written[box] = next }
+    for name in Set(tiles.keys).union(generations[last].tiles.keys) {
+      let (before, after) = (generations[last].tiles[name]?.row.box, tiles[name]?.row.box)
+      guard before != after else { continue }
+      for box in [before, after] { if let box { written[box] = next } }
+    }
+    generations.append(Generation(tiles: tiles, boxes: written, token: token))
+  }
+
+  /// What a batch request makes of the newest generation.
+  func executing(_ batch: TileBatch) -> [String: Stored] {
+    var tiles = generations[last].tiles
+    let next = last + 1
+    switch batch {
+    case .insert(let names, let weight):
+      for name in names { tiles[name] = Stored(row: TileRow(weight: weight), version: next) }
+    case .raise(let least):
+      for (name, stored) in tiles where stored.row.weight >= least {
+        tiles[name] = Stored(row: stored.row, version: next)
+        tiles[name]?.row.weight += 1
+      }
+    case .delete(let limit): tiles = tiles.filter { $0.value.row.weight >= limit }
+    }
+    return tiles
+  }
+}

@@ -1,0 +1,73 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("The view context") @MainActor
+struct ViewContextTests {
+  private let fixture: GraphFixture
+
+  init() throws { fixture = try GraphFixture() }
+
+  /// Lets the main actor do other work until something holds.
+  private func wait(until isMet: () -> Bool) async throws {
+    while !isMet() { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  @Test(.evidence("QG-35")) func `shows what others have saved without being asked`() async throws {
+    let id = try fixture.person("Ada", age: 1)
+    let view = fixture.container.viewContext
+    view.automaticallyMergesChangesFromParent = true
+    let ada = try #require(try view.existingObject(Person.self, with: id))
+    #expect(ada.age == 1)
+    try fixture.change(id) { $0.age = 2 }
+    try await wait { ada.age == 2 }
+    // What is not saved stays on top.
+    ada.name = "Eve"
+    try fixture.change(id) { $0.age = 3 }
+    try await wait { ada.age == 3 }
+    #expect(ada.name == "Eve")
+    #expect(view.hasChanges)
+  }
+
+  @Test(.evidence("QG-35")) func `tells of it, and goes on where it is pinned`() async throws {
+    let id = try fixture.person("Ada", age: 1)
+    let view = fixture.container.viewContext
+    try view.setQueryGenerationFrom(.current)
+    view.automaticallyMergesChangesFromParent = true
+    let ada = try #require(try view.existingObject(Person.self, with: id))
+    var changes = view.changes.makeAsyncIterator()
+    try fixture.person("Bob")
+    try fixture.change(id) { $0.age = 2 }
+    let change = try #require(await changes.next())
+    #expect(change.refreshed == [id])
+    #expect(ada.age == 2)
+    #expect(try view.count(for: FetchRequest<Person>()) == 2)
+  }
+
+  @Test(.evidence("QG-35")) func `stays as it is unless that is wanted`() async throws {
+    let id = try fixture.person("Ada", age: 1)
+    let view = fixture.container.viewContext
+    let ada = try #require(try view.existingObject(Person.self, with: id))
+    view.automaticallyMergesChangesFromParent = true
+    try fixture.change(id) { $0.age = 2 }
+    try await wait { ada.age == 2 }
+    view.automaticallyMergesChangesFromParent = false
+    try fixture.change(id) { $0.age = 3 }
+    var others = fixture.container.remoteChanges.makeAsyncIterator()
+    try fixture.person("Bob")
+    _ = await others.next()
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(ada.age == 2)
+  }
+
+  @Test func `does not keep the store of a container that is gone`() async throws {
+    weak var store: Store?
+    do {
+      let container = try PersistentContainer.inMemory(schema: people)
+      container.viewContext.automaticallyMergesChangesFromParent = true
+      store = container.store
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    try await wait { store == nil }
+  }
+}
