@@ -12,7 +12,8 @@ struct GenerationModelTests {
     .evidence("QG-04"), .evidence("QG-07"), .evidence("QG-08"), .evidence("QG-11"),
     .evidence("QG-12"), .evidence("QG-14"), .evidence("QG-16"), .evidence("QG-22"),
     .evidence("QG-23"), .evidence("QG-24"), .evidence("QG-26"), .evidence("QG-27"),
-    .evidence("QG-33"), .evidence("QG-38"), .evidence("QG-54"), .evidence("QG-55"),
+    .evidence("QG-33"), .evidence("QG-38"), .evidence("QG-48"), .evidence("QG-54"),
+    .evidence("QG-55"),
     .evidence("C-02"), .evidence("H-01"), .evidence("H-02"),
     arguments: 0..<(isLong ? 40 : 2) as Range<UInt64>)
   func `shows every context the generation it reads`(seed: UInt64) async throws {

@@ -1,0 +1,87 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("What a pinned context reads, and keeps")
+struct PinnedReadingTests {
+  @Test(.evidence("QG-20")) func `is of its generation, however it is asked for`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].enumerated().map { number, name in
+      try fixture.person(name, age: 10 * number)
+    }
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let all = FetchRequest<Person>(sort: [SortDescriptor(\.age, order: .reverse)])
+    #expect(try context.fetch(all).map(\.name) == ["Cid", "Bob", "Ada"])
+    context.reset()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.count(for: all) == 3)
+    try fixture.change(ids[0]) { $0.age = 99 }
+    try fixture.change(ids[1]) { $0.managedObjectContext?.delete($0) }
+    try fixture.person("Dan", age: 50)
+    #expect(try context.count(for: all) == 3)
+    #expect(try context.fetch(all).map(\.name) == ["Cid", "Bob", "Ada"])
+    let ages: [Int] = try context.fetchValues(all, \.age)
+    #expect(ages == [20, 10, 0])
+    let sum = try context.aggregate(all, .sum(\.age))
+    #expect(sum == 30)
+    let groups = try context.aggregate(all, by: \.name, .count)
+    #expect(groups.count == 3)
+    let old = 5
+    let grown = FetchRequest<Person>(where: #Predicate { $0.age > old })
+    #expect(try Set(context.fetch(grown).map(\.name)) == ["Bob", "Cid"])
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.fetch(all).map(\.name) == ["Ada", "Dan", "Cid"])
+  }
+
+  @Test(.evidence("QG-21")) func `is told by the history how to go on`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let view = fixture.context()
+    try view.setQueryGenerationFrom(.current)
+    let ada = try #require(try view.existingObject(Person.self, with: id))
+    #expect(ada.age == 1)
+    let token = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last?
+      .token
+    try fixture.change(id) { $0.age = 2 }
+    let news = try fixture.container.fetchHistory(after: token)
+    #expect(news.count == 1)
+    #expect(try view.existingObject(Person.self, with: id)?.age == 1)
+    for transaction in news { try view.mergeChanges(from: transaction) }
+    #expect(ada.age == 2)
+  }
+
+  /// 400 saves of the same 32 KiB: 13 MB of images, of which two can be read.
+  @Test(.evidence("QG-49")) func `costs the same however often others write`() throws {
+    let folder = try ScratchDirectory()
+    var options = ContainerOptions()
+    options.store.durability = .normal
+    options.store.segmentByteCount = 1 << 20
+    options.tracksHistory = false
+    let container = try PersistentContainer(
+      url: URL(filePath: folder.path(of: "store")), schema: Schema(Everything.self),
+      options: options)
+    let writer = container.newContext()
+    let object = Everything(context: writer)
+    object.data = Data(repeating: 0, count: 32 << 10)
+    try writer.save()
+    let view = container.newContext()
+    try view.setQueryGenerationFrom(.current)
+    #expect(try view.count(for: FetchRequest<Everything>()) == 1)
+    for number in 1...400 {
+      object.data = Data(repeating: UInt8(number % 256), count: 32 << 10)
+      try writer.save()
+    }
+    try container.store.checkpoint()
+    let statistics = container.store.statistics
+    #expect(statistics.logByteCount < 6 << 20)
+    if statistics.canReclaimParts {
+      #expect(statistics.logByteCount <= statistics.logByteBound ?? 0)
+    }
+    let old = try #require(try view.fetch(FetchRequest<Everything>()).first)
+    #expect(old.data == Data(repeating: 0, count: 32 << 10))
+    #expect(try container.store.verify().findings == [])
+    try container.store.close()
+  }
+}
