@@ -49,13 +49,7 @@ private final class HeartwoodGraphStore: GraphStore {
       guard next < quakes.count else { return true }
       let quake = quakes[next]
       next += 1
-      row[\.code] = quake.code
-      row[\.place] = quake.place
-      row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
-      row[\.magnitude] = quake.magnitude
-      row[\.longitude] = quake.longitude
-      row[\.latitude] = quake.latitude
-      row[\.depth] = quake.depth
+      row.take(quake)
       return false
     }
     try container.newContext().execute(request)
@@ -125,6 +119,19 @@ private final class HeartwoodGraphStore: GraphStore {
       throw BenchFailure("the store is damaged: \(findings.joined(separator: "; "))")
     }
     try container.store.close()
+  }
+}
+
+extension BatchRow<GraphQuake> {
+  /// Sets the attributes of a new row.
+  func take(_ quake: Quake) {
+    self[\.code] = quake.code
+    self[\.place] = quake.place
+    self[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
+    self[\.magnitude] = quake.magnitude
+    self[\.longitude] = quake.longitude
+    self[\.latitude] = quake.latitude
+    self[\.depth] = quake.depth
   }
 }
 

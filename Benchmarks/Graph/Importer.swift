@@ -78,14 +78,9 @@ final class Importer: Sendable {
           guard number < end else { return true }
           let quake = generator.next()
           let replaces = number % rowsPerReplacement == 0
+          row.take(quake)
           row[\.code] =
             replaces ? codes[Int.random(in: codes.indices, using: &random)] : "im\(number)"
-          row[\.place] = quake.place
-          row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
-          row[\.magnitude] = quake.magnitude
-          row[\.longitude] = quake.longitude
-          row[\.latitude] = quake.latitude
-          row[\.depth] = quake.depth
           number += 1
           return false
         }

@@ -116,13 +116,7 @@ struct PinnedImport {
     var rest = quakes[...]
     let request = BatchInsertRequest<GraphQuake> { row in
       guard let quake = rest.popFirst() else { return true }
-      row[\.code] = quake.code
-      row[\.place] = quake.place
-      row[\.time] = Date(timeIntervalSinceReferenceDate: quake.seconds)
-      row[\.magnitude] = quake.magnitude
-      row[\.longitude] = quake.longitude
-      row[\.latitude] = quake.latitude
-      row[\.depth] = quake.depth
+      row.take(quake)
       return false
     }
     try container.newContext().execute(request)
