@@ -98,13 +98,13 @@ struct PinnedImport {
     }
     try importer.finish()
     try sample(importer)
-    let statistics = container.store.statistics
     reader.stop()
     _ = try reader.takeLatencies()
     let after = try container.newContext().count(for: FetchRequest<GraphQuake>())
     guard after > before || rowCount < 2 else {
       throw BenchFailure("the importing process has left no rows")
     }
+    let statistics = container.store.statistics
     try finish(container)
     return Outcome(
       samples: samples, idle: idle, busy: busy,

@@ -46,7 +46,7 @@ struct FollowCommand: Command {
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
     // Where the view is in the history: what comes after it is not shown yet.
-    var position = try container.fetchHistory(after: nil as PersistentHistoryToken?).last?.token
+    var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)
     for path in paths {

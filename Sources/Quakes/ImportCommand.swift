@@ -33,7 +33,7 @@ struct ImportCommand: Command {
     progress.show("reading \(Feed.name(of: path))")
     let features = try Feed(contentsOf: path).features
     let container = try store.openForWriting()
-    let start = try container.fetchHistory(after: nil as PersistentHistoryToken?).last?.token
+    let start = try container.currentHistoryToken
     try await container.performBackgroundTask(author: Self.author) { context in
       try features.insert(into: context, progress)
     }

@@ -3,9 +3,9 @@ import Heartwood
 import Testing
 
 /// A container in memory for one test; it is verified when the test is over.
-final class GraphFixture {
+final class GraphFixture: ContextKeeper {
   let container: PersistentContainer
-  private var contexts: [ManagedObjectContext] = []
+  var contexts: [ManagedObjectContext] = []
 
   init(_ schema: Schema = people) throws { container = try .inMemory(schema: schema) }
 
@@ -16,36 +16,6 @@ final class GraphFixture {
     } catch {
       Issue.record(error)
     }
-  }
-
-  /// A new context, which lives as long as the test, as its objects need.
-  func context() -> ManagedObjectContext {
-    let context = container.newContext()
-    contexts.append(context)
-    return context
-  }
-
-  /// A new context below another, which lives as long as the test.
-  func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
-    let child = ManagedObjectContext(parent: parent)
-    contexts.append(child)
-    return child
-  }
-
-  /// A person in the store, as another context would have left it.
-  @discardableResult
-  func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {
-    let context = context()
-    let person = Person(context: context)
-    person.name = name
-    person.age = age
-    for number in 0..<cars {
-      let car = Car(context: context)
-      car.name = "\(name)'s car \(number)"
-      car.owner = person
-    }
-    try context.save()
-    return person.objectID
   }
 
   /// What the store holds of a person.

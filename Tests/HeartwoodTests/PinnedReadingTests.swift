@@ -35,6 +35,19 @@ struct PinnedReadingTests {
     #expect(try context.fetch(all).map(\.name) == ["Ada", "Dan", "Cid"])
   }
 
+  @Test(.evidence("H-10")) func `begins in the history where that ends`() throws {
+    let fixture = try GraphFixture()
+    #expect(try fixture.container.currentHistoryToken == nil)
+    try fixture.person("Ada")
+    try fixture.person("Bob")
+    let all = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
+    let token = try fixture.container.currentHistoryToken
+    #expect(all.count == 2 && token == all.last?.token)
+    #expect(try fixture.container.fetchHistory(after: token).isEmpty)
+    try fixture.person("Cid")
+    #expect(try fixture.container.fetchHistory(after: token).count == 1)
+  }
+
   @Test(.evidence("QG-21")) func `is told by the history how to go on`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -42,8 +55,7 @@ struct PinnedReadingTests {
     try view.setQueryGenerationFrom(.current)
     let ada = try #require(try view.existingObject(Person.self, with: id))
     #expect(ada.age == 1)
-    let token = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last?
-      .token
+    let token = try fixture.container.currentHistoryToken
     try fixture.change(id) { $0.age = 2 }
     let news = try fixture.container.fetchHistory(after: token)
     #expect(news.count == 1)

@@ -27,13 +27,13 @@ final class Stamp: ManagedObject {
 
 /// A container with a store of people, one of memos and one of stamps; whatever stores it has when
 /// the test is over are verified then.
-final class StoresFixture {
+final class StoresFixture: ContextKeeper {
   enum Kind: CaseIterable { case inMemory, inFiles }
 
   let scratch: ScratchDirectory
   let container: PersistentContainer
   private let isInMemory: Bool
-  private var contexts: [ManagedObjectContext] = []
+  var contexts: [ManagedObjectContext] = []
 
   var memos: URL { url("memos") }
   var stamps: URL { url("stamps") }
@@ -68,20 +68,6 @@ final class StoresFixture {
     try container.addStore(url: memos, entities: [Memo.self, Remark.self])
   }
 
-  /// A new context, which lives as long as the test.
-  func context() -> ManagedObjectContext {
-    let context = container.newContext()
-    contexts.append(context)
-    return context
-  }
-
-  /// A new context below another, which lives as long as the test.
-  func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
-    let child = ManagedObjectContext(parent: parent)
-    contexts.append(child)
-    return child
-  }
-
   /// Lets go of the contexts of this test.
   func letGo() { contexts = [] }
 
@@ -99,17 +85,6 @@ final class StoresFixture {
     }
     try context.save()
     return memo.objectID
-  }
-
-  /// A person in the store, as another context would have left it.
-  @discardableResult
-  func person(_ name: String, age: Int = 0) throws -> ManagedObjectID {
-    let context = context()
-    let person = Person(context: context)
-    person.name = name
-    person.age = age
-    try context.save()
-    return person.objectID
   }
 
   /// Changes a memo as another context would.

@@ -22,6 +22,22 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
+  /// The newest place in the history: what follows it is not there yet. `nil` if nothing was ever
+  /// written into it.
+  ///
+  /// - Throws: `corrupt` or `io`.
+  /// - Complexity: One row read for each store.
+  public var currentHistoryToken: PersistentHistoryToken? {
+    get throws {
+      var places: [UUID: Int64] = [:]
+      for member in group.members {
+        let token = try HistoryReader(try member.store.snapshot(), member.model).newestToken()
+        places[member.model.space.store] = token?.sequence(of: member.model.space.store)
+      }
+      return PersistentHistoryToken(places)
+    }
+  }
+
   /// What was changed after a date, by the clocks of those who changed it.
   ///
   /// - Throws: `corrupt` or `io`.

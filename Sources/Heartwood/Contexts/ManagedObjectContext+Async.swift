@@ -31,7 +31,7 @@ extension ManagedObjectContext {
       try requireReadable()
       try mergeAutomatically()
       let needsObjects = try FetchPlan(request, model).order == nil
-      guard parent == nil, !needsObjects, !hasChanges || !request.includesPendingChanges else {
+      guard parent == nil, !needsObjects, !hasOwnChanges || !request.includesPendingChanges else {
         return nil
       }
       return try currentView().snapshot
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
   ) throws -> [M] {
     try requireReadable()
-    guard !hasChanges || !request.includesPendingChanges,
+    guard !hasOwnChanges || !request.includesPendingChanges,
       try currentView().snapshot?.generation == snapshot.generation
     else { return try fetch(request) }
     let objects = try rows.compactMap { row -> M? in

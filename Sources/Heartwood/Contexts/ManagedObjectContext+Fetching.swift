@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     func take(_ candidate: Candidate) {
       if let object = candidate.object { found.append(object) }
     }
-    let isPlain = parent == nil && !hasChanges && plan.limit == nil && !plan.needsSorting
+    let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
     // In the order of the rows anyway, so none has to wait for the others.
     try candidates(
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? take : nil
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model)
     let total: Int
-    if parent == nil, plan.isEverything, !hasChanges || !request.includesPendingChanges {
+    if parent == nil, plan.isEverything, !hasOwnChanges || !request.includesPendingChanges {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else {

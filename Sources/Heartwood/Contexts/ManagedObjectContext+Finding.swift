@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     consumedBy body: ((Candidate) throws -> Void)? = nil
   ) throws -> [Candidate] {
     try requireReadable()
-    let countsChanges = includesPendingChanges && hasChanges
+    let countsChanges = includesPendingChanges && hasOwnChanges
     let view = parent == nil ? try currentView() : nil
     let scope = scope(plan, view, countsChanges: countsChanges)
     var found: [Candidate] = []
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     _ content: CandidateContent, below child: ManagedObjectContext
   ) throws -> [Candidate] {
     // Who is not changed is as the plan has found already, if that was asked of what is here.
-    let asksAll = includesPendingChanges && child.hasChanges && plan.leavesObject
+    let asksAll = includesPendingChanges && child.hasOwnChanges && plan.leavesObject
     let others = try candidates(
       asksAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
     return try others.compactMap { other in

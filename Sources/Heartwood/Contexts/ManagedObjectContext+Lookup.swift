@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     }
     let wanted = try value.storedValue
     if wanted.isNull { return nil }
-    guard parent == nil, !hasChanges else {
+    guard parent == nil, !hasOwnChanges else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storedForm)
       return try fetch(request).first

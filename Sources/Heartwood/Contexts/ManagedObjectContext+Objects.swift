@@ -293,9 +293,8 @@ extension ManagedObjectContext: ObjectSource {
   /// The row of a fault is gone, or its store is.
   private func giveUp(_ object: ManagedObject) throws {
     // In the generation of a pin it may only not be there yet: a save must not delete it then.
-    let isDeletedAbove = parent?.object(object.number)?.isDeleted ?? false
-    if isPinned, !model.isRemoved, !isDeletedAbove,
-      !isDeleting.contains(ObjectIdentifier(object))
+    if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
+      parent?.object(object.number)?.isDeleted != true
     {
       return
     }
