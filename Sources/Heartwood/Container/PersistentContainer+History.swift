@@ -22,8 +22,9 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The newest place in the history: what follows it is not there yet. `nil` if nothing was ever
-  /// written into it.
+  /// The newest place in the history: what follows it is not there yet.
+  ///
+  /// `nil` if nothing was ever written into it.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: One row read for each store.
