@@ -101,7 +101,7 @@ struct CrashTests {
     group: Int
   ) throws {
     var states = 0
-    let count = SimulationScale.count(30, timesWhenLong: 8)
+    let count = SimulationScale.count(30, timesWhenLong: 4)
     for number in 0..<count {
       let seed = UInt64(group * 10_000 + number)
       states += try cutLong(seed)
@@ -146,7 +146,7 @@ struct CrashTests {
 
   @Test(.evidence("D4"), arguments: 0..<4)
   func `takes back nothing when only the process dies`(group: Int) throws {
-    for number in 0..<SimulationScale.count(15, timesWhenLong: 10) {
+    for number in 0..<SimulationScale.count(15, timesWhenLong: 5) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSteps(seed: seed, count: 20)
       var generator = SeededGenerator(seed: seed)
@@ -166,7 +166,7 @@ struct CrashTests {
   func `takes back nothing of larger transactions when only the process dies`(
     group: Int
   ) throws {
-    for number in 0..<SimulationScale.count(10, timesWhenLong: 10) {
+    for number in 0..<SimulationScale.count(10, timesWhenLong: 5) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSpillingSteps(seed: seed, count: 15)
       var generator = SeededGenerator(seed: seed)

@@ -15,9 +15,9 @@ enum SimulationScale {
     return result
   }()
 
-  /// `count` in a short run, `count` × `factor` in a long one; a third in a short one that is slow.
+  /// `count` in a short run, `count` × `factor` in a long one; a fifth in a short one that is slow.
   static func count(_ count: Int, timesWhenLong factor: Int) -> Int {
     if isLong { return count * factor }
-    return isOptimised ? count : (count + 2) / 3
+    return isOptimised ? count : (count + 4) / 5
   }
 }
