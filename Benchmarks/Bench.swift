@@ -14,7 +14,7 @@ struct Bench {
       if options.wantsHelp {
         print(BenchOptions.helpText)
       } else {
-        exit(try run(options) ? 0 : 1)
+        try run(options)
       }
     } catch {
       Progress().clear()
@@ -23,10 +23,13 @@ struct Bench {
     }
   }
 
-  /// Runs everything and prints it; false where the store does not verify afterwards.
-  private static func run(_ options: BenchOptions) throws -> Bool {
+  /// Runs everything and prints it.
+  private static func run(_ options: BenchOptions) throws {
     // The folder is gone before anything is printed: a closed pipe ends the program.
     let report = try measure(options)
+    if let path = options.html {
+      try Data(HTMLReport(report).text.utf8).write(to: URL(fileURLWithPath: path))
+    }
     if options.json == "-" {
       FileHandle.standardError.write(Data(report.text.utf8))
       FileHandle.standardOutput.write(try report.table.json())
@@ -36,18 +39,9 @@ struct Bench {
       }
       FileHandle.standardOutput.write(Data(report.text.utf8))
     }
-    return report.isSound
   }
 
-  /// What a run has to say.
-  private struct Report {
-    let text: String
-    let table: ResultTable
-    /// The store verified at the end.
-    let isSound: Bool
-  }
-
-  private static func measure(_ options: BenchOptions) throws -> Report {
+  private static func measure(_ options: BenchOptions) throws -> BenchReport {
     let progress = Progress()
     let load = Machine.load
     let rows = try makeRows(options, progress)
@@ -63,25 +57,11 @@ struct Bench {
         throw BenchFailure("\(workload.rawValue) stopped: \(error)")
       }
     }
-    let activity = session.activity
-    let notes = session.notes
-    let comparison = session.comparison.map { "\n\($0)\n" } ?? ""
-    let verification = try session.verify()
-    let diskByteCount = try folder.allocatedByteCount(StoreFolder.measured)
+    try session.finish()
     progress.clear()
-    let text = """
-      \(header(options, rows, diskByteCount, load))
-
-      \(session.table.text)
-
-      median, min and max of \(Harness.windowCount) windows, or of a load's rounds; ns/op per thread
-      \(([activity] + notes).joined(separator: "\n"))
-      \(comparison)
-      hash of all reads \(String(session.hash, radix: 16))
-      \(verification.summary)
-
-      """
-    return Report(text: text, table: session.table, isSound: verification.findings.isEmpty)
+    return BenchReport(
+      facts: facts(options, rows, load), table: session.table, notes: session.notes,
+      comparison: session.comparison, engines: session.engineDescriptions, hash: session.hash)
   }
 
   private static func makeRows(_ options: BenchOptions, _ progress: Progress) throws -> QuakeRows {
@@ -93,22 +73,20 @@ struct Bench {
       feed: quakes, path: feed, count: options.rows ?? quakes.count, progress: progress)
   }
 
-  private static func header(
-    _ options: BenchOptions, _ rows: QuakeRows, _ diskByteCount: Int, _ load: String
-  ) -> String {
-    let lines = [
+  private static func facts(
+    _ options: BenchOptions, _ rows: QuakeRows, _ load: String
+  ) -> [BenchReport.Fact] {
+    let command = CommandLine.arguments.dropFirst().joined(separator: " ")
+    return [
       ("rows", "\(rows.count.grouped) (\(rows.origin)), by integer and by string key"),
-      (
-        "bytes",
-        "\(rows.byteCount.grouped) of keys and values, \(diskByteCount.grouped) on disk at the end"
-      ),
+      ("bytes", "\(rows.byteCount.grouped) of keys and values"),
       ("page size", "\(options.store.pageSize.grouped) bytes"),
       ("access", "\(options.store.access)"),
       ("machine", Machine.description),
       ("load", load),
       ("date", Machine.date),
       ("Swift", Machine.swiftVersion),
-    ]
-    return lines.map { $0.0.padded(to: 11) + $0.1 }.joined(separator: "\n")
+      ("command", "swift run -c release heartwood-bench \(command)"),
+    ].map { BenchReport.Fact(name: $0.0, value: $0.1) }
   }
 }

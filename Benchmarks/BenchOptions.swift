@@ -9,6 +9,10 @@ struct BenchOptions {
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
+  /// The file for a page with pictures.
+  var html: String?
+  /// Rows of the largest store of the workload that grows them; nil where that was not given.
+  var largest: Int?
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
@@ -68,6 +72,12 @@ struct BenchOptions {
       workloads = try Self.workloads(named: value)
     case .feed: feed = value
     case .json: json = value
+    case .html: html = value
+    case .largest:
+      guard let count = Int(value.filter { $0 != "_" && $0 != "," }),
+        (Workload.smallestScale...QuakeRow.maxCount).contains(count)
+      else { throw Self.refused(flag, value, "a number of rows from 10000, such as 10000000") }
+      largest = count
     case .path: path = value
     case .peers: hasPeers = true
     case .help: wantsHelp = true
@@ -114,6 +124,8 @@ extension BenchOptions {
     case logBytes = "--log-bytes"
     case feed = "--feed"
     case json = "--json"
+    case html = "--html"
+    case largest = "--largest"
     case path = "--path"
     case pageSize = "--page-size"
     case access = "--access"
@@ -127,9 +139,9 @@ extension BenchOptions {
     /// What stands for the value in the help text; empty for an option without one.
     var placeholder: String {
       switch self {
-      case .rows, .logBytes: "N"
+      case .rows, .logBytes, .largest: "N"
       case .seconds: "S"
-      case .feed, .json: "FILE"
+      case .feed, .json, .html: "FILE"
       case .path: "DIR"
       case .pageSize: "BYTES"
       case .access: "mapped|buffered"
@@ -141,7 +153,7 @@ extension BenchOptions {
     var summary: [String] {
       switch self {
       case .rows: ["rows to load (default: \(defaultRows.grouped), or the features of the feed)"]
-      case .seconds: ["time for each timed workload (default: 2)"]
+      case .seconds: ["time for each timed workload and library (default: 2)"]
       case .logBytes: ["log that open-log opens a store with (default: 256 MiB)"]
       case .feed:
         [
@@ -153,6 +165,8 @@ extension BenchOptions {
           "write the figures as JSON; \"-\" writes them to the standard",
           "output and the table to the standard error",
         ]
+      case .html: ["write a page with pictures, which needs nothing else"]
+      case .largest: ["rows of the largest store of scaling (default: --rows)"]
       case .path:
         [
           "keep the measured store in DIR/quakes afterwards",
@@ -163,8 +177,8 @@ extension BenchOptions {
       case .only: ["measure only these workloads"]
       case .peers:
         [
-          "let other libraries (\(Engine.peerNames)) do the workloads of objects in",
-          "turn with Heartwood; one that this machine lacks is left out",
+          "let other libraries (\(Engine.peerNames)) do the same work in turn with",
+          "Heartwood; one that this machine lacks is left out",
         ]
       case .help: ["show this text"]
       }
@@ -186,7 +200,10 @@ extension BenchOptions {
     }
     lines += ["", "Workloads:"]
     lines += Workload.allCases.map { "  " + $0.rawValue.padded(to: 26) + $0.summary }
-    lines += ["", "Every read is checked; exit code 1 says that the store does not verify."]
+    lines += [
+      "",
+      "Every read is checked, and every store at the end: if one is wrong, exit code 2 says so.",
+    ]
     return lines.joined(separator: "\n")
   }
 }

@@ -1,13 +1,13 @@
 import HeartwoodEngine
 
-/// One run on one store: measures workload after workload and collects the results.
+/// One run: measures workload after workload and collects the results.
 struct Session {
   private let options: BenchOptions
   private let rows: QuakeRows
+  private let folder: StoreFolder
   private let progress: Progress
-  private let loads: Loads
-  private let loaded: Loads.Sorted
   private let peers: Peers
+  private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private(set) var table = ResultTable()
   /// What is to be said about results beyond their figures, a line each.
@@ -15,18 +15,17 @@ struct Session {
   /// What all reads found, folded together.
   private(set) var hash: UInt64 = 0
 
-  /// Loads the store, which all workloads need.
   init(
     _ options: BenchOptions, _ rows: QuakeRows, _ folder: StoreFolder, _ progress: Progress
   ) throws {
     self.options = options
     self.rows = rows
+    self.folder = folder
     self.progress = progress
-    loads = Loads(folder: folder, rows: rows, progress: progress, seconds: options.seconds * 3)
-    let loadWorkloads: Set<Workload> = [.loadSorted, .checkpoint]
-    loaded = try loads.sorted(isMeasured: !loadWorkloads.isDisjoint(with: options.workloads))
-    try loads.codes(into: loaded.store)
     peers = try Peers(wanted: options.hasPeers)
+    rowWorkloads = RowWorkloads(
+      [HeartwoodRows(options: options.store)] + peers.rowEngines, rows, folder,
+      seconds: options.seconds, progress)
     graph = GraphWorkloads(
       [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, folder,
       seconds: options.seconds, progress)
@@ -34,124 +33,136 @@ struct Session {
 
   /// Measures one workload and adds its lines to the table.
   mutating func measure(_ workload: Workload) throws {
-    let store = loaded.store
+    let all = rowWorkloads
     switch workload {
-    case .loadSorted: add(workload, "rows/s", loaded.load)
-    case .loadRandom: add(workload, "rows/s", try loads.random())
-    case .checkpoint: add(workload, "pages/s", loaded.checkpoint)
+    case .loadSorted: try add(workload, "rows/s", all.load(workload, isSorted: true))
+    case .loadRandom: try add(workload, "rows/s", all.load(workload, isSorted: false))
+    case .checkpoint: add(workload.rawValue, "pages/s", try all.checkpoints())
     case .openLog: try openLog(workload)
-    case .readInt: try time(workload, "reads/s", integerReads(threadCount: 1))
-    case .readIntTwice: try time(workload, "reads/s", integerReads(threadCount: 2))
-    case .getMany:
-      let snapshot = try store.snapshot()
-      try time(
-        workload, "reads/s", [IntegerReadsTogether(snapshot: snapshot, rows.shuffledNumbers)])
-    case .readString:
-      let snapshot = try store.snapshot()
-      try time(workload, "reads/s", [StringReads(snapshot: snapshot, keys: rows.shuffledCodes)])
-    case .scan:
-      let snapshot = try store.snapshot()
-      try time(workload, "rows/s", [Scans(snapshot: snapshot, rowCount: rows.count)])
-    case .beginGetEnd:
-      try time(workload, "reads/s", [BeginGetEnd(store: store, numbers: rows.shuffledNumbers)])
+    case .readInt: try read(workload) { try all.integerReads(of: $0, threadCount: 1) }
+    case .readIntTwice: try read(workload) { try all.integerReads(of: $0, threadCount: 2) }
+    case .getMany: try read(workload) { [try $0.integerReadsTogether()] }
+    case .readString: try read(workload) { [try $0.stringReads()] }
+    case .scan: try run(workload, "rows/s") { [try $0.scans()] }
+    case .beginGetEnd: try read(workload) { [try $0.readsOfTheirOwn()] }
     case .readWhileWriting: try readWhileWriting(workload, readerCount: 1, idle: .readInt)
     case .readWhileWritingTwice:
       try readWhileWriting(workload, readerCount: 2, idle: .readIntTwice)
-    case .writerCommits:
-      if table.value(of: .writerCommits) == nil {
-        try readWhileWriting(.readWhileWriting, readerCount: 1, idle: .readInt)
-      }
-    case .commitNormal: try time(workload, "commits/s", commits(.normal, threadCount: 1))
-    case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
-    case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
+    case .commitNormal: try commit(workload, .normal, threadCount: 1)
+    case .commitFull: try commit(workload, .full, threadCount: 1)
+    case .commitFullEight: try commit(workload, .full, threadCount: 8)
+    case .overwrite: try overwrite()
+    case .scaling: try scale()
     case .pinnedImport: try importWhilePinned(workload)
-    case .graphInsert, .graphBatchInsert, .graphRead: try compare(workload, "rows/s")
-    case .graphFind, .graphLookup, .graphNewest: try compare(workload, "fetches/s")
+    case .graphInsert, .graphBatchInsert, .graphRead:
+      try add(workload, "rows/s", graph.measure(workload), engines: graph.engines.map(\.name))
+    case .graphFind, .graphLookup, .graphNewest:
+      try add(workload, "fetches/s", graph.measure(workload), engines: graph.engines.map(\.name))
     }
-  }
-
-  /// What the engine did for all of this since the load, as a sentence.
-  var activity: String {
-    let activity = loaded.store.statistics.activity
-    let pages = Double(activity.pagesLogged) / Double(max(activity.commits, 1))
-    return "\(activity.commits.grouped) commits (\(pages.grouped) pages logged for each), "
-      + "\(activity.logSyncs.grouped) log syncs, \(activity.checkpoints.grouped) checkpoints "
-      + "(\(activity.pagesCheckpointed.grouped) pages)"
   }
 
   /// How Heartwood and the peers did the same work, as a table and sentences; `nil` if there was
   /// nothing to compare.
   var comparison: String? {
     guard options.hasPeers, table.measurements.contains(where: \.isCompared) else { return nil }
-    let lines = graph.engines.map { "\($0.name): \($0.description)" } + peers.missing
     return """
       \(table.comparison(with: Engine.peers))
 
       ratio: Heartwood's rate as a share of the peer's, median, min and max of rounds in turn
-      \(lines.joined(separator: "\n"))
+      \(engineDescriptions.joined(separator: "\n"))
       """
   }
 
-  /// Checks the stores, closes them, and says how long the check of the large one took.
-  func verify() throws -> (summary: String, findings: [String]) {
-    try graph.finish()
-    progress.show("verifying", fraction: 0)
-    var findings: [String] = []
-    let elapsed = try ContinuousClock().measure { findings = try loaded.store.verify().findings }
-    try loaded.store.close()
-    let duration = "\((elapsed.inSeconds * 1000).grouped) ms"
-    guard !findings.isEmpty else { return ("store verified in \(duration)", findings) }
-    let list = findings.map { "  - " + $0 }.joined(separator: "\n")
-    return ("THE STORE IS DAMAGED (found in \(duration)):\n\(list)", findings)
+  /// A line for each engine and how it is set up, and for each that is missing.
+  var engineDescriptions: [String] {
+    rowWorkloads.engines.map { "\($0.name), rows: \($0.description)" }
+      + graph.engines.map { "\($0.name), objects: \($0.description)" } + peers.missing
   }
 
-  private func integerReads(threadCount: Int) throws -> [any Work] {
-    let snapshot = try loaded.store.snapshot()
-    return (0..<threadCount).map { thread in
-      IntegerReads(
-        snapshot: snapshot, numbers: rows.shuffledNumbers,
-        position: thread * rows.count / threadCount)
+  /// Checks the stores and closes them.
+  func finish() throws {
+    try graph.finish()
+    try rowWorkloads.finish()
+  }
+}
+
+extension Session {
+  private var rowEngineNames: [String] { rowWorkloads.engines.map(\.name) }
+
+  private mutating func read(
+    _ workload: Workload, _ work: (any RowStore) throws -> [any Work]
+  ) throws {
+    try run(workload, "reads/s", work)
+  }
+
+  private mutating func commit(
+    _ workload: Workload, _ durability: StoreOptions.Durability, threadCount: Int
+  ) throws {
+    try run(workload, "commits/s") { store in
+      try (0..<threadCount).map { try store.commits(durability, seed: 100 + UInt64($0)) }
     }
   }
 
-  private func commits(
-    _ durability: StoreOptions.Durability, threadCount: Int
-  ) -> [any Work] {
-    (0..<threadCount).map { Commits(loaded.store, durability, rows, seed: 100 + UInt64($0)) }
-  }
-
-  private mutating func time(_ workload: Workload, _ unit: String, _ work: [any Work]) throws {
-    let outcome = try harness(workload).run([work])
+  private mutating func run(
+    _ workload: Workload, _ unit: String, _ work: (any RowStore) throws -> [any Work]
+  ) throws {
+    let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    add(workload, unit, outcome.groups[0])
+    // A turn of a scan is all of it, so there are no single operations whose time could be taken.
+    let latencies = workload == .scan ? [] : outcome.latencies
+    add(
+      workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)
   }
 
   private mutating func readWhileWriting(
     _ workload: Workload, readerCount: Int, idle: Workload
   ) throws {
-    let reads = ReadsWhileWriting(store: loaded.store, rows: rows, readerCount: readerCount)
-    let outcome = try reads.run(in: harness(workload))
+    let outcome = try rowWorkloads.readWhileWriting(workload, readerCount: readerCount)
     hash = fold(hash, outcome.hash)
-    add(workload, "reads/s", outcome.groups[0], idle: table.value(of: idle))
+    add(
+      workload.rawValue, "reads/s", outcome.groups[0], engines: rowEngineNames,
+      latencies: outcome.latencies, curves: outcome.timelines.map(\.curves), idle: idle)
     let suffix = readerCount == 1 ? "" : "-\(readerCount)"
-    add(Workload.writerCommits.rawValue + suffix, "commits/s", outcome.groups[1])
+    add("writer-commits" + suffix, "commits/s", outcome.groups[1], engines: rowEngineNames)
   }
 
-  private mutating func compare(_ workload: Workload, _ unit: String) throws {
-    let outcome = try graph.measure(workload)
-    hash = fold(hash, outcome.hash)
-    for (engine, slices) in zip(graph.engines, outcome.slices) {
+  private mutating func scale() throws {
+    var count = Workload.smallestScale
+    while count <= max(options.largest ?? rows.count, Workload.smallestScale) {
+      let rows = count == rows.count ? rows : QuakeRows(generated: count, progress: progress)
+      let sized = RowWorkloads(
+        rowWorkloads.engines, rows, try folder.inner("scaling"), seconds: options.seconds,
+        progress)
+      let outcome = try sized.run(.scaling) { try sized.integerReads(of: $0, threadCount: 1) }
+      try sized.finish()
+      try folder.remove("scaling")
+      hash = fold(hash, outcome.hash)
+      add(
+        "\(Workload.scaling.rawValue)-\(count)", "reads/s", outcome.groups[0],
+        engines: rowEngineNames, latencies: outcome.latencies)
+      count *= 10
+    }
+  }
+
+  private mutating func overwrite() throws {
+    let overwrites = Overwrites(
+      engines: rowWorkloads.engines, rows: rows, folder: folder, progress: progress)
+    for outcome in try overwrites.run() {
+      let name = Workload.overwrite.rawValue + (outcome.isPinned ? "" : "-unpinned")
       var measurement = Measurement(
-        workload: workload.rawValue, engine: engine.name, unit: unit, slices: slices)
-      measurement.isCompared = true
-      measurement.heartwoodShare = outcome.shares[engine.name]
+        workload: name, engine: outcome.engine, unit: "bytes",
+        slices: Slices(rates: [Double(outcome.greatest)], operationCount: outcome.overwriteCount))
+      measurement.curves = [outcome.curve]
       table.append(measurement)
+      notes.append(
+        "\(name): \(outcome.engine) took at most \(outcome.greatest.grouped) bytes for "
+          + "\(outcome.overwriteCount.grouped) overwrites")
     }
   }
 
   private mutating func openLog(_ workload: Workload) throws {
     let openings = Openings(
-      folder: loads.folder, rows: rows, progress: progress, seconds: options.seconds,
+      folder: folder, rows: rows, progress: progress, seconds: options.seconds,
       logByteCount: options.logByteCount)
     for pagesPerCommit in [1, 100] {
       let name = workload.rawValue + (pagesPerCommit == 1 ? "" : "-\(pagesPerCommit)")
@@ -164,35 +175,60 @@ struct Session {
   private mutating func importWhilePinned(_ workload: Workload) throws {
     let name = workload.rawValue
     let outcome = try PinnedImport(
-      folder: loads.folder.path + "/" + StoreFolder.graph(name), quakes: graph.quakes,
+      folder: folder.path + "/" + StoreFolder.graph(name), quakes: graph.quakes,
       rowCount: rows.count, options: options.store, seconds: options.seconds, progress: progress
     ).run()
-    try loads.folder.remove(StoreFolder.graph(name))
+    try folder.remove(StoreFolder.graph(name))
     hash = fold(hash, outcome.hash)
     let idle = outcome.slices(isIdle: true)
     let busy = outcome.slices(isIdle: false)
-    add(name + "-idle", "reads/s", idle)
-    add(name, "reads/s", busy, idle: idle.median, series: outcome.samples)
+    add(name + "-idle", "reads/s", idle, latencies: outcome.idle)
+    add(
+      name, "reads/s", busy, shareOfIdle: busy.median / idle.median, latencies: outcome.busy,
+      curves: outcome.curves)
     notes.append("\(name): \(outcome.summary)")
   }
+}
 
-  private func harness(_ workload: Workload) -> Harness {
-    Harness(name: workload.rawValue, seconds: options.seconds, progress: progress)
-  }
-
+/// Lines of the table.
+extension Session {
+  /// Adds a line for Heartwood alone.
   private mutating func add(
-    _ workload: Workload, _ unit: String, _ slices: Slices, idle: Double? = nil
-  ) {
-    add(workload.rawValue, unit, slices, idle: idle)
-  }
-
-  private mutating func add(
-    _ name: String, _ unit: String, _ slices: Slices, idle: Double? = nil,
-    series: [PinnedImport.Sample]? = nil
+    _ name: String, _ unit: String, _ slices: Slices, shareOfIdle: Double? = nil,
+    latencies: Latencies? = nil, curves: [Curve] = []
   ) {
     table.append(
       Measurement(
         workload: name, engine: Engine.heartwood, unit: unit, slices: slices,
-        shareOfIdle: idle.map { slices.median / $0 }, series: series))
+        shareOfIdle: shareOfIdle, latencies: latencies, curves: curves))
+  }
+
+  private mutating func add(
+    _ workload: Workload, _ unit: String, _ outcome: Alternation.Outcome, engines: [String]? = nil
+  ) throws {
+    hash = fold(hash, outcome.hash)
+    add(workload.rawValue, unit, outcome.comparison, engines: engines ?? rowEngineNames)
+  }
+
+  /// Adds a line for each engine.
+  ///
+  /// - Parameter idle: The workload that is the same without a writer.
+  private mutating func add(
+    _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
+    latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil
+  ) {
+    for (index, engine) in engines.enumerated() {
+      let slices = comparison.slices[index]
+      var measurement = Measurement(
+        workload: name, engine: engine, unit: unit, slices: slices)
+      measurement.shareOfIdle = idle.flatMap { table.value(of: $0, engine) }.map {
+        slices.median / $0
+      }
+      measurement.isCompared = true
+      measurement.heartwoodShare = comparison.shares[engine]
+      measurement.latencies = latencies.isEmpty ? nil : latencies[index]
+      measurement.curves = curves.isEmpty ? [] : curves[index]
+      table.append(measurement)
+    }
   }
 }

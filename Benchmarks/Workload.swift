@@ -1,7 +1,7 @@
 /// What can be measured, in the order in which it is.
 ///
-/// Those of objects have stores of their own. Of the others, each finds the store as the earlier
-/// ones left it; those that change rows come last.
+/// Loads and those of objects have stores of their own. Of the others, each finds the store as the
+/// earlier ones left it; those that change rows come after those that only read.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -15,10 +15,11 @@ enum Workload: String, CaseIterable {
   case beginGetEnd = "begin-get-end"
   case readWhileWriting = "read-while-writing"
   case readWhileWritingTwice = "read-while-writing-2"
-  case writerCommits = "writer-commits"
   case commitNormal = "commit-normal"
   case commitFull = "commit-full"
   case commitFullEight = "commit-full-8"
+  case overwrite = "overwrite-pinned"
+  case scaling
   case graphInsert = "graph-insert"
   case graphBatchInsert = "graph-batch-insert"
   case graphRead = "graph-read"
@@ -26,6 +27,9 @@ enum Workload: String, CaseIterable {
   case graphLookup = "graph-lookup"
   case graphNewest = "graph-newest"
   case pinnedImport = "pinned-import"
+
+  /// Rows of the smallest store of ``scaling``.
+  static let smallestScale = 10_000
 
   /// What it does, for the help text.
   var summary: String {
@@ -39,10 +43,11 @@ enum Workload: String, CaseIterable {
     case .getMany: "random point reads by integer key, 64 at a time"
     case .readString: "random point reads by 16-byte string key"
     case .scan: "full scans, every byte of every row read"
+    case .overwrite: "place taken by 10,000 overwrites of 32 KiB, with and without a pinned reader"
+    case .scaling: "read-int in stores of 10,000 rows, ten times as many, and so on"
     case .beginGetEnd: "a read of its own around each point read"
     case .readWhileWriting: "read-int while a thread commits and checkpoints run"
     case .readWhileWritingTwice: "the same, two reading threads"
-    case .writerCommits: "what the committing thread reaches meanwhile (measured with both)"
     case .commitNormal: "one-row commits, .normal"
     case .commitFull: "one-row commits, .full"
     case .commitFullEight: "one-row commits, .full, eight threads"

@@ -17,7 +17,7 @@ struct PinnedImport {
   let progress: Progress
 
   /// What happened in a tenth of a second.
-  struct Sample: Encodable {
+  struct Sample {
     /// Since the start.
     let seconds: Double
     let reads: Int
@@ -38,6 +38,22 @@ struct PinnedImport {
     /// The pages of the newest generation.
     let storeByteCount: Int
     let hash: UInt64
+
+    /// What happened one after the other.
+    var curves: [Curve] {
+      func curve(_ name: String, _ unit: String, _ value: (Sample) -> Double?) -> Curve {
+        Curve(
+          name: name, horizontal: "seconds", vertical: unit,
+          points: samples.compactMap { sample in value(sample).map { [sample.seconds, $0] } })
+      }
+      return [
+        curve("p50", "nanoseconds of a read") { $0.p50Nanoseconds },
+        curve("p99", "nanoseconds of a read") { $0.p99Nanoseconds },
+        curve("log", "bytes") { Double($0.logBytes) },
+        curve("memory of the reader", "bytes") { $0.anonymousBytes.map { Double($0) } },
+        curve("imported", "rows") { $0.importedRows.map { Double($0) } },
+      ]
+    }
 
     private var busySamples: [Sample] { samples.filter { $0.importedRows != nil } }
 

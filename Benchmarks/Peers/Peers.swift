@@ -2,28 +2,38 @@
 enum Engine {
   static let heartwood = "heartwood"
   static let sqlite = "sqlite"
+  static let lmdb = "lmdb"
   /// Those that `--peers` compares Heartwood with, in the order of their columns.
-  static let peers = [sqlite]
+  static let peers = [lmdb, sqlite]
   static let peerNames = peers.joined(separator: ", ")
 }
 
 /// The libraries of this machine that Heartwood is compared with.
 struct Peers {
-  let graphEngines: [any GraphEngine]
+  private(set) var rowEngines: [any RowEngine] = []
+  private(set) var graphEngines: [any GraphEngine] = []
   /// A sentence for each peer that is not here.
-  let missing: [String]
+  private(set) var missing: [String] = []
 
   /// Looks for the libraries; without `wanted` there are no peers and none is missed.
   init(wanted: Bool) throws {
-    guard wanted else { (graphEngines, missing) = ([], []); return }
-    if let library = try SQLiteLibrary() {
-      (graphEngines, missing) = ([SQLiteGraph(library: library)], [])
+    guard wanted else { return }
+    if let library = try LMDBLibrary() {
+      rowEngines.append(LMDBRows(library: library))
     } else {
-      graphEngines = []
-      missing = [
-        "\(SQLiteLibrary.fileName) is not on this machine, so its column is empty and there is no "
-          + "ratio: install it (Debian: apt install libsqlite3-0)."
-      ]
+      miss(LMDBLibrary.fileName, "liblmdb0")
     }
+    if let library = try SQLiteLibrary() {
+      rowEngines.append(SQLiteRows(library: library))
+      graphEngines.append(SQLiteGraph(library: library))
+    } else {
+      miss(SQLiteLibrary.fileName, "libsqlite3-0")
+    }
+  }
+
+  private mutating func miss(_ fileName: String, _ package: String) {
+    missing.append(
+      "\(fileName) is not on this machine, so its column is empty and there is no ratio: install it "
+        + "(Debian: apt install \(package)).")
   }
 }

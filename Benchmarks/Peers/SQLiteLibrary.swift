@@ -35,22 +35,21 @@ struct SQLiteLibrary: Sendable {
   let bindDouble: @convention(c) (Statement, Int32, Double) -> Int32
   let bindText:
     @convention(c) (Statement, Int32, UnsafePointer<UInt8>?, Int32, Destructor?) -> Int32
+  let bindBlob: @convention(c) (Statement, Int32, UnsafeRawPointer?, Int32, Destructor?) -> Int32
   let integer: @convention(c) (Statement, Int32) -> Int64
   let double: @convention(c) (Statement, Int32) -> Double
   let text: @convention(c) (Statement, Int32) -> UnsafePointer<UInt8>?
+  let blob: @convention(c) (Statement, Int32) -> UnsafeRawPointer?
   let byteCount: @convention(c) (Statement, Int32) -> Int32
   let message: @convention(c) (Database) -> UnsafePointer<CChar>
   private let libraryVersion: @convention(c) () -> UnsafePointer<CChar>
 
   /// Loads the library; `nil` if there is none.
   init?() throws {
-    guard let library = dlopen(Self.fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
-    // The linker knows names only; the types above are what SQLite's header says.
+    guard let library = DynamicLibrary(Self.fileName) else { return nil }
+    // The types above are what SQLite's header says.
     func find<Function>(_ name: String) throws -> Function {
-      guard let function = dlsym(library, "sqlite3_" + name) else {
-        throw BenchFailure("\(Self.fileName) has no sqlite3_\(name): install a newer one.")
-      }
-      return unsafeBitCast(function, to: Function.self)
+      try library.find("sqlite3_" + name)
     }
     open = try find("open_v2")
     close = try find("close_v2")
@@ -61,9 +60,11 @@ struct SQLiteLibrary: Sendable {
     bindInteger = try find("bind_int64")
     bindDouble = try find("bind_double")
     bindText = try find("bind_text")
+    bindBlob = try find("bind_blob")
     integer = try find("column_int64")
     double = try find("column_double")
     text = try find("column_text")
+    blob = try find("column_blob")
     byteCount = try find("column_bytes")
     message = try find("errmsg")
     libraryVersion = try find("libversion")
@@ -74,7 +75,9 @@ struct SQLiteLibrary: Sendable {
 }
 
 /// An open database of SQLite.
-final class SQLiteDatabase {
+///
+/// Unchecked, because one thread at a time uses it: that of a work, or who has the writer's lock.
+final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
@@ -102,8 +105,8 @@ final class SQLiteDatabase {
   }
 }
 
-/// A prepared statement of SQLite.
-final class SQLiteStatement {
+/// A prepared statement of SQLite, used by the threads that its database is.
+final class SQLiteStatement: @unchecked Sendable {
   private let database: SQLiteDatabase
   private let library: SQLiteLibrary
   private let handle: SQLiteLibrary.Statement
@@ -140,6 +143,16 @@ final class SQLiteStatement {
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
+  /// Runs the statement once with bytes as this parameter, without a copy of them.
+  @inline(__always)
+  func run(_ bytes: Span<UInt8>, at place: Int32) throws {
+    try bytes.withUnsafeBytes { bytes in
+      _ = library.bindBlob(handle, place, bytes.baseAddress, Int32(bytes.count), nil)
+      _ = try step()
+      reset()
+    }
+  }
+
   /// Runs `body` with texts as the parameters from 1 on, without a copy of them.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
@@ -170,6 +183,14 @@ final class SQLiteStatement {
   /// A column of the row, counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
+
+  /// Runs `body` with the bytes of a column of the row, counted from 0.
+  @inline(__always)
+  func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
+    let start = library.blob(handle, column)
+    let bytes = UnsafeRawBufferPointer(start: start, count: Int(library.byteCount(handle, column)))
+    return try body(bytes.bytes)
+  }
 
   /// The sum of the bytes of a column of the row, counted from 0.
   @inline(__always)

@@ -36,11 +36,7 @@ struct Alternation {
 
   /// What the rounds brought.
   struct Outcome {
-    /// For each engine.
-    let slices: [Slices]
-    /// By the name of each engine but the first: the rate of that one as a share of its own, round
-    /// by round.
-    let shares: [String: Spread]
+    let comparison: Comparison
     let hash: UInt64
   }
 
@@ -51,37 +47,26 @@ struct Alternation {
   func run(
     engineNames: [String], _ turn: (_ engine: Int, _ round: Int) throws -> Turn
   ) throws -> Outcome {
-    let engines = engineNames.indices
-    var turns: [[Turn]] = engines.map { _ in [] }
+    var rounds = Rounds(engines: engineNames)
     var hash: UInt64 = 0
     var round = 0
     let begin = ContinuousClock.now
     repeat {
-      for position in engines {
+      var found = engineNames.map { _ in hash }
+      for position in engineNames.indices {
         let engine = (position + round) % engineNames.count
-        turns[engine].append(try turn(engine, round))
+        let turn = try turn(engine, round)
+        found[engine] = turn.hash
+        guard round > 0 else { continue }
+        rounds.add(operationCount: turn.operationCount, rate: turn.rate, engine)
       }
-      let found = turns.map { $0[round].hash }
-      for engine in engines where found[engine] != found[0] {
-        throw BenchFailure(
-          "\(engineNames[engine]) found other things than \(engineNames[0]) in the same data.")
-      }
+      try requireEqual(found, of: engineNames)
       hash = fold(hash, found[0])
       round += 1
       progress.show(name, fraction: share(round, since: begin))
     } while round <= Self.fewestRounds
       || (round < Self.mostRounds && share(round, since: begin) < 1)
-    let rates = turns.map { $0.dropFirst().map(\.rate) }
-    return Outcome(
-      slices: engines.map { engine in
-        Slices(
-          rates: rates[engine],
-          operationCount: turns[engine].dropFirst().reduce(0) { $0 + $1.operationCount })
-      },
-      shares: Dictionary(
-        uniqueKeysWithValues: engines.dropFirst().map { engine in
-          (engineNames[engine], Spread(zip(rates[0], rates[engine]).map { $0 / $1 }))
-        }), hash: hash)
+    return Outcome(comparison: rounds.comparison, hash: hash)
   }
 
   private func share(_ round: Int, since begin: ContinuousClock.Instant) -> Double {

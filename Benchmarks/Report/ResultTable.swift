@@ -1,21 +1,5 @@
 import Foundation
 
-/// The result of one workload.
-struct Measurement {
-  let workload: String
-  let engine: String
-  let unit: String
-  let slices: Slices
-  /// The rate as a share of the same workload without a writer, where that was measured too.
-  var shareOfIdle: Double?
-  /// What happened one after the other, where that says more.
-  var series: [PinnedImport.Sample]?
-  /// Whether peers do this workload too.
-  var isCompared = false
-  /// Heartwood's rate as a share of this one, round by round; for a peer.
-  var heartwoodShare: Spread?
-}
-
 /// All results of a run, as a table for people and as JSON for programs.
 struct ResultTable {
   private(set) var measurements: [Measurement] = []
@@ -25,8 +9,8 @@ struct ResultTable {
   }
 
   /// The rate a workload reached earlier in this run.
-  func value(of workload: Workload) -> Double? {
-    measurements.first { $0.workload == workload.rawValue }?.slices.median
+  func value(of workload: Workload, _ engine: String) -> Double? {
+    measurements.first { $0.workload == workload.rawValue && $0.engine == engine }?.slices.median
   }
 
   /// The table of what Heartwood brought: one line for each workload.
@@ -36,7 +20,8 @@ struct ResultTable {
       let slices = measurement.slices
       rows.append([
         measurement.workload, slices.median.grouped, measurement.unit,
-        slices.nanosecondsPerOperation.grouped, slices.lowest.grouped, slices.highest.grouped,
+        measurement.unit.hasSuffix("/s") ? slices.nanosecondsPerOperation.grouped : "",
+        slices.lowest.grouped, slices.highest.grouped,
         measurement.shareOfIdle.map { String(format: "%.2f", $0) } ?? "",
       ])
     }
@@ -79,7 +64,7 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// An array with an object for each workload; `series` only where there is one.
+  /// An array with an object for each workload and engine; what was not measured is left out.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -87,7 +72,13 @@ struct ResultTable {
       let value: Double
       let unit: String
       let n: Int
-      let series: [PinnedImport.Sample]?
+      let lowest: Double
+      let highest: Double
+      /// Heartwood's rate as a share of this engine's: median, least and greatest of all rounds.
+      let heartwoodShare: [Double]?
+      /// Nanoseconds that so many of a hundred operations took at most.
+      let latencies: [String: Double]?
+      let curves: [Curve]?
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -95,7 +86,16 @@ struct ResultTable {
       Figure(
         workload: measurement.workload, engine: measurement.engine,
         value: measurement.slices.median, unit: measurement.unit,
-        n: measurement.slices.operationCount, series: measurement.series)
+        n: measurement.slices.operationCount, lowest: measurement.slices.lowest,
+        highest: measurement.slices.highest,
+        heartwoodShare: measurement.heartwoodShare.map { [$0.median, $0.lowest, $0.highest] },
+        latencies: measurement.latencies.map { latencies in
+          Dictionary(
+            uniqueKeysWithValues: Latencies.shownShares.map { share in
+              ((share * 100).formatted(), latencies.nanoseconds(ofShare: share))
+            })
+        },
+        curves: measurement.curves.isEmpty ? nil : measurement.curves)
     }
     return try encoder.encode(figures) + Data("\n".utf8)
   }

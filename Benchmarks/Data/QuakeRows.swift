@@ -72,8 +72,13 @@ struct QuakeRows: Sendable {
 
   /// The rows by ascending code, as a bulk load takes them.
   func sortedByCode() -> [(Key, [UInt8])] {
+    sortedCodes().map { (Key($0.code), row($0.number)) }
+  }
+
+  /// Every code once, ascending.
+  func sortedCodes() -> [CodeKey] {
     let numbers = (0..<Int64(count)).sorted { codeWords($0) < codeWords($1) }
-    return numbers.map { (Key(Self.code(of: $0, in: block)), row($0)) }
+    return numbers.map { CodeKey(code: Self.code(of: $0, in: block), number: $0) }
   }
 
   /// The rows in the order of `shuffledNumbers`, one after the other.
@@ -89,6 +94,11 @@ struct QuakeRows: Sendable {
   /// One row.
   func row(_ number: Int64) -> [UInt8] {
     Array(block[byteRange(number)])
+  }
+
+  /// The time of a row.
+  func time(of number: Int64) -> UInt64 {
+    block.span.bytes.word(at: byteRange(number).lowerBound + QuakeRow.time)
   }
 
   /// The quake of a row, with the code that no other row has, and 0 for what a feed does not know.
@@ -108,7 +118,8 @@ struct QuakeRows: Sendable {
       depth: float(at: QuakeRow.depth))
   }
 
-  private func byteRange(_ number: Int64) -> Range<Int> {
+  /// Where a row lies in `block`.
+  func byteRange(_ number: Int64) -> Range<Int> {
     let start = Int(number) * QuakeRow.byteCount
     return start..<start + QuakeRow.byteCount
   }

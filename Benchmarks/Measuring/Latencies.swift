@@ -8,6 +8,9 @@ struct Latencies: Sendable {
 
   private static let partBits = 4
 
+  /// The shares that are reported.
+  static let shownShares = [0.5, 0.9, 0.99, 0.999]
+
   /// Takes an operation down.
   mutating func add(nanoseconds: UInt64) {
     counts[Self.part(of: nanoseconds)] += 1

@@ -1,10 +1,15 @@
 /// One thread's share of a workload: a loop cut into turns.
 ///
-/// A turn is long enough that looking at the clock after it costs nothing beside it, and short
-/// against a window of time. Each thread works on its own copy.
+/// Each thread works on its own copy. A turn is long enough that looking at the clock after it costs
+/// nothing beside it, and short against a window of time; a turn of one operation is for those who
+/// want to know how long each takes.
 protocol Work: Sendable {
   /// Turns to do before the clock starts: touches what the workload will read.
+  ///
+  /// All engines find the same in them, so that their hashes tell whether somebody skips rows.
   var warmUpTurnCount: Int { get }
+  /// Operations of a turn; fewer where the data ends.
+  var operationsPerTurn: Int { get set }
   /// Does one turn and says how many operations it was.
   mutating func turn() throws -> Int
   /// What the reads found, folded together: proof that nothing was skipped.

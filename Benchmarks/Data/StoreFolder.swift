@@ -31,6 +31,11 @@ struct StoreFolder {
     try Self.make(self.path)
   }
 
+  /// A folder inside this one, for stores of the same names.
+  func inner(_ name: String) throws -> StoreFolder {
+    try StoreFolder(path: storePath(name), options: options)
+  }
+
   /// Makes a folder that somebody else fills.
   static func make(_ path: String) throws {
     do {

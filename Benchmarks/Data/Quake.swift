@@ -89,6 +89,22 @@ extension RawSpan {
     return word(at: QuakeRow.time)
   }
 
+  /// The sum of all bytes, eight at a time: touches each of them for about a cycle a word.
+  @inline(__always)
+  var sum: UInt64 {
+    var sum: UInt64 = 0
+    var offset = 0
+    while offset + 8 <= byteCount {
+      sum &+= unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    while offset < byteCount {
+      sum &+= UInt64(unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self))
+      offset += 1
+    }
+    return sum
+  }
+
   @inline(never)
   private func wrongRow(_ number: Int64) -> BenchFailure {
     let found = byteCount < 8 ? "none" : "\(Int64(bitPattern: word(at: 0)))"

@@ -1,0 +1,280 @@
+/// The functions of LMDB, found in the library of this machine when the program runs.
+struct LMDBLibrary: Sendable {
+  typealias Environment = OpaquePointer
+  typealias Transaction = OpaquePointer
+  typealias Cursor = OpaquePointer
+
+  /// What Debian, and with it most others, calls the file.
+  static let fileName = "liblmdb.so.0"
+
+  static let notFound: Int32 = -30798
+  static let next: Int32 = 8
+
+  /// Flags of an environment and of its transactions.
+  enum Flag {
+    static let noSync: UInt32 = 0x10000
+    static let readOnly: UInt32 = 0x20000
+    /// Readers belong to their transactions, which may begin in one thread and go on in another.
+    static let noThreadLocals: UInt32 = 0x200000
+  }
+
+  /// Flags of a database.
+  enum DatabaseFlag {
+    static let integerKey: UInt32 = 0x08
+    static let create: UInt32 = 0x40000
+  }
+
+  /// The key of a `put` comes after all that are there.
+  static let append: UInt32 = 0x20000
+
+  let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32
+  let setMapSize: @convention(c) (Environment, Int) -> Int32
+  let setMostDatabases: @convention(c) (Environment, UInt32) -> Int32
+  let open: @convention(c) (Environment, UnsafePointer<CChar>, UInt32, UInt32) -> Int32
+  let close: @convention(c) (Environment) -> Void
+  let setFlags: @convention(c) (Environment, UInt32, Int32) -> Int32
+  let begin:
+    @convention(c) (
+      Environment, Transaction?, UInt32, UnsafeMutablePointer<Transaction?>
+    ) -> Int32
+  let commit: @convention(c) (Transaction) -> Int32
+  let abort: @convention(c) (Transaction) -> Void
+  let reset: @convention(c) (Transaction) -> Void
+  let renew: @convention(c) (Transaction) -> Int32
+  let openDatabase:
+    @convention(c) (
+      Transaction, UnsafePointer<CChar>, UInt32, UnsafeMutablePointer<UInt32>
+    ) -> Int32
+  /// The last two are ``LMDBValue``s, as in all below.
+  let get:
+    @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
+  let put:
+    @convention(c) (
+      Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer, UInt32
+    ) -> Int32
+  let openCursor: @convention(c) (Transaction, UInt32, UnsafeMutablePointer<Cursor?>) -> Int32
+  let closeCursor: @convention(c) (Cursor) -> Void
+  let move:
+    @convention(c) (Cursor, UnsafeMutableRawPointer, UnsafeMutableRawPointer, Int32) -> Int32
+  private let message: @convention(c) (Int32) -> UnsafePointer<CChar>
+  private let libraryVersion:
+    @convention(c) (
+      UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?, UnsafeMutablePointer<Int32>?
+    ) -> UnsafePointer<CChar>
+
+  /// Loads the library; `nil` if there is none.
+  init?() throws {
+    guard let library = DynamicLibrary(Self.fileName) else { return nil }
+    // The types above are what LMDB's header says.
+    func find<Function>(_ name: String) throws -> Function { try library.find("mdb_" + name) }
+    createEnvironment = try find("env_create")
+    setMapSize = try find("env_set_mapsize")
+    setMostDatabases = try find("env_set_maxdbs")
+    open = try find("env_open")
+    close = try find("env_close")
+    setFlags = try find("env_set_flags")
+    begin = try find("txn_begin")
+    commit = try find("txn_commit")
+    abort = try find("txn_abort")
+    reset = try find("txn_reset")
+    renew = try find("txn_renew")
+    openDatabase = try find("dbi_open")
+    get = try find("get")
+    put = try find("put")
+    openCursor = try find("cursor_open")
+    closeCursor = try find("cursor_close")
+    move = try find("cursor_get")
+    message = try find("strerror")
+    libraryVersion = try find("version")
+  }
+
+  /// The version, such as `0.9.24`.
+  var version: String {
+    var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
+    _ = libraryVersion(&major, &minor, &patch)
+    return "\(major).\(minor).\(patch)"
+  }
+
+  /// Throws what a code other than 0 means.
+  @inline(__always)
+  func check(_ code: Int32) throws {
+    if code != 0 { throw failure(code) }
+  }
+
+  @inline(never)
+  private func failure(_ code: Int32) -> BenchFailure {
+    BenchFailure("LMDB reports error \(code): \(String(cString: message(code))).")
+  }
+}
+
+/// Bytes of a key or a value, laid out like the two words of LMDB's `MDB_val`.
+struct LMDBValue {
+  var byteCount = 0
+  var start: UnsafeRawPointer?
+
+  /// The bytes, which LMDB keeps where they are until the transaction ends.
+  @inline(__always)
+  func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+    try body(UnsafeRawBufferPointer(start: start, count: byteCount).bytes)
+  }
+}
+
+/// An open environment of LMDB with its databases.
+///
+/// Unchecked, because LMDB itself takes care of threads: who writes waits for who does.
+final class LMDBEnvironment: @unchecked Sendable {
+  let library: LMDBLibrary
+  private let handle: LMDBLibrary.Environment
+  /// Rows by number, rows by code, and a large value.
+  private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
+
+  /// The most that the file may ever take; only addresses are reserved.
+  private static let mapByteCount = 64 << 30
+
+  init(_ library: LMDBLibrary, folder: String) throws {
+    self.library = library
+    var created: LMDBLibrary.Environment?
+    try library.check(library.createEnvironment(&created))
+    guard let created else { throw BenchFailure("LMDB makes no environment.") }
+    handle = created
+    try library.check(library.setMapSize(handle, Self.mapByteCount))
+    try library.check(library.setMostDatabases(handle, 3))
+    try library.check(library.open(handle, folder, LMDBLibrary.Flag.noThreadLocals, 0o644))
+    let flags = LMDBLibrary.DatabaseFlag.self
+    try write(isDurable: true) { transaction in
+      quakes = try open("quakes", flags.create | flags.integerKey, transaction)
+      codes = try open("codes", flags.create, transaction)
+      large = try open("large", flags.create, transaction)
+    }
+  }
+
+  deinit { library.close(handle) }
+
+  /// Runs a transaction; one that is not durable is not synced at all.
+  @inline(__always)
+  func write(isDurable: Bool, _ body: (LMDBLibrary.Transaction) throws -> Void) throws {
+    try library.check(library.setFlags(handle, LMDBLibrary.Flag.noSync, isDurable ? 0 : 1))
+    let transaction = try begin(0)
+    do {
+      try body(transaction)
+    } catch {
+      library.abort(transaction)
+      throw error
+    }
+    try library.check(library.commit(transaction))
+  }
+
+  /// A reader at what is there now.
+  func reader() throws -> LMDBReader {
+    LMDBReader(self, try begin(LMDBLibrary.Flag.readOnly))
+  }
+
+  private func begin(_ flags: UInt32) throws -> LMDBLibrary.Transaction {
+    var transaction: LMDBLibrary.Transaction?
+    try library.check(library.begin(handle, nil, flags, &transaction))
+    guard let transaction else { throw BenchFailure("LMDB begins no transaction.") }
+    return transaction
+  }
+
+  private func open(
+    _ name: String, _ flags: UInt32, _ transaction: LMDBLibrary.Transaction
+  ) throws -> UInt32 {
+    var database: UInt32 = 0
+    try library.check(library.openDatabase(transaction, name, flags, &database))
+    return database
+  }
+}
+
+/// A transaction of LMDB that reads; used by one thread at a time.
+final class LMDBReader: @unchecked Sendable {
+  let environment: LMDBEnvironment
+  let transaction: LMDBLibrary.Transaction
+
+  fileprivate init(_ environment: LMDBEnvironment, _ transaction: LMDBLibrary.Transaction) {
+    self.environment = environment
+    self.transaction = transaction
+  }
+
+  deinit { environment.library.abort(transaction) }
+}
+
+extension LMDBLibrary {
+  /// Finds the row of this number, and runs `body` with it; `nil` if there is none.
+  @inline(__always)
+  func withRow<R>(
+    _ number: Int64, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    try withUnsafeBytes(of: number) { bytes in
+      try withRow(bytes, database, transaction, body)
+    }
+  }
+
+  /// Finds the row of this code, and runs `body` with it; `nil` if there is none.
+  @inline(__always)
+  func withRow<R>(
+    _ code: String, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    let found = try code.utf8.withContiguousStorageIfAvailable { bytes in
+      try withRow(UnsafeRawBufferPointer(bytes), database, transaction, body)
+    }
+    return found ?? nil
+  }
+
+  @inline(__always)
+  private func withRow<R>(
+    _ key: UnsafeRawBufferPointer, _ database: UInt32, _ transaction: Transaction,
+    _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    var key = LMDBValue(byteCount: key.count, start: key.baseAddress)
+    var value = LMDBValue()
+    let code = get(transaction, database, &key, &value)
+    if code == Self.notFound { return nil }
+    try check(code)
+    return try value.withBytes(body)
+  }
+
+  /// Writes a value under a number.
+  func put(
+    _ number: Int64, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
+    flags: UInt32 = 0
+  ) throws {
+    try withUnsafeBytes(of: number) { try put($0, value, database, transaction, flags) }
+  }
+
+  /// Writes a value under a code.
+  func put(
+    _ code: String, _ value: Span<UInt8>, _ database: UInt32, _ transaction: Transaction,
+    flags: UInt32
+  ) throws {
+    try Array(code.utf8).withUnsafeBytes { try put($0, value, database, transaction, flags) }
+  }
+
+  private func put(
+    _ key: UnsafeRawBufferPointer, _ value: Span<UInt8>, _ database: UInt32,
+    _ transaction: Transaction, _ flags: UInt32
+  ) throws {
+    try value.withUnsafeBytes { value in
+      var key = LMDBValue(byteCount: key.count, start: key.baseAddress)
+      var value = LMDBValue(byteCount: value.count, start: value.baseAddress)
+      try check(put(transaction, database, &key, &value, flags))
+    }
+  }
+
+  /// Runs `body` with each key and value of a database in turn.
+  @inline(__always)
+  func forEach(
+    _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan, RawSpan) -> Void
+  ) throws {
+    var cursor: Cursor?
+    try check(openCursor(transaction, database, &cursor))
+    guard let cursor else { throw BenchFailure("LMDB opens no cursor.") }
+    defer { closeCursor(cursor) }
+    var (key, value) = (LMDBValue(), LMDBValue())
+    while true {
+      let code = move(cursor, &key, &value, Self.next)
+      if code == Self.notFound { return }
+      try check(code)
+      key.withBytes { key in value.withBytes { value in body(key, value) } }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import HeartwoodEngine
+
+/// LMDB for rows: integer keys, appending where keys ascend, no sync where ours is `.normal`.
+struct LMDBRows: RowEngine {
+  let library: LMDBLibrary
+
+  let name = Engine.lmdb
+  var description: String {
+    "LMDB \(library.version), integer keys, NOSYNC where ours is .normal, APPEND where keys ascend, "
+      + "read transactions renewed"
+  }
+
+  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
+    try StoreFolder.make(folder)
+    return LMDBRowStore(try LMDBEnvironment(library, folder: folder), rows)
+  }
+}
+
+private final class LMDBRowStore: RowStore {
+  private let environment: LMDBEnvironment
+  private let rows: QuakeRows
+
+  init(_ environment: LMDBEnvironment, _ rows: QuakeRows) {
+    self.environment = environment
+    self.rows = rows
+  }
+
+  func loading() -> () throws -> Void {
+    { [environment, rows] in
+      try environment.write(isDurable: false) { transaction in
+        let block = rows.block.span
+        for number in 0..<Int64(rows.count) {
+          try environment.library.put(
+            number, block.extracting(rows.byteRange(number)), environment.quakes, transaction,
+            flags: LMDBLibrary.append)
+        }
+      }
+    }
+  }
+
+  func loadCodes() throws {
+    try environment.write(isDurable: false) { [rows] transaction in
+      let block = rows.block.span
+      for key in rows.sortedCodes() {
+        try environment.library.put(
+          key.code, block.extracting(rows.byteRange(key.number)), environment.codes, transaction,
+          flags: LMDBLibrary.append)
+      }
+    }
+  }
+
+  func put(_ range: Range<Int>, of block: [UInt8]) throws {
+    try environment.write(isDurable: false) { transaction in
+      let bytes = block.span
+      for index in range {
+        let start = index * QuakeRow.byteCount
+        let row = bytes.extracting(start..<start + QuakeRow.byteCount)
+        try environment.library.put(
+          rows.shuffledNumbers[index], row, environment.quakes, transaction)
+      }
+    }
+  }
+
+  /// There is no log: commits are where they stay.
+  func settle() {}
+
+  func integerReads(from position: Int) throws -> any Work {
+    LMDBIntegerReads(try environment.reader(), rows.shuffledNumbers, from: position)
+  }
+
+  func integerReadsTogether() throws -> any Work { try integerReads(from: 0) }
+
+  func stringReads() throws -> any Work {
+    LMDBStringReads(try environment.reader(), rows.shuffledCodes)
+  }
+
+  func scans() throws -> any Work {
+    LMDBScans(reader: try environment.reader(), operationsPerTurn: rows.count)
+  }
+
+  func readsOfTheirOwn() throws -> any Work {
+    LMDBReadsOfTheirOwn(try environment.reader(), rows.shuffledNumbers)
+  }
+
+  func commits(_ durability: StoreOptions.Durability, seed: UInt64) -> any Work {
+    LMDBCommits(environment, durability, ChangingRow(rows, seed: seed))
+  }
+
+  func putLarge(_ value: [UInt8]) throws {
+    try environment.write(isDurable: false) { transaction in
+      try environment.library.put(
+        "value", value.span, environment.large, transaction, flags: 0)
+    }
+  }
+
+  func pin() throws -> AnyObject { try environment.reader() }
+
+  /// LMDB has no check: what was read while it was measured was compared.
+  func finish() {}
+}

@@ -1,0 +1,185 @@
+import Foundation
+import HeartwoodEngine
+
+/// SQLite for rows: a log, pages mapped, a large cache, statements prepared once, no mutex.
+///
+/// Its log is moved by the commit that makes it long, as by default. Commits of several threads take
+/// one connection in turn, which is faster than connections that wait for each other.
+struct SQLiteRows: RowEngine {
+  let library: SQLiteLibrary
+
+  let name = Engine.sqlite
+  var description: String {
+    "SQLite \(library.version), WAL, synchronous=NORMAL where ours is .normal and FULL where it is "
+      + ".full, mmap, 64 MiB of cache, prepared statements"
+  }
+
+  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
+    try SQLiteRowStore(library, folder, rows)
+  }
+}
+
+private final class SQLiteRowStore: RowStore {
+  private let library: SQLiteLibrary
+  private let path: String
+  private let rows: QuakeRows
+  private let writer: SQLiteWriter
+
+  init(_ library: SQLiteLibrary, _ folder: String, _ rows: QuakeRows) throws {
+    try StoreFolder.make(folder)
+    self.library = library
+    self.rows = rows
+    path = folder + "/database"
+    let database = try SQLiteDatabase(library, path: path)
+    try database.setUp()
+    try database.run("CREATE TABLE quakes (number INTEGER PRIMARY KEY, row BLOB NOT NULL)")
+    try database.run(
+      "CREATE TABLE codes (code TEXT PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID")
+    try database.run("CREATE TABLE large (number INTEGER PRIMARY KEY, value BLOB NOT NULL)")
+    writer = try SQLiteWriter(database)
+  }
+
+  func loading() -> () throws -> Void {
+    { [writer, rows] in
+      try writer.write(.normal) {
+        let block = rows.block.span
+        for number in 0..<Int64(rows.count) {
+          try writer.insert(number, block.extracting(rows.byteRange(number)))
+        }
+      }
+    }
+  }
+
+  func loadCodes() throws {
+    try writer.write(.normal) { [rows] in
+      let block = rows.block.span
+      for key in rows.sortedCodes() {
+        try writer.insert(key.code, block.extracting(rows.byteRange(key.number)))
+      }
+    }
+  }
+
+  func put(_ range: Range<Int>, of block: [UInt8]) throws {
+    try writer.write(.normal) {
+      let bytes = block.span
+      for index in range {
+        let start = index * QuakeRow.byteCount
+        let row = bytes.extracting(start..<start + QuakeRow.byteCount)
+        try writer.insert(rows.shuffledNumbers[index], row)
+      }
+    }
+  }
+
+  func settle() throws { try writer.database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+
+  func integerReads(from position: Int) throws -> any Work {
+    SQLiteIntegerReads(try statement(.row, isPinned: true), rows.shuffledNumbers, from: position)
+  }
+
+  func integerReadsTogether() throws -> any Work { try integerReads(from: 0) }
+
+  func stringReads() throws -> any Work {
+    SQLiteStringReads(try statement(.rowOfCode, isPinned: true), rows.shuffledCodes)
+  }
+
+  func scans() throws -> any Work {
+    SQLiteScans(statement: try statement(.allRows, isPinned: true), operationsPerTurn: rows.count)
+  }
+
+  func readsOfTheirOwn() throws -> any Work {
+    SQLiteIntegerReads(try statement(.row, isPinned: false), rows.shuffledNumbers, from: 0)
+  }
+
+  func commits(_ durability: StoreOptions.Durability, seed: UInt64) -> any Work {
+    SQLiteCommits(writer, durability, ChangingRow(rows, seed: seed))
+  }
+
+  func putLarge(_ value: [UInt8]) throws {
+    try writer.write(.normal) { try writer.insertLarge(value.span) }
+  }
+
+  func pin() throws -> AnyObject { try statement(.row, isPinned: true) }
+
+  func finish() throws {
+    let check = try SQLiteStatement(
+      writer.database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
+    guard try check.step(), check.integer(0) == 1 else {
+      throw BenchFailure("the database of SQLite is damaged")
+    }
+  }
+
+  private enum Query: String {
+    case row = "SELECT row FROM quakes WHERE number = ?"
+    case rowOfCode = "SELECT row FROM codes WHERE code = ?"
+    case allRows = "SELECT number, row FROM quakes ORDER BY number"
+  }
+
+  /// A statement with a connection of its own; a pinned one has begun to read.
+  private func statement(_ query: Query, isPinned: Bool) throws -> SQLiteStatement {
+    let database = try SQLiteDatabase(library, path: path)
+    try database.setUp()
+    if isPinned {
+      try database.run("BEGIN")
+      try database.run("SELECT count(*) FROM large")
+    }
+    return try SQLiteStatement(database, query.rawValue)
+  }
+}
+
+extension SQLiteDatabase {
+  fileprivate func setUp() throws {
+    for text in [
+      "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA mmap_size=2147418112",
+      "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
+    ] { try run(text) }
+  }
+}
+
+/// The connection that writes, and the turns at it.
+///
+/// Unchecked, because all is done under the lock.
+final class SQLiteWriter: @unchecked Sendable {
+  let database: SQLiteDatabase
+  private let lock = NSLock()
+  private let begin: SQLiteStatement
+  private let commit: SQLiteStatement
+  private let insertRow: SQLiteStatement
+  private let insertCode: SQLiteStatement
+  private let insertLarge: SQLiteStatement
+  private var durability = StoreOptions.Durability.normal
+
+  init(_ database: SQLiteDatabase) throws {
+    self.database = database
+    begin = try SQLiteStatement(database, "BEGIN IMMEDIATE")
+    commit = try SQLiteStatement(database, "COMMIT")
+    insertRow = try SQLiteStatement(database, "INSERT OR REPLACE INTO quakes VALUES (?, ?)")
+    insertCode = try SQLiteStatement(database, "INSERT OR REPLACE INTO codes VALUES (?, ?)")
+    insertLarge = try SQLiteStatement(database, "INSERT OR REPLACE INTO large VALUES (0, ?)")
+  }
+
+  /// Runs a transaction.
+  func write(_ durability: StoreOptions.Durability, _ body: () throws -> Void) throws {
+    try lock.withLock {
+      if durability != self.durability {
+        try database.run("PRAGMA synchronous=\(durability == .full ? "FULL" : "NORMAL")")
+        self.durability = durability
+      }
+      _ = try begin.step()
+      begin.reset()
+      try body()
+      _ = try commit.step()
+      commit.reset()
+    }
+  }
+
+  func insert(_ number: Int64, _ row: Span<UInt8>) throws {
+    insertRow.bind(number, at: 1)
+    try insertRow.run(row, at: 2)
+  }
+
+  func insert(_ code: String, _ row: Span<UInt8>) throws {
+    try insertCode.binding(code) { try insertCode.run(row, at: 2) }
+  }
+
+  func insertLarge(_ value: Span<UInt8>) throws { try insertLarge.run(value, at: 1) }
+}

@@ -1,0 +1,37 @@
+import HeartwoodEngine
+
+/// Transactions that each give one random row a new position.
+struct Commits: Work {
+  let store: Store
+  let durability: StoreOptions.Durability
+  var row: ChangingRow
+  /// Waiting for the disk makes a durable commit long enough to be a turn by itself.
+  var operationsPerTurn: Int
+  /// The numbers of the rows, for the hash of the run.
+  var hash: UInt64 = 0
+
+  init(_ store: Store, _ durability: StoreOptions.Durability, _ row: ChangingRow) {
+    self.store = store
+    self.durability = durability
+    self.row = row
+    operationsPerTurn = durability.commitsPerTurn
+  }
+
+  var warmUpTurnCount: Int { durability.warmUpTurnCount }
+
+  mutating func turn() throws -> Int {
+    for _ in 0..<operationsPerTurn {
+      let number = row.next()
+      try store.write(durability: durability) { transaction in
+        try transaction.keyspace(KeyspaceName.quakes).put(number, row.bytes)
+      }
+      hash = fold(hash, UInt64(bitPattern: number))
+    }
+    return operationsPerTurn
+  }
+}
+
+extension StoreOptions.Durability {
+  var commitsPerTurn: Int { self == .full ? 1 : 16 }
+  var warmUpTurnCount: Int { self == .full ? 2 : 16 }
+}

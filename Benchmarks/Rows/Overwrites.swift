@@ -1,0 +1,62 @@
+/// One large value that is written again and again, with and without a reader that holds the first.
+///
+/// What is measured is the place that the engine takes for it.
+struct Overwrites {
+  let engines: [any RowEngine]
+  let rows: QuakeRows
+  let folder: StoreFolder
+  let progress: Progress
+
+  private static let valueByteCount = 32 << 10
+  private static let mostOverwrites = 10_000
+  private static let lookCount = 100
+
+  /// What an engine took.
+  struct Outcome {
+    let engine: String
+    let isPinned: Bool
+    let overwriteCount: Int
+    /// Overwrites so far, and the bytes that the files took then, without holes.
+    let looks: [(overwrites: Int, byteCount: Int)]
+
+    /// The place that was taken, overwrite after overwrite.
+    var curve: Curve {
+      Curve(
+        name: isPinned ? "pinned" : "unpinned", horizontal: "overwrites", vertical: "bytes",
+        points: looks.map { [Double($0.overwrites), Double($0.byteCount)] })
+    }
+
+    var greatest: Int { looks.map(\.byteCount).max() ?? 0 }
+  }
+
+  func run() throws -> [Outcome] {
+    try [true, false].flatMap { isPinned in
+      try engines.map { try run($0, isPinned: isPinned) }
+    }
+  }
+
+  private func run(_ engine: any RowEngine, isPinned: Bool) throws -> Outcome {
+    let name = StoreFolder.scratch + "-" + engine.name
+    try folder.remove(name)
+    defer { try? folder.remove(name) }
+    let store = try engine.makeStore(in: folder.path + "/" + name, rows)
+    var value = Array(rows.block.prefix(Self.valueByteCount))
+    value += repeatElement(1, count: Self.valueByteCount - value.count)
+    try store.putLarge(value)
+    let pin = isPinned ? try store.pin() : nil
+    let count = min(Self.mostOverwrites, rows.count)
+    var looks: [(overwrites: Int, byteCount: Int)] = []
+    for number in 1...count {
+      value[number % Self.valueByteCount] &+= 1
+      try store.putLarge(value)
+      guard number % max(count / Self.lookCount, 1) == 0 else { continue }
+      looks.append((number, try folder.allocatedByteCount(name)))
+      progress.show(
+        Workload.overwrite.rawValue + " \(engine.name)", fraction: Double(number) / Double(count))
+    }
+    withExtendedLifetime(pin) {}
+    try store.finish()
+    return Outcome(
+      engine: engine.name, isPinned: isPinned, overwriteCount: count, looks: looks)
+  }
+}

@@ -1,0 +1,147 @@
+import HeartwoodEngine
+
+/// The workloads of rows, by Heartwood and by peers in turn.
+///
+/// Reads and commits use stores that have all rows, which are made when the first of them is
+/// measured; each finds them as the earlier ones left them. Loads have stores of their own.
+final class RowWorkloads {
+  /// Heartwood first, then the peers.
+  let engines: [any RowEngine]
+  private let rows: QuakeRows
+  private let folder: StoreFolder
+  private let seconds: Double
+  private let progress: Progress
+  private var loaded: [any RowStore] = []
+
+  private static let rowsPerTransaction = 10_000
+
+  init(
+    _ engines: [any RowEngine], _ rows: QuakeRows, _ folder: StoreFolder, seconds: Double,
+    _ progress: Progress
+  ) {
+    self.engines = engines
+    self.rows = rows
+    self.folder = folder
+    self.seconds = seconds
+    self.progress = progress
+  }
+
+  private var names: [String] { engines.map(\.name) }
+
+  /// Loads in key order, or in random order.
+  func load(_ workload: Workload, isSorted: Bool) throws -> Alternation.Outcome {
+    let block = isSorted ? [] : rows.shuffledBlock()
+    let alternation = Alternation(name: workload.rawValue, seconds: seconds, progress: progress)
+    return try alternation.run(engineNames: names) { engine, _ in
+      try withNewStore(engine) { store in
+        let load = isSorted ? try store.loading() : { try self.putAll(block, into: store) }
+        let turn = try Alternation.Turn(rows.count) {
+          try load()
+          return 0
+        }
+        var scan = try store.scans()
+        _ = try scan.turn()
+        return Alternation.Turn(rows.count, turn.duration, hash: scan.hash)
+      }
+    }
+  }
+
+  private func putAll(_ block: [UInt8], into store: any RowStore) throws {
+    for start in stride(from: 0, to: rows.count, by: Self.rowsPerTransaction) {
+      try store.put(start..<min(start + Self.rowsPerTransaction, rows.count), of: block)
+    }
+  }
+
+  private func withNewStore(
+    _ engine: Int, _ body: (any RowStore) throws -> Alternation.Turn
+  ) throws -> Alternation.Turn {
+    let name = StoreFolder.scratch + "-" + engines[engine].name
+    try folder.remove(name)
+    defer { try? folder.remove(name) }
+    let store = try engines[engine].makeStore(in: folder.path + "/" + name, rows)
+    let turn = try body(store)
+    try store.finish()
+    return turn
+  }
+
+  /// Work that each engine makes for as many threads as there are positions to start from.
+  func run(
+    _ workload: Workload, _ groups: (any RowStore) throws -> [any Work]
+  ) throws -> Harness.Outcome {
+    try harness(workload).run(
+      try stores().enumerated().map { engine, store in
+        Harness.Contestant(engine: names[engine], groups: [try groups(store)])
+      })
+  }
+
+  /// Point reads of what was pinned before, while one thread commits; logs are moved as by default.
+  func readWhileWriting(_ workload: Workload, readerCount: Int) throws -> Harness.Outcome {
+    let contestants = try stores().enumerated().map { engine, store in
+      Harness.Contestant(
+        engine: names[engine],
+        groups: [
+          try integerReads(of: store, threadCount: readerCount),
+          [try store.commits(.normal, seed: 7)],
+        ],
+        checkpointCount: { store.checkpointCount })
+    }
+    return try harness(workload).run(contestants, hasTimeline: true)
+  }
+
+  /// Point reads by row number by several threads that start at different rows.
+  func integerReads(of store: any RowStore, threadCount: Int) throws -> [any Work] {
+    try (0..<threadCount).map { try store.integerReads(from: $0 * rows.count / threadCount) }
+  }
+
+  /// The stores that have all rows.
+  private func stores() throws -> [any RowStore] {
+    guard loaded.isEmpty else { return loaded }
+    loaded = try engines.map { engine in
+      progress.show("loading \(engine.name)", fraction: 0)
+      let store = try engine.makeStore(in: folder.path + "/" + Self.storeName(engine.name), rows)
+      try store.loading()()
+      try store.loadCodes()
+      try store.settle()
+      return store
+    }
+    return loaded
+  }
+
+  /// Heartwood's store is the one that is kept with `--path`.
+  private static func storeName(_ engine: String) -> String {
+    engine == Engine.heartwood ? StoreFolder.measured : StoreFolder.measured + "-" + engine
+  }
+
+  private func harness(_ workload: Workload) -> Harness {
+    Harness(name: workload.rawValue, seconds: seconds, progress: progress)
+  }
+
+  /// Checks the stores, and removes those of the peers.
+  func finish() throws {
+    for (engine, store) in loaded.enumerated() {
+      progress.show("verifying \(names[engine])", fraction: 0)
+      try store.finish()
+      if engine > 0 { try folder.remove(Self.storeName(names[engine])) }
+    }
+    loaded = []
+  }
+
+  /// The rates of checkpoints of stores that have just been loaded; peers have none to compare.
+  func checkpoints() throws -> Slices {
+    var rounds = Rounds(engines: [Engine.heartwood])
+    for round in 0..<Harness.roundCount {
+      progress.show(
+        Workload.checkpoint.rawValue, fraction: Double(round) / Double(Harness.roundCount))
+      let store = try folder.makeStore(StoreFolder.scratch, checkpointsItself: false)
+      try HeartwoodRowStore(store, rows).loading()()
+      var pageCount = 0
+      let elapsed = try ContinuousClock().measure {
+        pageCount = try store.checkpoint().pageCount
+      }
+      rounds.add(operationCount: pageCount, rate: Double(pageCount) / elapsed.inSeconds, 0)
+      try store.close()
+      try folder.remove(StoreFolder.scratch)
+    }
+    return rounds.comparison.slices[0]
+  }
+}
