@@ -6,6 +6,16 @@ enum Engine {
   /// Those that `--peers` compares Heartwood with, in the order of their columns.
   static let peers = [lmdb, sqlite]
   static let peerNames = peers.joined(separator: ", ")
+  static let all = [heartwood] + peers
+
+  /// What it is called among people.
+  static func title(_ engine: String) -> String {
+    switch engine {
+    case sqlite: "SQLite"
+    case lmdb: "LMDB"
+    default: "Heartwood"
+    }
+  }
 }
 
 /// The libraries of this machine that Heartwood is compared with.

@@ -1,6 +1,201 @@
-/// A run as a page.
+/// A run as a page for a browser: one file that needs no other and no network.
 struct HTMLReport {
-  let report: BenchReport
+  private let report: BenchReport
+
   init(_ report: BenchReport) { self.report = report }
-  var text: String { "" }
+
+  /// The whole page.
+  var text: String {
+    """
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>heartwood-bench</title>
+    <style>
+    \(HTMLStyle.text)
+    </style>
+    </head>
+    <body>
+    <main>
+    <h1>Heartwood, measured</h1>
+    <p class="lead">\(lead)</p>
+    \(sections.joined(separator: "\n"))
+    <h2>How this came about</h2>
+    <dl>\(facts)</dl>
+    <ul>\(report.engines.map { "<li>\($0.escaped)</li>" }.joined())</ul>
+    <p>\(method)</p>
+    <pre>\(command.escaped)</pre>
+    </main>
+    </body>
+    </html>
+
+    """
+  }
+
+  private var measurements: [Measurement] { report.table.measurements }
+
+  private var lead: String {
+    let engines = Engine.all.filter { engine in measurements.contains { $0.engine == engine } }
+    let names = engines.map { "<span class=\"key \($0)\">\(Engine.title($0))</span>" }
+    return "The same work by \(names.joined(separator: ", ")). Longer bars are faster."
+  }
+
+  private var method: String {
+    "Engines take turns, a window of time each, and change places after each round. A figure is the "
+      + "median of its windows. A ratio is Heartwood's rate as a share of the other's in the same "
+      + "round: the median, and in brackets the least and the greatest. All engines read the same "
+      + "rows, every row is checked, and what was found is compared."
+  }
+
+  private var facts: String {
+    report.facts.filter { $0.name != Self.commandFact }.map { fact in
+      "<dt>\(fact.name.escaped)</dt><dd>\(fact.value.escaped)</dd>"
+    }.joined()
+  }
+
+  private static let commandFact = "command"
+
+  private var command: String {
+    report.facts.first { $0.name == Self.commandFact }?.value ?? ""
+  }
+
+  /// What was measured; a section without figures is left out.
+  private var sections: [String] {
+    [
+      section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless said."),
+      section(
+        "Objects", RateBars(graphRates).text,
+        "Heartwood's objects beside SQLite called directly, without any objects above it."),
+      section(
+        "How long single operations take", LatencyChart(measurements).text,
+        "From left to right: what 50, 90, 99 and 99.9 of a hundred operations took at most."),
+      section("Reads while another thread writes", readsOverTime, notes(of: .readWhileWriting)),
+      section("Place taken by one value written again and again", overwrites, overwriteText),
+      section("Larger stores", scaling, "Random point reads by integer key."),
+      section(
+        "A pinned context while another process imports", pinnedImport, notes(of: .pinnedImport)),
+      section("Opening after a crash", openings, ""),
+    ].compactMap { $0 }
+  }
+
+  private func section(_ title: String, _ body: String, _ text: String) -> String? {
+    body.isEmpty ? nil : "<h2>\(title)</h2>\n<p>\(text)</p>\n\(body)"
+  }
+
+  private func notes(of workload: Workload) -> String {
+    report.notes.filter { $0.hasPrefix(workload.rawValue + ":") }.map(\.escaped)
+      .joined(separator: "<br>")
+  }
+
+  private func isSized(_ measurement: Measurement) -> Bool {
+    measurement.workload.hasPrefix(Workload.scaling.rawValue)
+  }
+
+  private var rowRates: [Measurement] {
+    measurements.filter { $0.isCompared && !$0.workload.hasPrefix("graph-") && !isSized($0) }
+  }
+
+  private var graphRates: [Measurement] {
+    measurements.filter { $0.isCompared && $0.workload.hasPrefix("graph-") }
+  }
+}
+
+/// The charts.
+extension HTMLReport {
+  private func curve(_ name: String, of measurement: Measurement) -> Curve? {
+    measurement.curves.first { $0.name == name }
+  }
+
+  private var readsOverTime: String {
+    let all = measurements.filter { $0.workload == Workload.readWhileWriting.rawValue }
+    var chart = LineChart(horizontal: "seconds", vertical: "reads/s")
+    for measurement in all {
+      guard let curve = curve("reads", of: measurement) else { continue }
+      chart.lines.append(LineChart.Line(measurement.engine, curve.points))
+      guard measurement.engine == Engine.heartwood else { continue }
+      let checkpoints = self.curve("checkpoints", of: measurement)?.points ?? []
+      chart.marks = checkpoints.map { $0[0] }
+    }
+    var commits = LineChart(horizontal: "seconds", vertical: "commits/s")
+    commits.marks = chart.marks
+    commits.lines = all.compactMap { measurement in
+      curve("commits", of: measurement).map { LineChart.Line(measurement.engine, $0.points) }
+    }
+    let text = [chart, commits].map(\.text).joined()
+    return text.isEmpty || chart.marks.isEmpty
+      ? text : text + "<p>Marked: the ends of Heartwood's checkpoints.</p>"
+  }
+
+  private var overwriteText: String {
+    "32 KiB each time: with a reader that holds the first value (lines), and without (dots)."
+  }
+
+  private var overwrites: String {
+    var chart = LineChart(horizontal: "overwrites", vertical: "bytes")
+    for measurement in measurements
+    where measurement.workload.hasPrefix(Workload.overwrite.rawValue) {
+      for curve in measurement.curves {
+        chart.lines.append(
+          LineChart.Line(
+            measurement.engine, curve.points, note: curve.name, isDotted: curve.name == "unpinned"))
+      }
+    }
+    return chart.text
+  }
+
+  private var scaling: String {
+    var chart = LineChart(horizontal: "rows", vertical: "reads/s")
+    chart.isLogarithmic = true
+    for engine in Engine.all {
+      let points = measurements.filter { isSized($0) && $0.engine == engine }.compactMap {
+        measurement in
+        measurement.workload.split(separator: "-").last.flatMap { Double($0) }
+          .map { [$0, measurement.slices.median] }
+      }
+      if !points.isEmpty { chart.lines.append(LineChart.Line(engine, points)) }
+    }
+    return chart.text
+  }
+
+  private var pinnedImport: String {
+    guard
+      let measurement = measurements.first(where: { $0.workload == Workload.pinnedImport.rawValue })
+    else { return "" }
+    let begin = curve("imported", of: measurement)?.points.first.map { [$0[0]] } ?? []
+    let charts = [["p50", "p99"], ["log", "memory of the reader"]].map { names in
+      let curves = names.compactMap { curve($0, of: measurement) }
+      var chart = LineChart(horizontal: "seconds", vertical: curves.first?.vertical ?? "")
+      chart.marks = begin
+      chart.lines = curves.enumerated().map { index, curve in
+        LineChart.Line(Engine.heartwood, curve.points, note: curve.name, isDotted: index == 1)
+      }
+      return chart.text
+    }
+    return charts.joined() + "<p>Marked: the beginning of the import.</p>"
+  }
+
+  private var openings: String {
+    let lines = report.notes.filter { $0.hasPrefix(Workload.openLog.rawValue) }
+    return lines.isEmpty ? "" : "<ul>\(lines.map { "<li>\($0.escaped)</li>" }.joined())</ul>"
+  }
+}
+
+extension String {
+  /// The text as HTML.
+  var escaped: String {
+    var result = ""
+    for character in self {
+      switch character {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      default: result.append(character)
+      }
+    }
+    return result
+  }
 }
