@@ -70,10 +70,10 @@ package struct Reclaim {
         result.byteCount += try clear(segment, keeping: here)
       } else if here.count != hereBefore.count {
         // What the last map left out is a hole already.
-        let lost = Self.lost(hereBefore, keeping: here)
+        let runs = lost(hereBefore, keeping: here)
         result.byteCount +=
           here.isEmpty
-          ? try clear(segment, keeping: here) : try punch(lost, in: segment)
+          ? try clear(segment, keeping: here) : try punch(runs, in: segment)
       }
       if here.isEmpty, last <= map.end.frame { result.deletedSegments.insert(segment) }
     }
@@ -115,15 +115,17 @@ package struct Reclaim {
   }
 
   /// What survived the last map of a segment and does not survive this one, in runs.
-  private static func lost(
+  ///
+  /// Not what has come into the page file since: a reader may hold a pointer to it.
+  private func lost(
     _ before: ArraySlice<SurvivorMap.Survivor>, keeping now: ArraySlice<SurvivorMap.Survivor>
   ) -> [Range<FrameNumber>] {
     var kept = now
     var runs: [Range<FrameNumber>] = []
-    for frame in before.map(\.frame) {
-      if kept.first?.frame == frame {
-        kept.removeFirst()
-      } else if let run = runs.last, run.upperBound == frame {
+    for frame in before.map(\.frame) where frame > backfilled {
+      while let first = kept.first, first.frame < frame { kept.removeFirst() }
+      if kept.first?.frame == frame { continue }
+      if let run = runs.last, run.upperBound == frame {
         runs[runs.count - 1] = run.lowerBound..<frame + 1
       } else {
         runs.append(frame..<frame + 1)
