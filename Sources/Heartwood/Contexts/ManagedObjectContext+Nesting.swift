@@ -65,6 +65,7 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
   }
 
   /// Makes an object of the parent for one that is new here, of the same number.
@@ -126,6 +127,7 @@ extension ManagedObjectContext {
     registered[old] = nil
     object.number = number
     registered[number] = .passUnretained(object)
+    follower?.noteNumber(number, insteadOf: old)
     children.removeAll { $0.context == nil }
     for child in children {
       guard let context = child.context, let own = context.registered[old] else { continue }

@@ -213,6 +213,7 @@ extension ManagedObjectContext {
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { whole.faultError = error }
     }
+    processPendingChanges()
   }
 
   /// Forgets all objects and changes; objects still held must not be used any more.
@@ -223,6 +224,7 @@ extension ManagedObjectContext {
     others.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
+    processPendingChanges()
   }
 
   func requireOwn(_ object: ManagedObject) throws {
@@ -322,6 +324,7 @@ extension ManagedObjectContext: ObjectSource {
     defer { confinement?.leave() }
     guard let value = try? object.storedValue(property) else { return }
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
+    if isFollowed, object.isInserted { tellFollowers(of: object, isRefreshed: false) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }
   }
 

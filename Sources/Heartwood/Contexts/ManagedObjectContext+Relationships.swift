@@ -193,6 +193,7 @@ extension ManagedObjectContext {
       let changes = object.changes ?? ObjectChanges()
       object.changes = changes
       change(&changes.members[property.slot, default: MemberChanges()])
+      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
     } else {
       noteChange(of: object) { change(&$0.members[property.slot, default: MemberChanges()]) }
     }

@@ -15,6 +15,7 @@ extension ManagedObjectContext {
   public func save() throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    defer { processPendingChanges() }
     try requireReadable()
     guard try !partsToSave().isEmpty else {
       advance()
@@ -177,6 +178,7 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
     return saved
   }
 

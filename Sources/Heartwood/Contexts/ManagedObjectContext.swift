@@ -66,6 +66,13 @@ public final class ManagedObjectContext {
   var undoLog: UndoLog?
   /// Those who want to be told what happens here.
   var listeners: [WeakListener] = []
+  /// Who keeps lists of objects of this part up to date.
+  var follower: (any ContextFollower)?
+  /// Whether somebody follows this part, or one of a context below.
+  var isFollowed = false
+  /// Has ``processPendingChanges()`` called soon, if somebody can.
+  var scheduleProcessing: (() -> Void)?
+  var isProcessingScheduled = false
   private var lastTemporaryRow: Int64 = 0
   /// Which generation is read.
   var pin = Pin.none
@@ -190,6 +197,7 @@ public final class ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
   }
 
   /// Forgets what could be taken back, because it can not any more.
