@@ -20,11 +20,12 @@ extension ManagedObjectContext {
   /// container's ``PersistentContainer/viewContext`` does so as soon as the main actor is free. A
   /// controller that is asked does so at once.
   public func processPendingChanges() {
-    guard isFollowed || others.contains(where: \.isFollowed) else { return }
+    guard isFollowed || observer != nil || others.contains(where: \.isFollowed) else { return }
     confinement?.enter()
     defer { confinement?.leave() }
     isProcessingScheduled = false
     for part in parts { part.follower?.updateLists() }
+    for part in parts { part.observer?.tellOfNoted() }
     for child in children {
       if let context = child.context, !context.isPart { context.processPendingChanges() }
     }
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
     while let context = next {
       context.isFollowed = true
       // New objects do not tell of what is set otherwise.
-      for object in context.inserted.all { object.help = .writing }
+      for object in context.inserted.all { object.setHelp(.writing) }
       next = context.parent
     }
   }
@@ -51,6 +52,7 @@ extension ManagedObjectContext {
 
   /// Tells them that all objects with changes may be others now.
   func tellFollowersOfAll() {
+    whole.observer?.tellOfContext()
     guard isFollowed else { return }
     follower?.noteAll()
     tellFollowersBelow()
@@ -65,7 +67,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private func scheduleProcessingOnce() {
+  func scheduleProcessingOnce() {
     var top = whole
     while let parent = top.parent { top = parent }
     guard !top.isProcessingScheduled, let schedule = top.scheduleProcessing else { return }

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     inserted.insert(object)
     undoLog?.record(.insertion(object))
     tell(\.inserted, object)
-    if tracksUndo || isFollowed { object.help = .writing }
+    if tracksUndo || isFollowed || observer != nil { object.setHelp(.writing) }
     guard !object.state.contains(.hasAwoken) else { return }
     object.state.insert(.hasAwoken)
     object.awakeFromInsert()

@@ -59,7 +59,7 @@ extension ManagedObjectContext {
     for object in changed {
       object.state.subtract([.inserted, .updated])
       object.changes = nil
-      object.help = .writing
+      object.setHelp(.writing)
     }
     inserted.removeAll()
     updated.removeAll()
@@ -128,6 +128,7 @@ extension ManagedObjectContext {
     object.number = number
     registered[number] = .passUnretained(object)
     follower?.noteNumber(number, insteadOf: old)
+    observer?.noteNumber(number, insteadOf: old)
     children.removeAll { $0.context == nil }
     for child in children {
       guard let context = child.context, let own = context.registered[old] else { continue }

@@ -109,9 +109,9 @@ extension ManagedObjectContext {
   /// Tells an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
-    object.help = []
+    object.setHelp([])
     object.awakeFromFetch()
-    object.help = .writing
+    object.setHelp(.writing)
   }
 
   // MARK: Faults
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
   /// Gives up the values of an object; it reads them again when it is used.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
-    object.help = []
+    object.setHelp([])
     object.willTurnIntoFault()
     // Every property is as in a new object, and what it held is released.
     let new = type(of: object).init()
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
     object.changes = nil
     object.version = 0
     object.state.insert(.fault)
-    object.help = [.reading, .writing]
+    object.setHelp([.reading, .writing])
     object.didTurnIntoFault()
     tell(\.refreshed, object)
   }
@@ -258,6 +258,7 @@ extension ManagedObjectContext: ObjectSource {
     confinement?.enter()
     defer { confinement?.leave() }
     registered[number] = nil
+    observer?.forget(number)
   }
 
   func fire(_ object: ManagedObject) {
@@ -313,7 +314,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     object.state.remove(.fault)
     object.state.insert(.deleted)
-    object.help = .writing
+    object.setHelp(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
     // A save would have nothing to forget where there is no store.
     if !model.isRemoved { deleted.insert(object) }

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
         part.undoLog = log
         // New objects do not tell of what is set otherwise.
         for object in part.inserted.all {
-          object.help = newValue || part.isFollowed ? .writing : []
+          object.setHelp(newValue || part.isFollowed ? .writing : [])
         }
       }
     }
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     undoLog?.record(.insertion(object))
     object.state.insert(.inserted)
     object.changes = nil
-    object.help = .writing
+    object.setHelp(.writing)
     register(object, object.number)
     inserted.insert(object)
     tell(\.inserted, object)

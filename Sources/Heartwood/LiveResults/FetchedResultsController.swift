@@ -1,4 +1,5 @@
 public import Foundation
+public import Observation
 
 /// The objects that a request asks for, as a list that goes on with its context.
 ///
@@ -14,7 +15,7 @@ public import Foundation
 /// looking at the objects that have changed, and at no others, unless the request asks for more
 /// than the values of the objects themselves; `Docs/LiveResults.md` says which those are. It is
 /// used by the thread of its context, and keeps the generation it shows readable.
-public final class FetchedResultsController<M: ManagedObject> {
+public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// What is asked for; another one counts from the next ``performFetch()`` on.
   public var fetchRequest: FetchRequest<M>
   /// The context that the objects are of.
@@ -24,6 +25,7 @@ public final class FetchedResultsController<M: ManagedObject> {
   private var list: LiveList?
   private var feed: ResultsFeed?
   private let stream = ResultsStream()
+  private let registrar = ObservationRegistrar()
 
   /// Describes a list, which is empty until ``performFetch()``.
   ///
@@ -178,10 +180,14 @@ public final class FetchedResultsController<M: ManagedObject> {
   private func tell(_ change: ResultsChange) {
     stream.tell(change)
     listener?(change)
+    guard !change.difference.isEmpty else { return }
+    registrar.withMutation(of: self, keyPath: \.fetchedObjects) {}
+    if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
   }
 
   /// The list as it has to be now.
   private func currentList() -> LiveList? {
+    registrar.access(self, keyPath: \.fetchedObjects)
     guard list != nil else { return nil }
     managedObjectContext.performAndWait {
       do { try managedObjectContext.mergeAutomatically() } catch {

@@ -23,8 +23,7 @@ final class LiveList {
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false
-  /// Told of each change, before it is taken over and after.
-  var willChange: () -> Void = {}
+  /// Told of each change.
   var didChange: (ResultsChange) -> Void = { _ in }
 
   /// - Throws: What kept rows from being read.
@@ -220,10 +219,7 @@ final class LiveList {
       updated: stayed.sorted { $0.position < $1.position }.map { feed.id($0.number) },
       sectionDifference: CollectionDifference(sectionChanges) ?? Self.none,
       generation: feed.generation)
-    return { [willChange, didChange] in
-      if !change.difference.isEmpty { willChange() }
-      didChange(change)
-    }
+    return { [didChange] in didChange(change) }
   }
 
   private static var none: CollectionDifference<String?> {
