@@ -52,7 +52,7 @@ extension ManagedObjectContext {
 
   /// Tells them that all objects with changes may be others now.
   func tellFollowersOfAll() {
-    whole.observer?.tellOfContext()
+    if observer != nil { whole.observer?.tellOfContext() }
     guard isFollowed else { return }
     follower?.noteAll()
     tellFollowersBelow()

@@ -61,6 +61,7 @@ extension ManagedObjectContext {
       deleted.remove(object)
       object.state.remove(.deleted)
       try fill(object, storage, view)
+      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
     } else if object.isFault {
       try fill(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
@@ -318,6 +319,7 @@ extension ManagedObjectContext: ObjectSource {
     if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
     // A save would have nothing to forget where there is no store.
     if !model.isRemoved { deleted.insert(object) }
+    if isFollowed { tellFollowers(of: object, isRefreshed: false) }
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {

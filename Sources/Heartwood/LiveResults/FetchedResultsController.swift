@@ -46,8 +46,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   deinit {
     stream.finish()
+    let part = list?.part
     list = nil
-    feed?.removeLists()
+    withExtendedLifetime(part) { feed?.removeLists() }
   }
 
   /// Fills the list, and has it follow the context from then on.
@@ -71,7 +72,6 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       (list, self.feed) = (new, feed)
       if let change = old.flatMap({ new.change(from: $0) }) { tell(change) }
     }
-    feed?.removeLists()
   }
 
   // MARK: The list

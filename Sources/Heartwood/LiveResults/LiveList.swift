@@ -13,6 +13,8 @@ final class LiveList {
   }
 
   let query: LiveQuery
+  /// The part of the context that the objects are in.
+  let part: ManagedObjectContext
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private(set) var sections = SectionCounts()
@@ -30,6 +32,7 @@ final class LiveList {
   init(_ query: LiveQuery, _ feed: ResultsFeed) throws {
     self.query = query
     self.feed = feed
+    part = feed.part
     tree = ResultsTree(query.treeOrder)
     let found = try query.fetch(feed.part)
     take(found)
@@ -53,16 +56,15 @@ final class LiveList {
 
   // MARK: Objects
 
-  func number(at position: Int) -> ObjectNumber { tree.entry(at: window.lowerBound + position).number }
+  func number(at position: Int) -> ObjectNumber {
+    tree.entry(at: window.lowerBound + position).number
+  }
 
   /// The place of an object; `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
   }
-
-  /// The part of the context that the objects are in.
-  var part: ManagedObjectContext { feed.part }
 
   func id(_ number: ObjectNumber) -> ManagedObjectID { feed.id(number) }
 

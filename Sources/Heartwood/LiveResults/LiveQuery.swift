@@ -96,6 +96,8 @@ final class LiveQuery {
   ///
   /// - Throws: What kept rows from being read.
   func fetch(_ part: ManagedObjectContext) throws -> Found {
+    // Nobody has anything of a store that was removed.
+    guard !part.model.isRemoved else { return Found(entries: []) }
     guard let order = plan.order, part.parent == nil else { return try fetchObjects(part) }
     let kept = fetchesAgain ? plan : plan.limited(to: mostKept)
     let candidates = try part.candidates(

@@ -158,7 +158,8 @@ struct ResultsEdits {
     let end = min(window.upperBound, count)
     guard window.lowerBound < end else { return [] }
     // Nothing is before the first of all, nor behind the end of a list that is all there is.
-    let head = window.lowerBound == 0 ? 0..<0 : window.lowerBound..<min(window.lowerBound + reach, end)
+    let head =
+      window.lowerBound == 0 ? 0..<0 : window.lowerBound..<min(window.lowerBound + reach, end)
     let tail = max(end - reach, head.upperBound, window.lowerBound)..<end
     return Array(head) + Array(tail)
   }

@@ -205,7 +205,11 @@ final class ResultsTree {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {
       let middle = (lower + upper) / 2
-      if areInOrder(keys, node.children[middle].first) { upper = middle } else { lower = middle + 1 }
+      if areInOrder(keys, node.children[middle].first) {
+        upper = middle
+      } else {
+        lower = middle + 1
+      }
     }
     return lower - 1
   }

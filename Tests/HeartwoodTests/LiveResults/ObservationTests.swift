@@ -121,7 +121,9 @@ struct ObservationTests {
     #expect(again() == 1 && controller.count == 3)
   }
 
-  @Test(.evidence("OB-04")) func `is for contexts that ask for it, and ends when they do not`() throws {
+  @Test(.evidence("OB-04")) func `is for contexts that ask for it, and ends when they do not`()
+    throws
+  {
     let other = fixture.context()
     let theirs = try #require(try other.existingObject(Song.self, with: ids[0]))
     let none = watch { theirs.title }

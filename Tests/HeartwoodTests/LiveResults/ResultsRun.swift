@@ -126,7 +126,8 @@ final class ResultsRun {
     for index in watched.indices { try check(index) }
   }
 
-  private func one<M: ManagedObject>(_ type: M.Type, in context: ManagedObjectContext) throws -> M? {
+  private func one<M: ManagedObject>(_ type: M.Type, in context: ManagedObjectContext) throws -> M?
+  {
     let all = try context.fetch(FetchRequest<M>())
     return all.isEmpty ? nil : all[random.below(all.count)]
   }
@@ -275,7 +276,8 @@ final class ResultsRun {
     var expected: [(name: String?, ids: [ManagedObjectID])] = []
     for song in found {
       let value = song[keyPath: path]
-      let name = (value as? String) ?? (value as? String?).flatMap(\.self) ?? (value as? Bool)?.description
+      let name =
+        (value as? String) ?? (value as? String?).flatMap(\.self) ?? (value as? Bool)?.description
       if expected.isEmpty || expected[expected.count - 1].name != name {
         expected.append((name, []))
       }
