@@ -65,6 +65,7 @@ struct Session {
     case .commitFull: try time(workload, "commits/s", commits(.full, threadCount: 1))
     case .commitFullEight: try time(workload, "commits/s", commits(.full, threadCount: 8))
     case .pinnedImport: try importWhilePinned(workload)
+    case .liveResults: try takeOverChanges(workload)
     case .graphInsert, .graphBatchInsert, .graphRead: try compare(workload, "rows/s")
     case .graphFind, .graphLookup, .graphNewest: try compare(workload, "fetches/s")
     }
@@ -173,6 +174,18 @@ struct Session {
     let busy = outcome.slices(isIdle: false)
     add(name + "-idle", "reads/s", idle)
     add(name, "reads/s", busy, idle: idle.median, series: outcome.samples)
+    notes.append("\(name): \(outcome.summary)")
+  }
+
+  private mutating func takeOverChanges(_ workload: Workload) throws {
+    let name = workload.rawValue
+    let folder = StoreFolder.graph(name)
+    let outcome = try LiveResults(graph.quakes, options.store, progress)
+      .run(in: loads.folder.path + "/" + folder)
+    try loads.folder.remove(folder)
+    hash = fold(hash, outcome.hash)
+    for (count, slices) in outcome.slices { add("\(name)-\(count)", "updates/s", slices) }
+    add(name + "-crowd", "rows/s", outcome.crowd)
     notes.append("\(name): \(outcome.summary)")
   }
 

@@ -102,7 +102,7 @@ extension FetchOrder.Term {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be grouped by \(term.name), which is \(term.type.sentence): it has no order.")
+        "Objects cannot be grouped by \(term.name): \(term.type.sentence) has no order.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,
