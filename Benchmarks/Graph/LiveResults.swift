@@ -55,14 +55,15 @@ final class LiveResults {
       slices.append((count, Slices(rates: rates, operationCount: rates.count)))
       try finish(container)
     }
-    let container = try makeContainer(folder + "/crowd", quakes.count)
+    let crowdRows = min(quakes.count, 2 * Self.crowdCount)
+    let container = try makeContainer(folder + "/crowd", crowdRows)
     let requests = (0..<Self.listCount).map { list -> FetchRequest<GraphQuake> in
       let (least, most) = (Float(list), Float(list) + 1)
       return FetchRequest(
         where: #Predicate { $0.depth >= least && $0.depth < most },
         sort: [SortDescriptor(\.magnitude)])
     }
-    let changed = min(Self.crowdCount, quakes.count)
+    let changed = min(Self.crowdCount, crowdRows)
     let rates = try measure(container, requests, changed: changed)
     try finish(container)
     let crowd = Slices(
@@ -78,11 +79,12 @@ final class LiveResults {
     try context.setQueryGenerationFrom(.current)
     let controllers = requests.map { FetchedResultsController(fetchRequest: $0, context: context) }
     for controller in controllers { try controller.performFetch() }
+    let ids = try context.fetchObjectIDs(FetchRequest<GraphQuake>())
     var rates: [Double] = []
     for round in 0...Self.roundCount {
       progress.show(
         Workload.liveResults.rawValue, fraction: Double(round) / Double(Self.roundCount))
-      try change(changed, container)
+      try change(changed, of: ids, container)
       let duration = try ContinuousClock().measure {
         try context.setQueryGenerationFrom(.current)
         context.processPendingChanges()
@@ -94,15 +96,14 @@ final class LiveResults {
   }
 
   /// Changes rows here and there, as another part of a program would.
-  private func change(_ count: Int, _ container: PersistentContainer) throws {
+  private func change(
+    _ count: Int, of ids: [ManagedObjectID], _ container: PersistentContainer
+  ) throws {
     let context = container.newContext()
     try context.performAndWait {
       for _ in 0..<count {
-        let code = quakes[Int(random.next() % UInt64(quakes.count))].code
-        // Some are in the larger store only.
-        guard let quake = try context.existingObject(where: \GraphQuake.code, is: code) else {
-          continue
-        }
+        let id = ids[Int(random.next() % UInt64(ids.count))]
+        guard let quake = try context.existingObject(GraphQuake.self, with: id) else { continue }
         quake.time += 1000
         quake.depth += 1
         quake.magnitude += 0.1

@@ -147,7 +147,8 @@ final class ResultsFeed: ContextFollower {
     if difference == nil { numbers = [] }
     let snapshot = part.parent == nil ? view.snapshot : nil
     generation = snapshot.map { part.group.token($0, of: part.model) }
-    for number in numbers { try look(at: number, view, changes) }
+    let held = listsByEntity.mapValues { $0.compactMap(\.list) }
+    for number in numbers { try look(at: number, held[number.entity] ?? [], view, changes) }
     let all = lists.compactMap(\.list)
     for list in all {
       list.mustFetch =
@@ -190,11 +191,10 @@ final class ResultsFeed: ContextFollower {
 
   /// Asks the lists of an object's entity about it.
   private func look(
-    at number: ObjectNumber, _ view: StoreView, _ changes: ValueChanges
+    at number: ObjectNumber, _ lists: [LiveList], _ view: StoreView, _ changes: ValueChanges
   ) throws {
     guard let storage = part.model.storage(of: number) else { return }
     lookCount += 1
-    let lists = (listsByEntity[number.entity] ?? []).compactMap(\.list)
     let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
     var isRow = false
     if !number.isTemporary, part.parent == nil {
@@ -204,13 +204,16 @@ final class ResultsFeed: ContextFollower {
         if let object = registered(number), !object.isFault || object.isGivenUp {
           _ = try part.realise(number, storage, record)
         }
-        for list in lists where changedObject(number, list.query) == nil {
+        // Most have no changes, which is asked once for all lists.
+        let isChanged = registered(number)?.hasChanges == true
+        for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.note(number, try list.query.keys(number, storage, record)) {
             try isUpdated(list)
           }
         }
       }
     }
+    if isRow, registered(number)?.hasChanges != true { return }
     for list in lists {
       if let object = changedObject(number, list.query) {
         let keys = object.isDeleted ? nil : try list.query.keys(object)
