@@ -1,6 +1,6 @@
 /// One thread's share of a workload: a loop cut into turns.
 ///
-/// Each thread works on its own copy. A turn is long enough that looking at the clock after it costs
+/// Each thread works on its own copy. A turn is so long that looking at the clock after it costs
 /// nothing beside it, and short against a window of time; a turn of one operation is for those who
 /// want to know how long each takes.
 protocol Work: Sendable {

@@ -121,7 +121,7 @@ struct LMDBValue {
 
 /// An open environment of LMDB with its databases.
 ///
-/// Unchecked, because LMDB itself takes care of threads: who writes waits for who does.
+/// `@unchecked` because LMDB itself takes care of threads: who writes waits for who does.
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let handle: LMDBLibrary.Environment
@@ -185,7 +185,9 @@ final class LMDBEnvironment: @unchecked Sendable {
   }
 }
 
-/// A transaction of LMDB that reads; used by one thread at a time.
+/// A transaction of LMDB that reads.
+///
+/// `@unchecked` because one thread at a time uses it, that of a work.
 final class LMDBReader: @unchecked Sendable {
   let environment: LMDBEnvironment
   let transaction: LMDBLibrary.Transaction

@@ -6,8 +6,8 @@ struct LMDBRows: RowEngine {
 
   let name = Engine.lmdb
   var description: String {
-    "LMDB \(library.version), integer keys, NOSYNC where ours is .normal, APPEND where keys ascend, "
-      + "read transactions renewed"
+    "LMDB \(library.version), integer keys, NOSYNC where ours is .normal, APPEND where keys "
+      + "ascend, read transactions renewed"
   }
 
   func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {

@@ -43,7 +43,7 @@ struct Peers {
 
   private mutating func miss(_ fileName: String, _ package: String) {
     missing.append(
-      "\(fileName) is not on this machine, so its column is empty and there is no ratio: install it "
-        + "(Debian: apt install \(package)).")
+      "\(fileName) is not on this machine, so its column is empty and there is no ratio: install "
+        + "it (Debian: apt install \(package)).")
   }
 }

@@ -76,7 +76,7 @@ struct SQLiteLibrary: Sendable {
 
 /// An open database of SQLite.
 ///
-/// Unchecked, because one thread at a time uses it: that of a work, or who has the writer's lock.
+/// `@unchecked` because one thread at a time uses it: that of a work, or who has the writer's lock.
 final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
@@ -105,7 +105,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 }
 
-/// A prepared statement of SQLite, used by the threads that its database is.
+/// A prepared statement of SQLite.
+///
+/// `@unchecked` because it is used by the threads that its database is.
 final class SQLiteStatement: @unchecked Sendable {
   private let database: SQLiteDatabase
   private let library: SQLiteLibrary

@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// SQLite for rows: a log, pages mapped, a large cache, statements prepared once, no mutex.
 ///
-/// Its log is moved by the commit that makes it long, as by default. Commits of several threads take
-/// one connection in turn, which is faster than connections that wait for each other.
+/// Its log is moved by the commit that makes it long, as by default. Commits of several threads
+/// take one connection in turn, which is faster than connections that wait for each other.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -137,7 +137,7 @@ extension SQLiteDatabase {
 
 /// The connection that writes, and the turns at it.
 ///
-/// Unchecked, because all is done under the lock.
+/// `@unchecked` because all is done under the lock.
 final class SQLiteWriter: @unchecked Sendable {
   let database: SQLiteDatabase
   private let lock = NSLock()

@@ -184,7 +184,7 @@ func requireAll(_ count: Int, of rowCount: Int) throws {
 }
 
 extension RawSpan {
-  /// The number that this key of an integer means: the byte of its kind, and eight that sort like it.
+  /// The number that this key means: the byte of its kind, and eight that sort like the number.
   @inline(__always)
   fileprivate var rowNumber: UInt64 { word(at: 1).byteSwapped &- 1 << 63 }
 }

@@ -16,7 +16,7 @@ protocol RowEngine: Sendable {
 /// Whoever reads checks each row and folds it into a hash, so that all engines must come to the
 /// same. The works it makes are for a thread each.
 protocol RowStore: AnyObject {
-  /// What loads all rows in the order of their numbers, in one transaction that need not be durable.
+  /// What loads all rows in the order of their numbers, in a transaction that need not be durable.
   ///
   /// What is done before it is returned is not timed.
   func loading() throws -> () throws -> Void

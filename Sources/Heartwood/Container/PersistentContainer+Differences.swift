@@ -81,9 +81,7 @@ extension PersistentContainer {
       ? all
       : all.filter { member, snapshot in
         var difference = RowDifference(member.model)
-        try member.store.changes(from: member.store.snapshot(), to: snapshot) {
-          try difference.note($0)
-        }
+        try difference.take(member.store, from: member.store.snapshot(), to: snapshot)
         return !difference.isEmpty
       }
     guard changed.count < 2 else {

@@ -185,7 +185,7 @@ final class ResultsFeed: ContextFollower {
     }
     guard source.generation != target.generation else { return [] }
     var difference = RowDifference(part.model)
-    try part.store.changes(from: source, to: target) { try difference.note($0) }
+    try difference.take(part.store, from: source, to: target)
     return Set(difference.numbers)
   }
 

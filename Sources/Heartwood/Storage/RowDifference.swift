@@ -28,6 +28,13 @@ struct RowDifference {
     self.slots = slots
   }
 
+  /// Whether what differs in a keyspace says anything; indexes and history do not.
+  func wants(_ keyspace: String) -> Bool {
+    storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
+  }
+
+  private static let rowsPrefix = "objects."
+
   /// Takes down a key that differs.
   ///
   /// - Throws: `corrupt` if it is no key of its keyspace.
@@ -40,9 +47,16 @@ struct RowDifference {
       let number = ObjectNumber(bits: owner)
       guard let storage = model.storage(of: number) else { return }
       lists[number, default: []].formUnion(slots[storage.entity.position] ?? [])
-    } else if change.keyspace.hasPrefix("objects.") {
+    } else if change.keyspace.hasPrefix(Self.rowsPrefix) {
       unknownKeyspaces.insert(change.keyspace)
     }
+  }
+
+  /// Takes down all that differs between two generations.
+  mutating func take(_ store: Store, from source: Snapshot, to target: Snapshot) throws {
+    // Each row that differs lies in a leaf that was written, but few of those hold rows.
+    let known = self
+    try store.changes(from: source, to: target, in: known.wants) { try note($0) }
   }
 
   /// All objects that differ, in the order in which they were made.
@@ -59,7 +73,7 @@ extension RowDifference {
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {
     var difference = RowDifference(model)
-    try store.changes(from: source, to: target) { try difference.note($0) }
+    try difference.take(store, from: source, to: target)
     let (before, after) = (try StoreView(source, model), try StoreView(target, model))
     var changes = ChangeSet(
       generation: QueryGenerationToken(generation: target.token), stores: [model.space.store])

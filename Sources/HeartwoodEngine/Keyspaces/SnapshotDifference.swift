@@ -17,10 +17,13 @@ package struct SnapshotDifference {
     let leaves: SortedLeaves
     let trees: [(name: String, tree: TreeID)]
 
-    init(_ state: GenerationState, _ pages: [PageNumber]) throws(StorageError) {
+    init(
+      _ state: GenerationState, _ pages: [PageNumber], _ isWanted: (String) -> Bool
+    ) throws(StorageError) {
       view = state.view
-      leaves = try SortedLeaves(among: pages, in: state.view)
-      trees = try Catalog.rows(in: state.view).map { ($0.name, $0.row.root.tree) }
+      trees = try Catalog.rows(in: state.view).filter { isWanted($0.name) }
+        .map { ($0.name, $0.row.root.tree) }
+      leaves = try SortedLeaves(among: pages, of: Set(trees.map(\.tree)), in: state.view)
     }
 
     func scanner(of tree: TreeID?) -> LeafScanner {
@@ -30,20 +33,22 @@ package struct SnapshotDifference {
 
   /// Finds and sorts the leaves that differ; either state may be the newer one.
   ///
+  /// - Parameter isWanted: Says of which keyspaces, by their names.
   /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
   /// - Complexity: Each page that was written or freed between the two is read once in each state,
   ///   and both catalogs are.
   package init(
-    from source: GenerationState, to target: GenerationState
+    from source: GenerationState, to target: GenerationState,
+    in isWanted: (_ keyspace: String) -> Bool = { _ in true }
   ) throws(StorageError) {
     if source.generation <= target.generation {
       let pages = try PageDifference(from: source, to: target)
-      self.source = try Side(source, pages.replaced)
-      self.target = try Side(target, pages.written)
+      self.source = try Side(source, pages.replaced, isWanted)
+      self.target = try Side(target, pages.written, isWanted)
     } else {
       let pages = try PageDifference(from: target, to: source)
-      self.source = try Side(source, pages.written)
-      self.target = try Side(target, pages.replaced)
+      self.source = try Side(source, pages.written, isWanted)
+      self.target = try Side(target, pages.replaced, isWanted)
     }
   }
 

@@ -9,13 +9,17 @@ extension Store {
   /// - Parameters:
   ///   - source: The generation the changes start at; a snapshot of this store.
   ///   - target: The generation they lead to; a snapshot of this store.
+  ///   - isWanted: Says of which keyspaces the changes are wanted, by their names; of all if left
+  ///     out. Leaves of others are passed over.
   ///   - body: Called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that another opening of a store made; `closed`;
   ///   `corrupt` or `io`; what `body` throws.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
   ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
   public func changes(
-    from source: Snapshot, to target: Snapshot, _ body: (StoreChange) throws -> Void
+    from source: Snapshot, to target: Snapshot,
+    in isWanted: (_ keyspace: String) -> Bool = { _ in true },
+    _ body: (StoreChange) throws -> Void
   ) throws {
     try requireOpen()
     guard source.state.files === files, target.state.files === files else {
@@ -26,6 +30,6 @@ extension Store {
     }
     defer { withExtendedLifetime((source, target)) {} }
     guard source.generation != target.generation else { return }
-    try SnapshotDifference(from: source.state, to: target.state).forEach(body)
+    try SnapshotDifference(from: source.state, to: target.state, in: isWanted).forEach(body)
   }
 }

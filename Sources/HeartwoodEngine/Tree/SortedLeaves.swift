@@ -10,11 +10,13 @@ package struct SortedLeaves {
     let keyCount: Int
   }
 
-  /// Finds the leaves with entries among `pages` and sorts them.
+  /// Finds the leaves with entries of some trees among `pages` and sorts them.
   ///
   /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
   /// - Complexity: Each page is read once.
-  package init(among pages: [PageNumber], in view: PageView) throws(StorageError) {
+  package init(
+    among pages: [PageNumber], of trees: Set<TreeID>, in view: PageView
+  ) throws(StorageError) {
     var keys: [UInt8] = []
     var leaves: [Leaf] = []
     let block = ByteBlock(count: LeafScanner.keyByteCount, alignment: 16)
@@ -23,7 +25,9 @@ package struct SortedLeaves {
       let reference = try view.page(page)
       defer { view.release(reference) }
       let kind = reference.bytes.load8(PageLayout.kind.offset)
-      guard kind == PageKind.leaf.rawValue else { continue }
+      guard kind == PageKind.leaf.rawValue,
+        trees.contains(reference.bytes.load32(PageLayout.tree.offset))
+      else { continue }
       let node = NodeView(reference.bytes)
       guard node.count > 0 else { continue }
       let key = node.copyKey(0, to: block.bytes)

@@ -37,8 +37,8 @@ extension TreeWriter {
     }
   }
 
-  /// Puts an entry that comes after all others into a leaf of its own, behind the last one, which the
-  /// path leads to.
+  /// Puts an entry that comes after all others into a leaf of its own, behind the last one, which
+  /// the path leads to.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
