@@ -32,14 +32,17 @@ struct DocumentProgramTests {
     }
   }
 
-  @Test(arguments: try DocumentProgram.all())
-  func `compiles without a warning`(program: DocumentProgram) throws {
+  @Test(arguments: try DocumentProgram.all(), ["nonisolated", "MainActor"])
+  func `compiles without a warning, whatever the isolation of its code`(
+    program: DocumentProgram, isolation: String
+  ) throws {
     let folder = try #require(BuiltModules.folder)
     let scratch = try ScratchDirectory()
     // To the end: what may go to another thread is found out behind the type checker.
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
-      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(folder))
+      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(folder)
+        + ["-default-isolation", isolation])
     #expect(output == "")
     #expect(exitCode == 0)
   }

@@ -2,11 +2,11 @@
 import PackageDescription
 
 let package = Package(
-  name: "quakes",
+  name: "tremors",
   platforms: [.macOS(.v15)],
   dependencies: [.package(path: "../heartwood")],
   targets: [
     .executableTarget(
-      name: "quakes", dependencies: [.product(name: "Heartwood", package: "heartwood")])
+      name: "tremors", dependencies: [.product(name: "Heartwood", package: "heartwood")])
   ]
 )

@@ -100,7 +100,7 @@ func showHistory(of container: PersistentContainer) throws {
   }
 }
 
-@main struct Quakes {
+@main struct Tremors {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
     let container = try openQuakes()
@@ -109,7 +109,7 @@ func showHistory(of container: PersistentContainer) throws {
     case ("list", nil): try show(container.newContext())
     case ("watch", nil): try watch(container)
     case ("history", nil): try showHistory(of: container)
-    default: print("Usage: quakes import FILE | list | watch | history")
+    default: print("Usage: tremors import FILE | list | watch | history")
     }
   }
 }
