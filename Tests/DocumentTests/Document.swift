@@ -19,11 +19,12 @@ struct Document {
   /// Without folders and ending.
   var name: Substring { path.split(separator: "/").last?.dropLast(3) ?? "" }
 
-  /// The README and all in `Docs`.
+  /// The README, all in `Docs`, and the landing pages of the libraries.
   static func all() throws -> [Document] {
     let package = DocumentProgram.package.path
     let names = try FileManager.default.contentsOfDirectory(atPath: package + "/Docs").sorted()
-    return try (["README.md"] + names.map { "Docs/" + $0 }).filter { $0.hasSuffix(".md") }
+    let pages = ["Heartwood", "HeartwoodEngine"].map { "Sources/\($0)/\($0).docc/\($0).md" }
+    return try (["README.md"] + names.map { "Docs/" + $0 } + pages).filter { $0.hasSuffix(".md") }
       .map { Document($0, try String(contentsOfFile: "\(package)/\($0)", encoding: .utf8)) }
   }
 
