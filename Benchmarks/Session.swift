@@ -54,6 +54,7 @@ struct Session {
     case .overwrite: try overwrite()
     case .scaling: try scale()
     case .pinnedImport: try importWhilePinned(workload)
+    case .liveResults: try takeOverChanges(workload)
     case .graphInsert, .graphBatchInsert, .graphRead:
       try add(workload, "rows/s", graph.measure(workload), engines: graph.engines.map(\.name))
     case .graphFind, .graphLookup, .graphNewest:
@@ -186,6 +187,18 @@ extension Session {
     add(
       name, "reads/s", busy, shareOfIdle: busy.median / idle.median, latencies: outcome.busy,
       curves: outcome.curves)
+    notes.append("\(name): \(outcome.summary)")
+  }
+
+  private mutating func takeOverChanges(_ workload: Workload) throws {
+    let name = workload.rawValue
+    let stores = StoreFolder.graph(name)
+    let outcome = try LiveResults(graph.quakes, options.store, progress)
+      .run(in: folder.path + "/" + stores)
+    try folder.remove(stores)
+    hash = fold(hash, outcome.hash)
+    for (count, slices) in outcome.slices { add("\(name)-\(count)", "updates/s", slices) }
+    add(name + "-crowd", "rows/s", outcome.crowd)
     notes.append("\(name): \(outcome.summary)")
   }
 }

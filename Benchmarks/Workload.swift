@@ -26,6 +26,7 @@ enum Workload: String, CaseIterable {
   case graphFind = "graph-find"
   case graphLookup = "graph-lookup"
   case graphNewest = "graph-newest"
+  case liveResults = "live-results"
   case pinnedImport = "pinned-import"
 
   /// Rows of the smallest store of ``scaling``.
@@ -57,6 +58,7 @@ enum Workload: String, CaseIterable {
     case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's measure)"
     case .graphFind: "fetches of single quakes by their unique code, with a predicate"
     case .graphLookup: "the same without a predicate: existingObject(where:is:)"
+    case .liveResults: "lists taking over 100 changed rows, and a thousand lists 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }

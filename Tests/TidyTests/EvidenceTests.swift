@@ -4,7 +4,7 @@ import Testing
 @Suite("The clauses")
 struct EvidenceTests {
   private static let documents = [
-    "Docs/Durability.md", "Docs/Concurrency.md", "Docs/ObjectGraph.md",
+    "Docs/Durability.md", "Docs/Concurrency.md", "Docs/ObjectGraph.md", "Docs/LiveResults.md",
   ]
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.

@@ -34,7 +34,7 @@ struct LayeringTests {
       path: "Sources/Heartwood/",
       folders: [
         "Values", "Model", "Records", "Objects", "Storage", "Queries", "Fetching", "Contexts",
-        "Container",
+        "LiveResults", "Container",
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]

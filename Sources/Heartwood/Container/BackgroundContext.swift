@@ -36,7 +36,8 @@ public actor BackgroundContext {
   public func perform<R: Sendable>(
     _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
-    try body(context)
+    defer { context.processPendingChanges() }
+    return try body(context)
   }
 }
 

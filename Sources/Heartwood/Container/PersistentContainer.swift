@@ -119,6 +119,9 @@ public final class PersistentContainer: Sendable {
     if let view { return view }
     let new = newContext()
     new.automaticMergingChanged = { [weak self] isOn in self?.followForView(isOn) }
+    new.scheduleProcessing = { [weak self] in
+      Task { @MainActor in self?.view?.processPendingChanges() }
+    }
     view = new
     return new
   }

@@ -68,6 +68,8 @@ extension ManagedObjectContext {
 
   /// Tells that an object was changed.
   func tell(_ set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>, _ object: ManagedObject) {
+    if isFollowed { tellFollowers(of: object, isRefreshed: set == \.refreshed) }
+    observer?.note(object)
     guard !listeners.isEmpty else { return }
     var change = ContextChange(kind: .objectsDidChange)
     change[keyPath: set] = [ManagedObjectID(object.number, model.space)]

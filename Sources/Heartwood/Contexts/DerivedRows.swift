@@ -166,6 +166,7 @@ extension ManagedObjectContext {
       for attribute in storage.entity.derived {
         try? object.setStoredValue(values[attribute.slot], attribute.property)
       }
+      if !storage.entity.derived.isEmpty { observer?.note(object) }
     }
   }
 }

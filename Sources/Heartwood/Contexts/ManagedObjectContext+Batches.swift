@@ -29,6 +29,7 @@ extension ManagedObjectContext {
     }
     // Within one transaction versions do not tell what was changed in between.
     if case .within = pin { refreshAllObjects() }
+    processPendingChanges()
     let duration = start.duration(to: .now)
     ContextLog.executed(request.sentence, count, generation, duration)
     return BatchResult(

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     inserted.insert(object)
     undoLog?.record(.insertion(object))
     tell(\.inserted, object)
-    if tracksUndo { object.help = .writing }
+    if tracksUndo || isFollowed || observer != nil { object.setHelp(.writing) }
     guard !object.state.contains(.hasAwoken) else { return }
     object.state.insert(.hasAwoken)
     object.awakeFromInsert()
@@ -115,6 +115,7 @@ extension ManagedObjectContext {
     }
     isDeleting = []
     for part in others { part.rollback() }
+    processPendingChanges()
   }
 
   private func restore(_ object: ManagedObject) {

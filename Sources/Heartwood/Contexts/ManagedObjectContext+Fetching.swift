@@ -28,15 +28,7 @@ extension ManagedObjectContext {
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? take : nil
     ).forEach(take)
     var objects = [M](found)
-    if plan.order == nil {
-      objects.sort { first, second in
-        for descriptor in request.sortDescriptors {
-          let order = descriptor.compare(first, second)
-          if order != .orderedSame { return order == .orderedAscending }
-        }
-        return false
-      }
-    }
+    if plan.order == nil { objects = request.sorted(objects) }
     let result = request.page(of: objects)
     try prefetch(for: request, result)
     try log(plan) { ContextLog.fetched($0, result.map(\.number), model.space, start) }

@@ -61,6 +61,7 @@ extension ManagedObjectContext {
         .childContext,
         "A context below another reads what its parent does; pin the one at the top.")
     }
+    defer { processPendingChanges() }
     if case .within = pin {
       throw ObjectGraphError(
         .childContext, "The context of a stage reads what its transaction has written so far.")

@@ -33,6 +33,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     try? mergeAutomatically()
+    processPendingChanges()
   }
 
   /// Merges what others have saved since the last time, if that is wanted.
@@ -75,6 +76,7 @@ extension ManagedObjectContext {
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    defer { processPendingChanges() }
     if let part = otherPart(of: transaction.store) {
       return try part.mergeChanges(from: transaction)
     }
@@ -96,6 +98,7 @@ extension ManagedObjectContext {
   public func mergeChanges(_ changes: ChangeSet) throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    defer { processPendingChanges() }
     let places = try changes.stores.map { store in
       let part = otherPart(of: store) ?? self
       return (part: part, view: try part.beginMerging(of: store))

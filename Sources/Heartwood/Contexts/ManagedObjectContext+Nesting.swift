@@ -59,12 +59,13 @@ extension ManagedObjectContext {
     for object in changed {
       object.state.subtract([.inserted, .updated])
       object.changes = nil
-      object.help = .writing
+      object.setHelp(.writing)
     }
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
   }
 
   /// Makes an object of the parent for one that is new here, of the same number.
@@ -126,6 +127,8 @@ extension ManagedObjectContext {
     registered[old] = nil
     object.number = number
     registered[number] = .passUnretained(object)
+    follower?.noteNumber(number, insteadOf: old)
+    observer?.noteNumber(number, insteadOf: old)
     children.removeAll { $0.context == nil }
     for child in children {
       guard let context = child.context, let own = context.registered[old] else { continue }

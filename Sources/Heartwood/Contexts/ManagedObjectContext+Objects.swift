@@ -61,6 +61,7 @@ extension ManagedObjectContext {
       deleted.remove(object)
       object.state.remove(.deleted)
       try fill(object, storage, view)
+      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
     } else if object.isFault {
       try fill(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
@@ -109,9 +110,9 @@ extension ManagedObjectContext {
   /// Tells an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
-    object.help = []
+    object.setHelp([])
     object.awakeFromFetch()
-    object.help = .writing
+    object.setHelp(.writing)
   }
 
   // MARK: Faults
@@ -119,7 +120,7 @@ extension ManagedObjectContext {
   /// Gives up the values of an object; it reads them again when it is used.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
-    object.help = []
+    object.setHelp([])
     object.willTurnIntoFault()
     // Every property is as in a new object, and what it held is released.
     let new = type(of: object).init()
@@ -127,7 +128,7 @@ extension ManagedObjectContext {
     object.changes = nil
     object.version = 0
     object.state.insert(.fault)
-    object.help = [.reading, .writing]
+    object.setHelp([.reading, .writing])
     object.didTurnIntoFault()
     tell(\.refreshed, object)
   }
@@ -214,6 +215,7 @@ extension ManagedObjectContext {
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { whole.faultError = error }
     }
+    processPendingChanges()
   }
 
   /// Forgets all objects and changes; objects still held must not be used any more.
@@ -224,6 +226,7 @@ extension ManagedObjectContext {
     others.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
+    processPendingChanges()
   }
 
   func requireOwn(_ object: ManagedObject) throws {
@@ -257,6 +260,7 @@ extension ManagedObjectContext: ObjectSource {
     confinement?.enter()
     defer { confinement?.leave() }
     registered[number] = nil
+    observer?.forget(number)
   }
 
   func fire(_ object: ManagedObject) {
@@ -312,10 +316,11 @@ extension ManagedObjectContext: ObjectSource {
     }
     object.state.remove(.fault)
     object.state.insert(.deleted)
-    object.help = .writing
+    object.setHelp(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
     // A save would have nothing to forget where there is no store.
     if !model.isRemoved { deleted.insert(object) }
+    if isFollowed { tellFollowers(of: object, isRefreshed: false) }
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
@@ -323,6 +328,7 @@ extension ManagedObjectContext: ObjectSource {
     defer { confinement?.leave() }
     guard let value = try? object.storedValue(property) else { return }
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
+    if isFollowed, object.isInserted { tellFollowers(of: object, isRefreshed: false) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }
   }
 

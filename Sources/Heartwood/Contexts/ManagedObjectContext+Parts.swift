@@ -22,6 +22,7 @@ extension ManagedObjectContext {
     part.undoLog = undoLog
     part.listeners = listeners
     part.retainsRegisteredObjects = retainsRegisteredObjects
+    if observer != nil { part.observer = ContextObserver(part) }
     if autoMerge != nil { part.automaticallyMergesChangesFromParent = true }
     switch pin {
     case .none, .within: break

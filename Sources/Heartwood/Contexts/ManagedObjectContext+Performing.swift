@@ -3,6 +3,7 @@ extension ManagedObjectContext {
   public func performAndWait<R>(_ body: () throws -> R) rethrows -> R {
     confinement?.enter()
     defer { confinement?.leave() }
+    defer { processPendingChanges() }
     return try body()
   }
 

@@ -92,6 +92,7 @@ extension ManagedObjectContext {
     undoLog?.record(.order(object, property, old))
     noteMembers(of: object, property) { _ in }
     object.setMembers(members, property)
+    object.tellIfObserved(property)
   }
 
   private func requireSameContext(_ object: ManagedObject) {
@@ -161,6 +162,7 @@ extension ManagedObjectContext {
     }
     willChange(object, property)
     object.setTarget(target.map { .object($0) } ?? .none, property)
+    object.tellIfObserved(property)
   }
 
   func add(
@@ -169,6 +171,7 @@ extension ManagedObjectContext {
     undoLog?.record(.joined(object, property, member))
     noteMembers(of: object, property) { $0.join(member) }
     object.insertMember(member, property)
+    object.tellIfObserved(property)
   }
 
   func drop(
@@ -181,6 +184,7 @@ extension ManagedObjectContext {
     undoLog?.record(.left(object, property, member))
     noteMembers(of: object, property) { $0.leave(member) }
     object.removeMember(member, property)
+    object.tellIfObserved(property)
   }
 
   /// Notes who joins or leaves; of an inserted object too, whose members are not in the store.
@@ -193,6 +197,7 @@ extension ManagedObjectContext {
       let changes = object.changes ?? ObjectChanges()
       object.changes = changes
       change(&changes.members[property.slot, default: MemberChanges()])
+      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
     } else {
       noteChange(of: object) { change(&$0.members[property.slot, default: MemberChanges()]) }
     }

@@ -15,6 +15,7 @@ extension ManagedObjectContext {
   public func save() throws {
     confinement?.enter()
     defer { confinement?.leave() }
+    defer { processPendingChanges() }
     try requireReadable()
     guard try !partsToSave().isEmpty else {
       advance()
@@ -161,7 +162,7 @@ extension ManagedObjectContext {
           // Who joined may have given way, and others may have let somebody join.
           forgetMembers(of: object, entity)
         }
-        object.help = .writing
+        object.setHelp(.writing)
         saved.append(object)
       case .dropped:
         object.state.subtract([.updated, .deleted])
@@ -177,6 +178,7 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
     return saved
   }
 
@@ -209,6 +211,7 @@ extension ManagedObjectContext {
     for property in object.entityDescription?.columns ?? [] {
       try? object.setStoredValue(values[property.slot], property)
     }
+    observer?.note(object)
   }
 
   func forgetDeleted(_ object: ManagedObject) {

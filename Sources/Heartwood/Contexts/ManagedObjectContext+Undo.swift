@@ -12,7 +12,9 @@ extension ManagedObjectContext {
       for part in parts {
         part.undoLog = log
         // New objects do not tell of what is set otherwise.
-        for object in part.inserted.all { object.help = newValue ? .writing : [] }
+        for object in part.inserted.all {
+          object.setHelp(newValue || part.isFollowed ? .writing : [])
+        }
       }
     }
   }
@@ -37,6 +39,7 @@ extension ManagedObjectContext {
     guard let undoLog else { return }
     for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
     undoLog.end()
+    processPendingChanges()
   }
 
   private func take(back step: UndoLog.Step) {
@@ -73,6 +76,7 @@ extension ManagedObjectContext {
   private func withdraw(_ object: ManagedObject) {
     undoLog?.record(.deletion(object))
     inserted.remove(object)
+    tell(\.deleted, object)
     abandon(object)
   }
 
@@ -81,8 +85,9 @@ extension ManagedObjectContext {
     undoLog?.record(.insertion(object))
     object.state.insert(.inserted)
     object.changes = nil
-    object.help = .writing
+    object.setHelp(.writing)
     register(object, object.number)
     inserted.insert(object)
+    tell(\.inserted, object)
   }
 }

@@ -66,6 +66,15 @@ public final class ManagedObjectContext {
   var undoLog: UndoLog?
   /// Those who want to be told what happens here.
   var listeners: [WeakListener] = []
+  /// Who keeps lists of objects of this part up to date.
+  var follower: (any ContextFollower)?
+  /// Whether somebody follows this part, or one of a context below.
+  var isFollowed = false
+  /// Has ``processPendingChanges()`` called soon, if somebody can.
+  var scheduleProcessing: (() -> Void)?
+  var isProcessingScheduled = false
+  /// Who tells those who observe objects of this part; `nil` if they cannot be observed.
+  var observer: ContextObserver?
   private var lastTemporaryRow: Int64 = 0
   /// Which generation is read.
   var pin = Pin.none
@@ -97,6 +106,7 @@ public final class ManagedObjectContext {
   }
 
   deinit {
+    (follower, observer, isFollowed) = (nil, nil, false)
     // What was loaded can still be read: the compiler lets go of a context after its last use, and
     // objects may be used for longer.
     abandonAll { $0.isFault ? [.reading, .writing] : .writing }
@@ -111,15 +121,27 @@ public final class ManagedObjectContext {
   // MARK: What has changed
 
   /// Whether saving would do something.
-  public var hasChanges: Bool { hasOwnChanges || others.contains(where: \.hasOwnChanges) }
+  public var hasChanges: Bool {
+    observer?.noteRead(\.hasChanges)
+    return hasOwnChanges || others.contains(where: \.hasOwnChanges)
+  }
   /// Whether saving would do something to the store of this part.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// Objects that will be new rows.
-  public var insertedObjects: Set<ManagedObject> { gather { $0.inserted.all } }
+  public var insertedObjects: Set<ManagedObject> {
+    observer?.noteRead(\.insertedObjects)
+    return gather { $0.inserted.all }
+  }
   /// Objects whose rows will be changed.
-  public var updatedObjects: Set<ManagedObject> { gather { $0.updated.all } }
+  public var updatedObjects: Set<ManagedObject> {
+    observer?.noteRead(\.updatedObjects)
+    return gather { $0.updated.all }
+  }
   /// Objects whose rows will be gone.
-  public var deletedObjects: Set<ManagedObject> { gather { $0.deleted.all } }
+  public var deletedObjects: Set<ManagedObject> {
+    observer?.noteRead(\.deletedObjects)
+    return gather { $0.deleted.all }
+  }
   /// All objects that are in use.
   public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }
 
@@ -156,6 +178,7 @@ public final class ManagedObjectContext {
     object.state.insert(.registered)
     registered[number] = .passUnretained(object)
     if retainsRegisteredObjects { retained.append(object) }
+    if observer != nil { object.becomeObservable() }
   }
 
   /// Ends an object's time in the context; it is of no context then.
@@ -168,6 +191,8 @@ public final class ManagedObjectContext {
   /// Lets go of an object, which keeps its ID.
   func leave(_ object: ManagedObject) {
     registered[object.number] = nil
+    observer?.forget(object.number)
+    object.help.remove(.observed)
     object.source = nil
     object.changes = ObjectChanges()
     object.changes?.space = model.space
@@ -190,6 +215,7 @@ public final class ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    tellFollowersOfAll()
   }
 
   /// Forgets what could be taken back, because it can not any more.

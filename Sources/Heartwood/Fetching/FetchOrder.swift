@@ -22,6 +22,7 @@ struct FetchOrder {
     let number: ObjectNumber
   }
 
+  /// The first one is what objects are grouped by, if they are.
   let terms: [Term]
 
   private init() { terms = [] }
@@ -29,9 +30,15 @@ struct FetchOrder {
   /// The order in which objects were made.
   static var byRow: FetchOrder { FetchOrder() }
 
+  /// - Parameter section: What objects are grouped by, which comes first.
   /// - Returns: `nil` if the descriptors compare something else than stored values.
-  init?<M>(_ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver) throws {
+  init?<M>(
+    _ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver, section: AnyKeyPath? = nil
+  ) throws {
     var terms: [Term] = []
+    if let section, descriptors.first?.keyPath != section {
+      terms.append(try Term(section: section, resolver))
+    }
     for descriptor in descriptors {
       guard let keyPath = descriptor.keyPath, descriptor.isPlain,
         let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
@@ -59,15 +66,62 @@ struct FetchOrder {
       let order = term.order(first.values[position], second.values[position])
       if order != 0 { return (order < 0) != term.isReversed }
     }
-    // Those that are not saved come last: their numbers are negative.
-    let numbers = (UInt64(bitPattern: first.number.bits), UInt64(bitPattern: second.number.bits))
-    return (numbers.0 < numbers.1) != endsReversed && numbers.0 != numbers.1
+    return first.number.isMade(before: second.number) != endsReversed
+      && first.number != second.number
+  }
+}
+
+extension ObjectNumber {
+  /// Whether an object was made before another: those that are not saved come last, whose numbers
+  /// are negative.
+  fileprivate func isMade(before other: ObjectNumber) -> Bool {
+    UInt64(bitPattern: bits) < UInt64(bitPattern: other.bits)
+  }
+}
+
+extension FetchRequest {
+  /// Objects in the order of the request, compared by its descriptors as they are in memory.
+  func sorted(_ objects: [M]) -> [M] {
+    let endsReversed = sortDescriptors.last?.order == .reverse
+    return objects.sorted { first, second in
+      for descriptor in sortDescriptors {
+        let order = descriptor.compare(first, second)
+        if order != .orderedSame { return order == .orderedAscending }
+      }
+      return first.number.isMade(before: second.number) != endsReversed && first !== second
+    }
   }
 }
 
 extension FetchOrder.Term {
-  fileprivate func order(_ first: StoredValue, _ second: StoredValue) -> Int {
+  /// What objects are grouped by, in ascending order.
+  ///
+  /// - Throws: `unknownProperty` if the key path leads to no value that has an order.
+  init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
+    let term = try resolver.term(at: section)
+    guard case .value(let value) = term.content, term.type.hasOrder else {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "Objects cannot be grouped by \(term.name): \(term.type.sentence) has no order.")
+    }
+    self.init(
+      name: term.name, value: value, slot: term.property?.slot, isReversed: false,
+      isDecimal: term.type.isDecimal)
+  }
+
+  /// Below 0 if the first value comes first, above if the other does, were it not reversed.
+  func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.place(beside: second, isDecimal: isDecimal)
+  }
+}
+
+extension QueryType {
+  /// Whether values can be put in an order that brings equal ones together.
+  fileprivate var hasOrder: Bool {
+    switch self {
+    case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
+    case .nothing, .bytes, .opaque, .object, .list: false
+    }
   }
 }
 

@@ -9,7 +9,10 @@ struct FetchPlan {
   /// The most objects that matter, those that are left out at the start included.
   let limit: Int?
 
-  init<M>(_ request: FetchRequest<M>, _ model: StoreModel) throws {
+  /// - Parameter section: What objects are grouped by, before anything else.
+  init<M>(
+    _ request: FetchRequest<M>, _ model: StoreModel, section: AnyKeyPath? = nil
+  ) throws {
     let entity = try model.schema.requiredEntity(of: M.self)
     let storages =
       request.includesSubentities
@@ -18,7 +21,7 @@ struct FetchPlan {
     let terms = try Self.parts(of: request.predicate?.expression(in: model.schema))
       .map { try resolver.resolve($0) }
     let conditions = try terms.map { try resolver.condition($0) }
-    order = try FetchOrder(request.sortDescriptors, resolver)
+    order = try FetchOrder(request.sortDescriptors, resolver, section: section)
     limit = request.fetchLimit.map { max(0, $0) + max(0, request.fetchOffset) }
     question = Question(entity, storages, terms, conditions, resolver)
   }
@@ -53,6 +56,9 @@ struct FetchPlan {
   /// Whether other objects are asked than the one in question, too.
   var leavesObject: Bool { question.leavesObject }
 
+  /// The entities whose objects are asked, that of the objects in question included.
+  var askedEntities: [EntityDescription] { question.askedEntities }
+
   /// For how many variables a scope needs room.
   var variableCount: Int { question.variableCount }
 
@@ -78,6 +84,9 @@ struct FetchPlan {
 
   /// The plan in the order of the rows.
   var counting: FetchPlan { FetchPlan(question, .byRow, limit: limit) }
+
+  /// The plan for the first objects only.
+  func limited(to limit: Int?) -> FetchPlan { FetchPlan(question, order, limit: limit) }
 
   /// Whether the request asks for objects of this class.
   func includes(_ object: ManagedObject) -> Bool {
@@ -183,6 +192,7 @@ extension FetchPlan {
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
     let leavesObject: Bool
+    let askedEntities: [EntityDescription]
     let variableCount: Int
 
     init(
@@ -194,6 +204,7 @@ extension FetchPlan {
       self.terms = terms
       self.conditions = conditions
       leavesObject = resolver.leavesObject
+      askedEntities = resolver.askedEntities
       variableCount = resolver.variableCount
     }
 
@@ -203,6 +214,7 @@ extension FetchPlan {
       terms = []
       conditions = []
       leavesObject = false
+      askedEntities = other.askedEntities
       variableCount = other.variableCount
     }
 

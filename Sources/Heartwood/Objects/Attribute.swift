@@ -69,6 +69,9 @@ public struct Attribute<Value: AttributeValue> {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       owner[keyPath: storage].stored = newValue
+      if owner.help.contains(.observed) {
+        owner.didWrite(at: ManagedObject.offset(of: storage, in: owner))
+      }
     }
   }
 }
@@ -103,6 +106,7 @@ extension ManagedObject {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     requireContext()
     source?.fire(self)
+    if help.contains(.observed) { didRead(at: offset) }
   }
 
   /// Traps if the object's context is gone: what it would show then could be anything.

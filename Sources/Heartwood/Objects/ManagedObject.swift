@@ -1,3 +1,5 @@
+public import Observation
+
 /// An object of a graph: a row of the store, or one that will be.
 ///
 /// Declare a class for each kind of object, with the wrappers ``Attribute``, ``ToOne``, ``ToMany``,
@@ -13,7 +15,7 @@
 /// An object belongs to one context and is used where that is: by one thread at a time. It is
 /// identical to itself only; another context has another object for the same row. One that was
 /// fetched is a *fault* until a property is used.
-nonisolated open class ManagedObject: Hashable, Identifiable {
+nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// What has to be asked before a property is read or written; zero for most objects.
   // Unchecked, because it is asked at every access and only ever changed by the same thread.
   @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = []
@@ -96,6 +98,8 @@ struct ObjectHelp: OptionSet, Sendable {
   @usableFromInline static let reading = ObjectHelp(rawValue: 1)
   /// Writing has to be told of.
   @usableFromInline static let writing = ObjectHelp(rawValue: 2)
+  /// Reading and writing are told to those who observe the object; reading has to be asked then.
+  @usableFromInline static let observed = ObjectHelp(rawValue: 4)
 }
 
 /// Where an object stands.

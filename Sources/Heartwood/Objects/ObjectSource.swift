@@ -4,6 +4,10 @@ protocol ObjectSource: AnyObject {
   func fire(_ object: ManagedObject)
   /// Told before a persistent property of an object is set.
   func willChange(_ object: ManagedObject, _ property: PropertyDescription)
+  /// Told that a property of an object that can be observed was read.
+  func didRead(_ object: ManagedObject, _ property: PropertyDescription)
+  /// Told that a property of an object that can be observed was set.
+  func didChange(_ object: ManagedObject, _ property: PropertyDescription)
   /// The target of a to-one relationship, a fault if it is not there yet.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
   /// The members of a to-many relationship, which the object has then.

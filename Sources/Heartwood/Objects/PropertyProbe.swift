@@ -78,6 +78,8 @@ final class PropertyProbe: ObjectSource {
 
   func fire(_ object: ManagedObject) {}
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
+  func didRead(_ object: ManagedObject, _ property: PropertyDescription) {}
+  func didChange(_ object: ManagedObject, _ property: PropertyDescription) {}
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     nil
   }

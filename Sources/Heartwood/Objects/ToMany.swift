@@ -90,6 +90,7 @@ extension ManagedObject {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     guard let property = entityDescription?.property(at: offset) else { return }
     requireContextOfRelated()
+    if help.contains(.observed) { source?.didRead(self, property) }
     source?.loadedMembers(of: self, property)
   }
 

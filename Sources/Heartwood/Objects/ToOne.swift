@@ -93,6 +93,7 @@ extension ManagedObject {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
     guard let property = entityDescription?.property(at: offset) else { return nil }
     requireContextOfRelated()
+    if help.contains(.observed) { source?.didRead(self, property) }
     return source?.toOneTarget(of: self, property)
   }
 

@@ -16,11 +16,14 @@ final class QueryResolver {
   private(set) var variableCount = 1
   /// Whether anything is asked of other objects than the one in question.
   private(set) var leavesObject = false
+  /// The entities whose objects are asked for something.
+  private(set) var askedEntities: [EntityDescription]
 
   init(_ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription) {
     self.schema = schema
     self.space = space
     self.entity = entity
+    askedEntities = [entity]
   }
 
   /// An expression as a condition.
@@ -184,7 +187,14 @@ final class QueryResolver {
       throw ObjectGraphError(
         .unknownProperty, "\(entity.name).\(property.name) is kept in memory only.")
     }
+    note(entity)
+    if let destination = property.storage.destination { schema.entity(of: destination).map(note) }
     return property
+  }
+
+  /// Takes down that objects of an entity are asked.
+  private func note(_ entity: EntityDescription) {
+    if !askedEntities.contains(where: { $0 === entity }) { askedEntities.append(entity) }
   }
 
   private func type(of property: PropertyDescription) -> QueryType {

@@ -45,6 +45,12 @@ final class StoreView {
     return nil
   }
 
+  /// Whether it has no rows because there is no store.
+  var isOfNothing: Bool {
+    if case .nothing = source { return true }
+    return false
+  }
+
   /// Whether it can still be read: not if the store was suspended since.
   var isCurrent: Bool {
     guard let snapshot else { return true }

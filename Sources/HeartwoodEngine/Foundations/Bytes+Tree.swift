@@ -45,26 +45,72 @@ extension Bytes {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Like ``lowerBound64(_:length:_:)`` by arithmetic alone: no step waits for a guess to be taken
-  /// back, which pays where the bytes are in the nearest caches.
+  /// Like ``lowerBound64(_:length:_:)``, beginning where the number would lie if all of them were
+  /// evenly spread, as consecutive ones are.
+  ///
+  /// A guess that is right costs four loads and no jump that is hard to foresee. One that is wrong
+  /// by n costs about 2 log n more.
+  ///
+  /// - Parameter bias: Added to the guess before it is cut to a whole number: a half where the
+  ///   number itself is looked for, nearly one where most numbers lie between two of those here.
   @inline(__always)
-  package func arithmeticLowerBound64(_ offset: Int, length: Int, _ value: UInt64) -> Int {
+  package func guessedLowerBound64(
+    _ offset: Int, length: Int, _ value: UInt64, bias: Double
+  ) -> Int {
     _ = slice(offset, length &* 8)
-    var low = 0
-    var size = length
-    while size > 1 {
-      let half = size &>> 1
-      low &+= half & -loadUnchecked64(offset &+ (low &+ half &- 1) &* 8).isLess(value)
-      size &-= half
+    let last = length &- 1
+    guard last >= 0 else { return 0 }
+    let low = loadUnchecked64(offset)
+    let high = loadUnchecked64(offset &+ last &* 8)
+    guard low < value else { return 0 }
+    guard value <= high else { return length }
+    // Halves fit a signed number, and are of use where numbers are shorter than eight bytes.
+    let part = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
+    let whole = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
+    let guess = min(Int(part / whole * Double(last) + bias), last)
+    if loadUnchecked64(offset &+ guess &* 8) >= value {
+      // Not 0, because the first number is smaller.
+      if loadUnchecked64(offset &+ (guess &- 1) &* 8) < value { return guess }
+      return lowerBound64(offset, below: guess &- 1, value)
     }
-    return size == 0 ? 0 : low &+ loadUnchecked64(offset &+ low &* 8).isLess(value)
+    if loadUnchecked64(offset &+ (guess &+ 1) &* 8) >= value { return guess &+ 1 }
+    return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
-}
 
-extension UInt64 {
-  /// 1 if this number is less than the other, else 0: the borrow of their difference.
+  /// The first number not less than `value`, where that at `high` is not and the first one is.
+  @inline(never)
+  private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
+    var high = high
+    var step = 2
+    while high > step, loadUnchecked64(offset &+ (high &- step) &* 8) >= value {
+      high &-= step
+      step &*= 2
+    }
+    return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
+  }
+
+  /// The first number not less than `value`, where that at `low` is and the last one is not.
+  @inline(never)
+  private func lowerBound64(
+    _ offset: Int, above low: Int, to last: Int, _ value: UInt64
+  ) -> Int {
+    var low = low
+    var step = 2
+    while low &+ step < last, loadUnchecked64(offset &+ (low &+ step) &* 8) < value {
+      low &+= step
+      step &*= 2
+    }
+    return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
+  }
+
+  /// The first number not less than `value`, where that at `low` is and that at `high` is not.
   @inline(__always)
-  fileprivate func isLess(_ other: UInt64) -> Int {
-    Int(truncatingIfNeeded: ((~self & other) | (~(self ^ other) & (self &- other))) &>> 63)
+  private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
+    var (low, high) = (low, high)
+    while high &- low > 1 {
+      let middle = (low &+ high) &>> 1
+      if loadUnchecked64(offset &+ middle &* 8) < value { low = middle } else { high = middle }
+    }
+    return high
   }
 }

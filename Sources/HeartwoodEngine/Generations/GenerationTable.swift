@@ -17,6 +17,8 @@ package final class GenerationTable: @unchecked Sendable {
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
+  /// Whether who ages the lingering pin knows of one.
+  private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
   private var onExpiry: (@Sendable () -> Void)?
@@ -226,7 +228,8 @@ package final class GenerationTable: @unchecked Sendable {
     }
     let isNewest = entry === newest
     if isNewest, lingers {
-      let notify = onLinger
+      let notify = isAging ? nil : onLinger
+      isAging = true
       lock.release()
       notify?()
       return
@@ -249,9 +252,11 @@ package final class GenerationTable: @unchecked Sendable {
   /// Drops the lingering pin if it was not used since the last call; true while one lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
+      isAging = false
       guard let entry = newest, entry.references == 0 else { return false }
       if entry.wasUsed {
         entry.wasUsed = false
+        isAging = true
         return true
       }
       drop(entry)

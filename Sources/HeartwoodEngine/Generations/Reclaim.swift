@@ -66,10 +66,14 @@ package struct Reclaim {
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.take(&kept, in: slots)
       let hereBefore = Self.take(&keptBefore, in: slots)
-      // A segment the last map covered needs another look only if it lost something since.
-      let isCovered = wasComplete && last <= previous?.end.frame ?? 0
-      if !isCovered || here.count != hereBefore.count {
+      if !wasComplete || last > previous?.end.frame ?? 0 {
         result.byteCount += try clear(segment, keeping: here)
+      } else if here.count != hereBefore.count {
+        // What the last map left out is a hole already.
+        let runs = lost(hereBefore, keeping: here)
+        result.byteCount +=
+          here.isEmpty
+          ? try clear(segment, keeping: here) : try punch(runs, in: segment)
       }
       if here.isEmpty, last <= map.end.frame { result.deletedSegments.insert(segment) }
     }
@@ -97,24 +101,54 @@ package struct Reclaim {
     _ segment: UInt64, keeping survivors: ArraySlice<SurvivorMap.Survivor>
   ) throws(StorageError) -> Int {
     let geometry = files.geometry
-    guard let file = try files.fileSystem.open(files.log.path(segment), .write) else { return 0 }
     let zeroth = geometry.firstFrame(of: segment) - 1
     let isWhole = geometry.lastSlot(of: segment) <= map.end.frame
     let start = isWhole ? zeroth : zeroth + 1
     let end = isWhole ? geometry.lastSlot(of: segment) : map.end.frame
-    let before = try file.allocatedByteCount()
+    var dead: [Range<FrameNumber>] = []
     var first = max(start, backfilled + 1)
     for survivor in survivors.map(\.frame) + [end + 1] {
-      if survivor > first {
-        let bytes =
-          (first - zeroth) << UInt64(geometry.pageShift)..<(survivor - zeroth)
-          << UInt64(geometry.pageShift)
-        guard try file.punch(bytes) else {
-          files.reclaimed.noteThatHolesAreImpossible()
-          return 0
-        }
-      }
+      if survivor > first { dead.append(first..<survivor) }
       first = survivor + 1
+    }
+    return try punch(dead, in: segment)
+  }
+
+  /// What survived the last map of a segment and does not survive this one, in runs.
+  ///
+  /// Not what has come into the page file since: a reader may hold a pointer to it.
+  private func lost(
+    _ before: ArraySlice<SurvivorMap.Survivor>, keeping now: ArraySlice<SurvivorMap.Survivor>
+  ) -> [Range<FrameNumber>] {
+    var kept = now
+    var runs: [Range<FrameNumber>] = []
+    for frame in before.map(\.frame) where frame > backfilled {
+      while let first = kept.first, first.frame < frame { kept.removeFirst() }
+      if kept.first?.frame == frame { continue }
+      if let run = runs.last, run.upperBound == frame {
+        runs[runs.count - 1] = run.lowerBound..<frame + 1
+      } else {
+        runs.append(frame..<frame + 1)
+      }
+    }
+    return runs
+  }
+
+  /// Makes holes of runs of slots, and says how many bytes the segment takes less.
+  private func punch(
+    _ runs: [Range<FrameNumber>], in segment: UInt64
+  ) throws(StorageError) -> Int {
+    let geometry = files.geometry
+    guard let file = try files.fileSystem.open(files.log.path(segment), .write) else { return 0 }
+    let zeroth = geometry.firstFrame(of: segment) - 1
+    let shift = UInt64(geometry.pageShift)
+    let before = try file.allocatedByteCount()
+    for run in runs {
+      let bytes = (run.lowerBound - zeroth) << shift..<(run.upperBound - zeroth) << shift
+      guard try file.punch(bytes) else {
+        files.reclaimed.noteThatHolesAreImpossible()
+        return 0
+      }
     }
     let after = try file.allocatedByteCount()
     return Int(before > after ? before - after : 0)

@@ -141,19 +141,30 @@ package struct KeyspaceReads {
   ) throws {
     let cursor = TreeCursor(view: view, root: root, savesKey: savesKey)
     var isValid = try Self.start(cursor, lower, upper, reversed: reversed)
-    guard let bound = reversed ? lower : upper else {
-      while isValid, try pass(cursor, body) {
-        isValid = reversed ? try cursor.previous() : try cursor.next()
-      }
-      return
-    }
-    let block = ByteBlock(count: bound.bytes.count)
+    let bound = reversed ? lower : upper
+    let block = ByteBlock(count: bound?.bytes.count ?? 0)
     defer { block.keep() }
-    bound.bytes.withBytes { block.bytes.copy($0, to: 0) }
+    bound?.bytes.withBytes { block.bytes.copy($0, to: 0) }
+    let end = bound == nil ? nil : block.bytes.bytes
     while isValid {
-      let order = cursor.key.compare(block.bytes.bytes)
-      guard reversed ? order >= 0 : order < 0, try pass(cursor, body) else { break }
+      if !savesKey, !reversed, end.map(cursor.isLeafBefore) ?? true {
+        guard try passLeaf(cursor, body) else { break }
+      } else {
+        let order = end.map { cursor.key.compare($0) } ?? (reversed ? 0 : -1)
+        guard reversed ? order >= 0 : order < 0, try pass(cursor, body) else { break }
+      }
       isValid = reversed ? try cursor.previous() : try cursor.next()
+    }
+  }
+
+  /// Calls `body` with the entries from the cursor's to the end of its leaf; what it returns last.
+  @inline(__always)
+  private func passLeaf(
+    _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws -> Bool {
+    try cursor.passLeaf { key, found in
+      if found.isOverflow { return try passOverflow(key, found.value, body) }
+      return try body(key.buffer.bytes, found.value.buffer.bytes)
     }
   }
 

@@ -62,6 +62,10 @@ final class Maintenance: @unchecked Sendable {
   /// More frames than any log has, and few enough to be added up.
   private static let never: UInt64 = 1 << 48
 
+  /// While generations are held, passes come when the log has grown by one part in so many of the
+  /// pages in it.
+  private static let heldShare: UInt64 = 8
+
   /// How often to look whether another process has moved the log home.
   private static let othersMilliseconds: UInt64 = 5000
 
@@ -161,31 +165,32 @@ final class Maintenance: @unchecked Sendable {
     let start = files.words.appended
     var pass = Pass(files: files, table: table, queue: queue, gate: gate, lineages: lineages)
     pass.writesWitness = writesWitness
-    // A map is written as a whole: the larger it is, the more rarely.
-    let mapFrames = UInt64(
-      (files.reclaimed.last?.mapByteCount ?? 0) >> files.geometry.pageShift)
-    pass.minReclaimFrameCount =
-      minReclaimFrameCount > 1 ? max(minReclaimFrameCount / 2, 2 * mapFrames) : 1
+    // A pass looks at all that is held: the more it is, the more rarely.
+    let worthwhile = max(
+      heldThresholdFrames,
+      UInt64(files.reclaimed.last?.distinctPageCount ?? 0) / Self.heldShare)
+    pass.minReclaimFrameCount = minReclaimFrameCount > 1 ? worthwhile / 2 : 1
     let result: Result<CheckpointResult, StorageError>
     do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
     var isHeldBack = false
     if case .success(let done) = result { isHeldBack = done.heldBackBy != nil }
     // First of all those who wait for this pass; what follows may fail.
-    schedule(isHeldBack ? max(heldThresholdFrames, 4 * mapFrames) : thresholdFrames, from: start)
+    schedule(isHeldBack ? worthwhile : nil, from: start)
     if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
     return try result.get()
   }
 
   /// Sets when the next pass is due, counted from the newest commit this one could see and not from
   /// what it reached: while a pin holds it back, passes come once for each stretch of new log.
-  private func schedule(_ distance: UInt64, from start: FrameNumber) {
+  ///
+  /// - Parameter held: The length of that stretch; `nil` if nothing holds the pass back.
+  private func schedule(_ held: UInt64?, from start: FrameNumber) {
     lock.withLock {
       passCount += 1
-      nextPassAt = start + distance
-      nextLookAt = start + min(distance, heldThresholdFrames)
+      nextPassAt = start + (held ?? thresholdFrames)
+      nextLookAt = start + (held ?? min(thresholdFrames, heldThresholdFrames))
       // While generations are held, the log's size is a promise: half as much again is enough.
-      stallAt =
-        start + (distance < thresholdFrames ? distance * 3 / 2 : Self.stallFactor * distance)
+      stallAt = start + (held.map { $0 * 3 / 2 } ?? Self.stallFactor * thresholdFrames)
       lock.wakeAll()
     }
   }
@@ -240,10 +245,12 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
+        // Before the look: what begins to linger after it is told anew.
+        ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
         lock.acquire()
-        ages = lingersStill
+        if lingersStill { ages = true }
       } else if table.needsLog {
         lock.wait(milliseconds: min(Self.othersMilliseconds, millisecondsToMarks ?? .max))
         lock.release()

@@ -14,6 +14,7 @@ public final class Store: Sendable {
   let firstCore: StoreCore
   let sequence: OpenSequence
   private let isClosed = Atomic<Bool>(false)
+  private let origin = ProcessOrigin()
 
   /// What this store shares with other openings of it in this process.
   var core: StoreCore {
@@ -218,8 +219,16 @@ public final class Store: Sendable {
   /// Whether it was closed.
   var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
+  @inline(__always)
   func requireOpen() throws(StorageError) {
-    try files.origin.requireOwn(files.directory)
+    guard origin.isInherited || isOver else { return }
+    try refuse()
+  }
+
+  /// Says why the store cannot be used.
+  @inline(never)
+  private func refuse() throws(StorageError) {
+    try origin.requireOwn(files.directory)
     guard !isOver else {
       throw StorageError(.closed, "The store has been closed.", file: files.directory)
     }

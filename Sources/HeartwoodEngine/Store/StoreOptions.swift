@@ -46,7 +46,7 @@ public struct StoreOptions: Sendable {
   /// Bytes of log after which a checkpoint runs by itself; 0 for never.
   public var checkpointLogByteCount = 16 << 20
   /// Bytes of log, written while older generations are held, after which what none of them can read
-  /// is given back to the file system.
+  /// is given back to the file system; more where they hold more than eight times as much.
   public var reclaimLogByteCount = 1536 << 10
   /// Bytes in a log segment, fixed when the store is made; at least eight pages, a power of two.
   public var segmentByteCount = 4 << 20

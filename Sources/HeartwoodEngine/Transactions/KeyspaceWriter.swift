@@ -39,40 +39,6 @@ public struct KeyspaceWriter {
   /// A cursor over this keyspace, in front of the first entry.
   public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session.scope)) }
 
-  /// Fills an empty keyspace from entries in strictly ascending key order, leaf by leaf.
-  ///
-  /// Several times faster than as many `put`s, and every page but the last is full.
-  ///
-  /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the one
-  ///   before; `tooLarge` for a key or value over its limit. Then, or when the sequence's own code
-  ///   throws, the transaction can only be given up.
-  /// - Complexity: Each page of the new tree is written once.
-  public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
-    requireOpen()
-    guard keyspace.row.count == 0 else {
-      throw StorageError(
-        .invalidArgument,
-        "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `put`.")
-    }
-    try session.changing { () throws(StorageError) in
-      var builder = try TreeBuilder(pages: session.pages, root: keyspace.row.root)
-      var count: UInt64 = 0
-      for (key, value) in entries {
-        try withSearchBytes(key) { key throws(StorageError) in
-          try value.withBytes { value throws(StorageError) in
-            try builder.append(key: SearchKey(key), value: value)
-          }
-        }
-        try session.pages.makeRoom()
-        count += 1
-      }
-      try builder.finish()
-      keyspace.row.count = count
-      keyspace.hasNewCount = count > 0
-    }
-  }
-
   func put(_ key: Bytes, _ value: Bytes) throws(StorageError) {
     requireOpen()
     guard value.count <= Limits.maxValueByteCount else {

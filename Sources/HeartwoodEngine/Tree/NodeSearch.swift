@@ -26,21 +26,14 @@ package enum NodeSearch {
   }
 
   /// The entry of a branch whose child covers `key`: the last one not after it.
-  ///
-  /// - Parameter isNear: Whether the node is in the nearest caches for sure.
   @inline(__always)
-  package static func childSlot(
-    _ node: NodeView, _ key: SearchKey, isNear: Bool = false
-  ) -> Int {
+  package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
     if order != 0 { return order < 0 ? 0 : node.count &- 1 }
     let head = key.head(skipping: node.prefixCount)
     // Entry 0 stands for minus infinity and is never compared.
     let length = node.count &- 1
-    let smaller =
-      isNear
-      ? node.page.arithmeticLowerBound64(node.heads &+ 8, length: length, head)
-      : node.page.lowerBound64(node.heads &+ 8, length: length, head)
+    let smaller = node.page.guessedLowerBound64(node.heads &+ 8, length: length, head, bias: 0.999)
     if smaller == length || node.head(smaller &+ 1) != head { return smaller }
     return tiedChildSlot(node, key, from: smaller &+ 1)
   }
@@ -68,7 +61,7 @@ package enum NodeSearch {
     let order = prefixOrder(node, key)
     if order != 0 { return (order < 0 ? 0 : node.count, false) }
     let head = key.head(skipping: node.prefixCount)
-    let slot = node.page.lowerBound64(node.heads, length: node.count, head)
+    let slot = node.page.guessedLowerBound64(node.heads, length: node.count, head, bias: 0.5)
     if slot == node.count || node.head(slot) != head { return (slot, false) }
     let suffixCount = key.count &- node.prefixCount
     if suffixCount <= 8, Int(node.page.load16(node.leafSlot(slot))) == suffixCount,
@@ -85,7 +78,7 @@ package enum NodeSearch {
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
     let head = key.head(skipping: node.prefixCount)
-    let slot = node.page.arithmeticLowerBound64(node.heads, length: node.count, head)
+    let slot = node.page.guessedLowerBound64(node.heads, length: node.count, head, bias: 0.5)
     return slot < node.count && node.head(slot) == head ? slot : nil
   }
 

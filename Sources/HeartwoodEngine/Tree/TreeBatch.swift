@@ -66,7 +66,7 @@ package struct TreeBatch: ~Copyable {
     while level > 0 {
       for lane in 0..<count {
         let node = NodeView(lanes[lane].page.bytes)
-        let slot = NodeSearch.childSlot(node, lanes[lane].key, isNear: true)
+        let slot = NodeSearch.childSlot(node, lanes[lane].key)
         lanes[lane].place = Int(node.child(slot))
       }
       level &-= 1

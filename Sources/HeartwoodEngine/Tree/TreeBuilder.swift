@@ -100,7 +100,13 @@ package struct TreeBuilder {
     if leaf.insert(entry, at: slot) { return }
     writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
     writer.path.setSlot(slot, 0)
-    try writer.rewrite(entry, at: slot, level: 0, inserting: true)
+    let isFull = slot > 0 && NodeSearch.prefixOrder(leaf.node, entry.key) == 0
+    if isFull, writer.path.top > 0 {
+      // The leaf stays as it is: no other order of its bytes makes room.
+      try writer.appendLeaf(entry)
+    } else {
+      try writer.rewrite(entry, at: slot, level: 0, inserting: true)
+    }
     try findLeaf()
   }
 

@@ -166,6 +166,35 @@ package final class TreeCursor {
       isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
   }
 
+  /// Whether all rows of the cursor's leaf come before a key.
+  package func isLeafBefore(_ key: Bytes) -> Bool {
+    node.copyKey(node.count &- 1, to: otherBytes).compare(key) < 0
+  }
+
+  /// Passes the row of the cursor and all behind it in its leaf, until `body` returns false.
+  ///
+  /// Not for a writer's view. The cursor is at the last row of the leaf then.
+  ///
+  /// - Returns: What `body` has returned last.
+  @inline(__always)
+  package func passLeaf(
+    _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
+  ) throws -> Bool {
+    guard isPlaced, let leaf else { return true }
+    // Fields of an object are loaded anew for each row, those of a value are not.
+    let (node, keyBytes, first) = (node, keyBytes, slot)
+    slot = node.count &- 1
+    keySlot = -1
+    for slot in first..<node.count {
+      let cell = node.leafSlot(slot)
+      let value = FoundValue(
+        value: node.value(inCell: cell),
+        isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
+      guard try body(node.copySuffix(slot, to: keyBytes), value) else { return false }
+    }
+    return true
+  }
+
   // MARK: Places
 
   /// Prepares for a new place: whatever happens before it is reached, the cursor is nowhere.

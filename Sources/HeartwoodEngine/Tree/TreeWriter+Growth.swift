@@ -37,6 +37,19 @@ extension TreeWriter {
     }
   }
 
+  /// Puts an entry that comes after all others into a leaf of its own, behind the last one, which the
+  /// path leads to.
+  func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
+    let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
+    let page = try pages.writable(right)
+    let left = NodeView(try pages.writable(path.page(0)).bytes)
+    let entries = NodeRebuild(left, entry, at: left.count, inserting: true, workspace)
+    let own = left.count..<entries.count
+    entries.write(own, to: page, prefixCount: entries.prefixCount(own))
+    let separator = entries.separator(before: left.count)
+    try insertChild(NodeEntry(key: separator, child: right), at: path.slot(1) + 1, level: 1)
+  }
+
   /// Inserts a separator and its child into the branch of the path at `level`.
   func insertChild(_ entry: NodeEntry, at position: Int, level: Int) throws(StorageError) {
     if try insertInPlace(entry, at: position, level: level) { return }

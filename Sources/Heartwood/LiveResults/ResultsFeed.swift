@@ -1,0 +1,278 @@
+/// Tells the lists of a context, or of its part of one store, what has become of which objects.
+///
+/// Whatever has changed comes from two sources: what the context says of its own objects, which is
+/// taken down as it happens, and the difference between the generation that the lists show and the
+/// one that the context reads now. Each object of them is looked at once, and the lists of its
+/// entity are asked about it.
+final class ResultsFeed: ContextFollower {
+  private struct WeakList {
+    weak var list: LiveList?
+  }
+
+  /// The part of the context that the lists are of, which holds this.
+  unowned let part: ManagedObjectContext
+  private var lists: [WeakList] = []
+  /// The lists by the entities of their objects, but for those that are always fetched again.
+  private var listsByEntity: [Int: [WeakList]] = [:]
+  /// What names the generation that the lists come to show.
+  private(set) var generation: QueryGenerationToken?
+  /// What the lists show, but for what was changed in the context.
+  private var shownView: StoreView?
+  /// What objects with unsaved changes are in the lists; no values if they were deleted.
+  private var shown: [ObjectNumber: [StoredValue]?] = [:]
+  /// Objects that were changed since.
+  private var noted: Set<ManagedObject> = []
+  /// Whether all that are shown with changes have to be looked at.
+  private var isAllNoted = false
+  /// Whether something has changed in a context above.
+  private var isChangedAbove = false
+  /// The numbers that objects were given since, by those they had.
+  private var renumbered: [ObjectNumber: ObjectNumber] = [:]
+  private var isUpdating = false
+  /// How many rows and objects were looked at, for those who look at costs.
+  private(set) var lookCount = 0
+
+  init(_ part: ManagedObjectContext) { self.part = part }
+
+  // MARK: Lists
+
+  /// Makes a list that is told of what happens from then on.
+  ///
+  /// - Throws: What kept rows from being read.
+  func makeList(_ query: LiveQuery) throws -> LiveList {
+    // So that the new list and the others show the same.
+    try update()
+    let view = try topView()
+    if shownView == nil { try takeUpChanges() }
+    let list = try reading(view) { try LiveList(query, self) }
+    shownView = view
+    lists.append(WeakList(list: list))
+    if !query.fetchesAgain {
+      for entity in query.entities { listsByEntity[entity, default: []].append(.init(list: list)) }
+    }
+    part.follow(self)
+    return list
+  }
+
+  /// Lets go of lists that nobody has any more.
+  func removeLists() {
+    lists.removeAll { $0.list == nil }
+    listsByEntity = listsByEntity.mapValues { $0.filter { $0.list != nil } }
+      .filter { !$0.value.isEmpty }
+    guard lists.isEmpty else { return }
+    part.follower = nil
+    shownView = nil
+    (shown, noted) = ([:], [])
+  }
+
+  /// Takes down what was changed before there was a list.
+  private func takeUpChanges() throws {
+    noted = []
+    shown = [:]
+    for object in part.changedObjects where object.source === part { try show(object) }
+  }
+
+  // MARK: What is told
+
+  func note(_ object: ManagedObject, isRefreshed: Bool) {
+    // What was read again without having been changed is in the rows.
+    if isRefreshed, shown[object.number] == nil { return }
+    noted.insert(object)
+  }
+
+  func noteAll() { isAllNoted = true }
+
+  func noteAbove() { isChangedAbove = true }
+
+  func noteNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber) { renumbered[old] = new }
+
+  // MARK: Updating
+
+  /// Has all lists show what a fetch would find now.
+  ///
+  /// What keeps rows from being read is noted by the context, as for a fault; the lists stay as
+  /// they were.
+  func updateLists() {
+    do { try update() } catch { part.noteUnreadable(error) }
+  }
+
+  private func update() throws {
+    guard !isUpdating, !lists.isEmpty else { return }
+    isUpdating = true
+    defer { isUpdating = false }
+    // Objects that are loaded on the way may change others.
+    for _ in 0..<Self.roundLimit {
+      let view = try topView()
+      let isNews = !noted.isEmpty || isAllNoted || isChangedAbove
+      guard shownView !== view || isNews else { return }
+      let tellings = try reading(view) { try takeOver(view) }
+      for tell in tellings { tell() }
+    }
+  }
+
+  private static let roundLimit = 10
+
+  /// What the context at the top reads now; nothing if its store was removed.
+  private func topView() throws -> StoreView {
+    var top = part
+    while let parent = top.parent { top = parent }
+    guard !part.model.isRemoved else {
+      if let shownView, shownView.isOfNothing { return shownView }
+      return StoreView(emptyOf: part.model)
+    }
+    return try top.currentView()
+  }
+
+  /// Runs `body` while the context reads one generation, though it may not be pinned.
+  private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
+    guard part.parent == nil else { return try body() }
+    let before = part.pin
+    part.pin = .at(view)
+    defer { part.pin = before }
+    return try body()
+  }
+
+  /// Finds out what has changed and has the lists take it over.
+  ///
+  /// - Returns: What tells of it.
+  private func takeOver(_ view: StoreView) throws -> [() -> Void] {
+    var numbers: Set<ObjectNumber> = []
+    for object in noted { numbers.insert(object.number) }
+    for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
+    if isAllNoted { numbers.formUnion(shown.keys) }
+    let difference = try rowDifference(to: view)
+    if let difference { numbers.formUnion(difference) }
+    let touched = Set(numbers.map(\.entity))
+    let changes = ValueChanges(self, before: shownView, after: view)
+    if difference == nil { numbers = [] }
+    let snapshot = part.parent == nil ? view.snapshot : nil
+    generation = snapshot.map { part.group.token($0, of: part.model) }
+    let held = listsByEntity.mapValues { $0.compactMap(\.list) }
+    for number in numbers { try look(at: number, held[number.entity] ?? [], view, changes) }
+    let all = lists.compactMap(\.list)
+    for list in all {
+      list.mustFetch =
+        difference == nil
+        || list.query.fetchesAgain
+          && (part.parent != nil || !list.query.askedEntities.isDisjoint(with: touched))
+    }
+    let tellings = try all.compactMap { list in
+      try list.update { number in
+        guard difference == nil || numbers.contains(number) else { return false }
+        return try changes.isUpdated(number, list.query)
+      }
+    }
+    for number in numbers { shown[number] = nil }
+    if difference == nil { shown = [:] }
+    for number in numbers {
+      if let object = registered(number) { try show(object) }
+    }
+    if difference == nil {
+      for object in part.changedObjects where object.source === part { try show(object) }
+    }
+    (noted, renumbered, isAllNoted, isChangedAbove) = ([], [:], false, false)
+    shownView = view
+    return tellings
+  }
+
+  /// The objects whose rows, or members, two generations hold differently; `nil` if that cannot be
+  /// told.
+  private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
+    guard part.parent == nil else { return [] }
+    guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
+    guard let source = shownView.snapshot, let target = view.snapshot, shownView.isCurrent else {
+      return nil
+    }
+    guard source.generation != target.generation else { return [] }
+    var difference = RowDifference(part.model)
+    try part.store.changes(from: source, to: target) { try difference.note($0) }
+    return Set(difference.numbers)
+  }
+
+  /// Asks the lists of an object's entity about it.
+  private func look(
+    at number: ObjectNumber, _ lists: [LiveList], _ view: StoreView, _ changes: ValueChanges
+  ) throws {
+    guard let storage = part.model.storage(of: number) else { return }
+    lookCount += 1
+    let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
+    var isRow = false
+    if !number.isTemporary, part.parent == nil {
+      _ = try view.withRecord(number, storage) { record in
+        isRow = true
+        // As a fetch does: what is here is brought up to date.
+        if let object = registered(number), !object.isFault || object.isGivenUp {
+          _ = try part.realise(number, storage, record)
+        }
+        // Most have no changes, which is asked once for all lists.
+        let isChanged = registered(number)?.hasChanges == true
+        for list in lists where !isChanged || !list.query.includesPendingChanges {
+          try list.note(number, try list.query.keys(number, storage, record)) {
+            try isUpdated(list)
+          }
+        }
+      }
+    }
+    if isRow, registered(number)?.hasChanges != true { return }
+    for list in lists {
+      if let object = changedObject(number, list.query) {
+        let keys = object.isDeleted ? nil : try list.query.keys(object)
+        try list.note(number, keys) { try isUpdated(list) }
+      } else if !isRow {
+        list.note(number, nil) { false }
+      }
+    }
+  }
+
+  // MARK: Objects
+
+  func registered(_ number: ObjectNumber) -> ManagedObject? {
+    part.registered[number]?.takeUnretainedValue()
+  }
+
+  /// The object that counts instead of its row.
+  func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
+    guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
+      return nil
+    }
+    return object
+  }
+
+  /// Takes down what an object is in the lists.
+  private func show(_ object: ManagedObject) throws {
+    guard object.hasChanges, object.source === part else { return }
+    shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
+  }
+
+  /// What was shown of an object with changes; `nil` if it had none.
+  func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
+
+  /// The number that a reference has now.
+  func currentNumber(_ bits: Int64) -> Int64 {
+    renumbered[ObjectNumber(bits: bits)]?.bits ?? bits
+  }
+
+  func id(_ number: ObjectNumber) -> ManagedObjectID { ManagedObjectID(number, part.model.space) }
+
+  /// Loads objects that are to be looked at, in the order of their rows.
+  ///
+  /// - Returns: The objects, for who asked to hold them.
+  func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
+    guard part.parent == nil, let shownView else { return [] }
+    var loaded: [ManagedObject] = []
+    do {
+      for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
+        guard let storage = part.model.storage(of: some[0]) else { continue }
+        let sorted = some.sorted()
+        try shownView.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
+          _ = try value?.withRecord(storage.layouts) { record in
+            try part.realise(sorted[position], storage, record).map { loaded.append($0) }
+          }
+        }
+      }
+    } catch {
+      part.noteUnreadable(error)
+    }
+    return loaded
+  }
+}

@@ -1,0 +1,107 @@
+/// Objects of a ``FetchedResultsController`` that have a value in common.
+public struct ResultsSection<M: ManagedObject> {
+  /// The value as a text; `nil` if there is none.
+  public let name: String?
+  /// The places that its objects have among all.
+  public let range: Range<Int>
+  let value: StoredValue
+  let list: LiveList
+
+  /// How many objects it has.
+  public var count: Int { range.count }
+
+  /// Its objects, as the list is now.
+  ///
+  /// - Complexity: O(objects of the section); one row read for each that is not here yet.
+  public var objects: [M] {
+    [M](list.objects(in: range.clamped(to: 0..<list.count)))
+  }
+
+  /// The value itself.
+  ///
+  /// - Throws: If it is no value of the type.
+  public func value<Value: AttributeValue>(as type: Value.Type = Value.self) throws -> Value {
+    try Value(storedValue: value)
+  }
+}
+
+/// How many objects have which value in common, in the order of a list.
+struct SectionCounts {
+  struct Section {
+    let value: StoredValue
+    var count: Int
+  }
+
+  private(set) var sections: [Section] = []
+
+  init() {}
+
+  /// Counts entries that are in order.
+  init(_ entries: [ResultsTree.Entry], _ term: FetchOrder.Term?) {
+    guard let term else { return }
+    for entry in entries {
+      guard let value = entry.keys.values.first else { continue }
+      if let last = sections.last, term.order(last.value, value) == 0 {
+        sections[sections.count - 1].count += 1
+      } else {
+        sections.append(Section(value: value, count: 1))
+      }
+    }
+  }
+
+  /// Counts entries that went and came.
+  ///
+  /// - Returns: What leads from the names before to those after.
+  /// - Complexity: A search among the sections for each entry, and a look at all of them if one
+  ///   goes or comes.
+  mutating func update(
+    removed: [ResultsTree.Entry], inserted: [ResultsTree.Entry], _ term: FetchOrder.Term
+  ) -> [CollectionDifference<String?>.Change] {
+    var new: [Section] = []
+    for entry in removed {
+      guard let value = entry.keys.values.first else { continue }
+      if let position = position(of: value, term) { sections[position].count -= 1 }
+    }
+    for entry in inserted {
+      guard let value = entry.keys.values.first else { continue }
+      if let position = position(of: value, term) {
+        sections[position].count += 1
+      } else if let position = new.firstIndex(where: { term.order($0.value, value) == 0 }) {
+        new[position].count += 1
+      } else {
+        new.append(Section(value: value, count: 1))
+      }
+    }
+    let gone = sections.indices.filter { sections[$0].count == 0 }
+    guard !gone.isEmpty || !new.isEmpty else { return [] }
+    var changes = gone.map { position in
+      CollectionDifference<String?>.Change.remove(
+        offset: position, element: sections[position].value.text, associatedWith: nil)
+    }
+    sections.removeAll { $0.count == 0 }
+    for section in new { sections.insert(section, at: place(of: section.value, term)) }
+    for section in new {
+      guard let position = position(of: section.value, term) else { continue }
+      changes.append(
+        .insert(offset: position, element: section.value.text, associatedWith: nil))
+    }
+    return changes
+  }
+
+  private func position(of value: StoredValue, _ term: FetchOrder.Term) -> Int? {
+    let place = place(of: value, term)
+    guard place < sections.count, term.order(sections[place].value, value) == 0 else { return nil }
+    return place
+  }
+
+  /// The first section that is not before a value.
+  private func place(of value: StoredValue, _ term: FetchOrder.Term) -> Int {
+    var (lower, upper) = (0, sections.count)
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      let order = term.order(sections[middle].value, value)
+      if order != 0, (order < 0) != term.isReversed { lower = middle + 1 } else { upper = middle }
+    }
+    return lower
+  }
+}

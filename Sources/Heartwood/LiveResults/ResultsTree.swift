@@ -1,0 +1,261 @@
+/// The objects of a list in their order, of each of which the place is known.
+///
+/// A B+tree that counts: each node knows how many entries are below it, and a table says in which
+/// leaf an object is. So an object is found, put in, taken out, or asked for its place without a
+/// look at more than a leaf and the nodes above it. Nodes that become empty go; others are not
+/// merged, so that what was taken out leaves room for what comes.
+final class ResultsTree {
+  /// An object in its place.
+  struct Entry {
+    let keys: FetchOrder.Keys
+    /// The object, once somebody has asked for it.
+    var object: ManagedObject?
+
+    var number: ObjectNumber { keys.number }
+  }
+
+  final class Node {
+    // The node above holds this one.
+    unowned(unsafe) var parent: Node?
+    var children: [Node] = []
+    var entries: [Entry] = []
+    var count = 0
+
+    init(parent: Node?) { self.parent = parent }
+
+    var isLeaf: Bool { children.isEmpty }
+
+    /// The keys of the first entry below.
+    var first: FetchOrder.Keys {
+      var node = self
+      while let child = node.children.first { node = child }
+      return node.entries[0].keys
+    }
+
+    /// Where an object is in this leaf.
+    func position(of number: ObjectNumber) -> Int {
+      guard let position = entries.firstIndex(where: { $0.number == number }) else {
+        preconditionFailure("an object is in another leaf than the table says")
+      }
+      return position
+    }
+  }
+
+  /// The most entries of a leaf, and children of another node: a few lines of the cache.
+  private static let mostEntries = 64
+
+  private let order: FetchOrder
+  private var root = Node(parent: nil)
+  private var leaves = NumberTable<Node>()
+  /// How often two entries were compared, for those who look at costs.
+  private(set) var comparisons = 0
+
+  /// Makes a list of entries that are in order.
+  init(_ order: FetchOrder, _ entries: [Entry] = []) {
+    self.order = order
+    guard !entries.isEmpty else { return }
+    let half = Self.mostEntries / 2
+    var level = stride(from: 0, to: entries.count, by: half).map { start in
+      let leaf = Node(parent: nil)
+      leaf.entries = Array(entries[start..<min(start + half, entries.count)])
+      leaf.count = leaf.entries.count
+      for entry in leaf.entries { leaves[entry.number] = leaf }
+      return leaf
+    }
+    while level.count > 1 {
+      level = stride(from: 0, to: level.count, by: half).map { start in
+        let node = Node(parent: nil)
+        node.children = Array(level[start..<min(start + half, level.count)])
+        for child in node.children {
+          child.parent = node
+          node.count += child.count
+        }
+        return node
+      }
+    }
+    root = level[0]
+  }
+
+  var count: Int { root.count }
+
+  // MARK: Looking
+
+  /// The entry of an object; `nil` if that is not in the list.
+  subscript(number: ObjectNumber) -> Entry? {
+    leaves[number].map { $0.entries[$0.position(of: number)] }
+  }
+
+  /// The place of an object; `nil` if it is not in the list.
+  func position(of number: ObjectNumber) -> Int? {
+    guard let leaf = leaves[number] else { return nil }
+    var position = leaf.position(of: number)
+    var node = leaf
+    while let parent = node.parent {
+      for sibling in parent.children {
+        if sibling === node { break }
+        position += sibling.count
+      }
+      node = parent
+    }
+    return position
+  }
+
+  /// The entry at a place that is in the list.
+  func entry(at position: Int) -> Entry {
+    let (leaf, rest) = place(of: position)
+    return leaf.entries[rest]
+  }
+
+  /// The entries from a place on, up to another.
+  func entries(in range: Range<Int>) -> [Entry] {
+    var result: [Entry] = []
+    result.reserveCapacity(range.count)
+    forEachLeaf(in: range) { leaf, part in result += leaf.entries[part] }
+    return result
+  }
+
+  /// The last entry.
+  var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
+
+  private func place(of position: Int) -> (leaf: Node, position: Int) {
+    precondition(position >= 0 && position < count, "a position that is not in the list")
+    var (node, rest) = (root, position)
+    while !node.isLeaf {
+      for child in node.children {
+        if rest < child.count {
+          node = child
+          break
+        }
+        rest -= child.count
+      }
+    }
+    return (node, rest)
+  }
+
+  private func forEachLeaf(in range: Range<Int>, _ body: (Node, Range<Int>) -> Void) {
+    func visit(_ node: Node, _ start: Int) {
+      guard start < range.upperBound, start + node.count > range.lowerBound else { return }
+      if node.isLeaf {
+        let lower = max(range.lowerBound - start, 0)
+        return body(node, lower..<min(range.upperBound - start, node.count))
+      }
+      var start = start
+      for child in node.children {
+        visit(child, start)
+        start += child.count
+      }
+    }
+    if !range.isEmpty { visit(root, 0) }
+  }
+
+  // MARK: Changing
+
+  /// Keeps an object with its entry.
+  func hold(_ object: ManagedObject, _ number: ObjectNumber) {
+    guard let leaf = leaves[number] else { return }
+    leaf.entries[leaf.position(of: number)].object = object
+  }
+
+  /// Puts an entry in its place.
+  func insert(_ entry: Entry) {
+    var node = root
+    while !node.isLeaf { node = node.children[child(of: node, for: entry.keys)] }
+    node.entries.insert(entry, at: place(of: entry.keys, in: node))
+    leaves[entry.number] = node
+    var above: Node? = node
+    while let current = above {
+      current.count += 1
+      above = current.parent
+    }
+    splitIfFull(node)
+  }
+
+  /// Takes an object out; `nil` if it was not there.
+  @discardableResult
+  func remove(_ number: ObjectNumber) -> Entry? {
+    guard let leaf = leaves[number] else { return nil }
+    leaves[number] = nil
+    let entry = leaf.entries.remove(at: leaf.position(of: number))
+    var above: Node? = leaf
+    while let current = above {
+      current.count -= 1
+      above = current.parent
+    }
+    var empty = leaf
+    while empty.count == 0, let parent = empty.parent {
+      parent.children.removeAll { $0 === empty }
+      empty = parent
+    }
+    return entry
+  }
+
+  /// Whether some keys come before those of the last entry.
+  func isBeforeLast(_ keys: FetchOrder.Keys) -> Bool {
+    guard let last else { return false }
+    return areInOrder(keys, last.keys)
+  }
+
+  private func areInOrder(_ first: FetchOrder.Keys, _ second: FetchOrder.Keys) -> Bool {
+    comparisons += 1
+    return order.areInOrder(first, second)
+  }
+
+  /// Which child an entry with some keys belongs to: the last one that does not begin behind it.
+  private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
+    var (lower, upper) = (1, node.children.count)
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if areInOrder(keys, node.children[middle].first) {
+        upper = middle
+      } else {
+        lower = middle + 1
+      }
+    }
+    return lower - 1
+  }
+
+  private func place(of keys: FetchOrder.Keys, in leaf: Node) -> Int {
+    var (lower, upper) = (0, leaf.entries.count)
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if areInOrder(keys, leaf.entries[middle].keys) { upper = middle } else { lower = middle + 1 }
+    }
+    return lower
+  }
+
+  private func splitIfFull(_ full: Node) {
+    var node = full
+    while max(node.entries.count, node.children.count) > Self.mostEntries {
+      let parent = node.parent ?? growRoot()
+      let sibling = Node(parent: parent)
+      let half = Self.mostEntries / 2
+      if node.isLeaf {
+        sibling.entries = Array(node.entries[half...])
+        node.entries.removeSubrange(half...)
+        sibling.count = sibling.entries.count
+        for entry in sibling.entries { leaves[entry.number] = sibling }
+      } else {
+        sibling.children = Array(node.children[half...])
+        node.children.removeSubrange(half...)
+        for child in sibling.children {
+          child.parent = sibling
+          sibling.count += child.count
+        }
+      }
+      node.count -= sibling.count
+      let position = parent.children.firstIndex { $0 === node } ?? 0
+      parent.children.insert(sibling, at: position + 1)
+      node = parent
+    }
+  }
+
+  /// Makes a root above the one there is.
+  private func growRoot() -> Node {
+    let new = Node(parent: nil)
+    new.children = [root]
+    new.count = root.count
+    root.parent = new
+    root = new
+    return new
+  }
+}

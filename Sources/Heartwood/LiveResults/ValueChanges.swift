@@ -1,0 +1,70 @@
+/// Whether objects have other values than the lists of a feed show, each found out once.
+final class ValueChanges {
+  private let feed: ResultsFeed
+  private let before: StoreView?
+  private let after: StoreView
+  /// Whether the rows that are shown can be read.
+  private let isReadable: Bool
+  private var known: [ObjectNumber: Bool] = [:]
+  /// The same for lists that leave out what was changed in the context.
+  private var knownOfRows: [ObjectNumber: Bool] = [:]
+
+  init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {
+    self.feed = feed
+    self.before = before
+    self.after = after
+    isReadable = before?.snapshot != nil && before?.isCurrent == true
+  }
+
+  /// Whether an object that was there, and still is, has other values.
+  ///
+  /// - Complexity: Two rows read, for the first list that asks.
+  func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {
+    if query.includesPendingChanges {
+      if let known = known[number] { return known }
+      let result = try differs(number, query, feed.shownValues(number))
+      known[number] = result
+      return result
+    }
+    if let known = knownOfRows[number] { return known }
+    let result = try differs(number, query, nil)
+    knownOfRows[number] = result
+    return result
+  }
+
+  /// - Parameter shown: What it was here; `nil` if it was as in its row.
+  private func differs(
+    _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
+  ) throws -> Bool {
+    guard let storage = feed.part.model.storage(of: number) else { return false }
+    let isInMemory = feed.changedObject(number, query) != nil
+    if shown == nil, !isReadable, !isInMemory { return try wasWritten(number, storage) }
+    let old = try shown ?? values(number, storage, before)
+    let new =
+      try feed.changedObject(number, query).map { $0.isDeleted ? nil : try $0.columnValues() }
+      ?? values(number, storage, after)
+    guard let old, let new else { return false }
+    return storage.entity.columns.contains { property in
+      let slot = property.slot
+      guard old[slot] != new[slot] else { return false }
+      // A reference to an object that has another number now is none to another object.
+      if case .toOne = property.kind, case .integer(let bits) = old[slot] {
+        return new[slot] != .integer(feed.currentNumber(bits))
+      }
+      return true
+    }
+  }
+
+  private func values(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ view: StoreView?
+  ) throws -> [StoredValue]? {
+    guard let view, !number.isTemporary else { return nil }
+    return try view.withRecord(number, storage) { try storage.values($0) }
+  }
+
+  /// Whether a row was written since what is shown; all that can be told if that is over.
+  private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
+    guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
+    return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+@Suite("Changes of results")
+struct ResultsChangesTests {
+  private func ids(_ changes: [ResultsChange], from first: [ManagedObjectID]) -> [ManagedObjectID]?
+  {
+    changes.reduce(.some(first)) { ids, change in ids?.applying(change.difference) }
+  }
+
+  @Test(.evidence("LR-02"), .evidence("LR-08"))
+  func `are given to each who listens, and end with the controller`() async throws {
+    let fixture = try GraphFixture(songs)
+    let first = try fixture.songs([1, 2, 3])
+    let context = fixture.context()
+    var controller: FetchedResultsController<Song>? = FetchedResultsController(
+      fetchRequest: FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context: context)
+    try controller?.performFetch()
+    let all = [controller?.changes, controller?.changes].compactMap(\.self)
+    for step in 0..<3 {
+      Song(context: context).rank = step
+      try context.save()
+    }
+    let late = try #require(controller?.changes)
+    try fixture.songs([50])
+    context.processPendingChanges()
+    let last = try #require(controller?.objectIDs)
+    controller = nil
+    for stream in all {
+      var changes: [ResultsChange] = []
+      for await change in stream { changes.append(change) }
+      #expect(changes.count == 4 && ids(changes, from: first) == last)
+      #expect(changes.allSatisfy { $0.generation != nil })
+    }
+    var count = 0
+    for await _ in late { count += 1 }
+    #expect(count == 1)
+  }
+
+  @Test(.evidence("LR-08")) @MainActor
+  func `come in the view context without being asked for`() async throws {
+    let container = try PersistentContainer.inMemory(schema: songs)
+    let view = container.viewContext
+    view.automaticallyMergesChangesFromParent = true
+    let controller = FetchedResultsController(fetchRequest: FetchRequest<Song>(), context: view)
+    try controller.performFetch()
+    var changes = controller.changes.makeAsyncIterator()
+    let song = Song(context: view)
+    #expect(await changes.next()?.difference.count == 1)
+    song.title = "other"
+    let updated = await changes.next()?.updated
+    #expect(updated == [song.objectID])
+    try view.save()
+    #expect(await changes.next()?.difference.count == 2)
+    try await container.newBackgroundContext().perform { context in
+      Song(context: context).title = "theirs"
+      try context.save()
+    }
+    #expect(await changes.next()?.difference.insertions.count == 1)
+    #expect(controller.fetchedObjects.map(\.title) == ["other", "theirs"])
+    #expect(try container.store.verify().findings.isEmpty)
+  }
+
+  @Test(.evidence("LR-08")) func `come at the end of what a background context performs`()
+    async throws
+  {
+    let container = try PersistentContainer.inMemory(schema: songs)
+    let background = container.newBackgroundContext()
+    let changes = try await background.perform { context in
+      let controller = FetchedResultsController(
+        fetchRequest: FetchRequest<Song>(), context: context)
+      try controller.performFetch()
+      let changes = controller.changes
+      Held.controllers.withLock { $0.append(Held(controller)) }
+      Song(context: context).rank = 1
+      return changes
+    }
+    var iterator = changes.makeAsyncIterator()
+    #expect(await iterator.next()?.difference.count == 1)
+    try await background.perform { context in
+      Held.controllers.withLock { $0 = [] }
+      context.rollback()
+    }
+    #expect(try container.store.verify().findings.isEmpty)
+  }
+
+  @Test(.evidence("LR-06")) func `of another process are shown`() async throws {
+    let scratch = try ScratchDirectory()
+    let url = URL(filePath: scratch.path(of: "store"))
+    let container = try PersistentContainer(url: url, schema: songs)
+    let context = container.newContext()
+    let old = Song(context: context)
+    old.rank = 3
+    try context.save()
+    try context.setQueryGenerationFrom(.current)
+    let live = try FollowedResults(FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context)
+    await #expect(processExitsWith: .success) { [path = url.path as String] in
+      let container = try PersistentContainer(url: URL(filePath: path), schema: songs)
+      let context = container.newContext()
+      try #require(try context.fetch(FetchRequest<Song>()).first).rank = 9
+      Song(context: context).rank = 5
+      try context.save()
+    }
+    #expect(live.check().news().isEmpty && live.ids.count == 1)
+    for transaction in try container.fetchHistory(after: nil) {
+      try context.mergeChanges(from: transaction)
+    }
+    #expect(!live.news().isEmpty && live.check().ids.count == 2)
+    #expect(live.ids.last == old.objectID && old.rank == 9)
+    #expect(try container.store.verify().findings.isEmpty)
+  }
+
+  @Test(.evidence("LR-06")) func `are of the store that has the objects`() throws {
+    let fixture = try StoresFixture()
+    let id = try fixture.memo("first", rank: 1)
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let memos = try FollowedResults(FetchRequest<Memo>(sort: [SortDescriptor(\.rank)]), context)
+    let people = try FollowedResults(FetchRequest<Person>(), context)
+    try fixture.memo("second", rank: 0)
+    try fixture.person("Ada")
+    #expect(memos.check().ids == [id] && people.check().ids.isEmpty)
+    try context.setQueryGenerationFrom(.current)
+    #expect(memos.check().ids.last == id && memos.ids.count == 2 && people.check().ids.count == 1)
+    #expect(memos.news().count == 1 && people.news().count == 1)
+    try context.setQueryGenerationFrom(nil)
+    try fixture.container.removeStore(url: fixture.memos)
+    #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
+    fixture.letGo()
+  }
+
+  @Test(.evidence("LR-01"), .evidence("LR-03"))
+  func `of another request, or after a while, are like any others`() throws {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs([1, 2, 3, 4])
+    let context = fixture.context()
+    let live = try FollowedResults(FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context)
+    live.controller.fetchRequest.sortDescriptors = [SortDescriptor(\.rank, order: .reverse)]
+    live.controller.fetchRequest.predicate = QueryPredicate(#Predicate { $0.rank > 1 })
+    #expect(live.check().ids == ids)
+    try live.controller.performFetch()
+    #expect(live.check().ids == ids[1...].reversed())
+    #expect(live.news().count == 1)
+    try live.controller.performFetch()
+    #expect(live.news().isEmpty)
+    try fixture.changeSong(ids[2]) { $0.rank = 30 }
+    #expect(live.check().ids.first == ids[2])
+  }
+
+  @Test(.evidence("LR-09")) func `wait until the context can be read again`() throws {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs([1, 2])
+    let context = fixture.context()
+    let live = try FollowedResults(FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context)
+    try fixture.container.suspend()
+    #expect(live.check().ids == ids && context.faultError != nil)
+    try fixture.container.resume()
+    context.reset()
+    try fixture.songs([3])
+    #expect(live.check().ids.count == 3 && context.faultError == nil)
+  }
+}
+
+/// Holds a controller of a background context, which that context's thread has made.
+private final class Held: @unchecked Sendable {
+  // @unchecked because it is only made and let go of within what the context performs.
+  static let controllers = Mutex<[Held]>([])
+  private let controller: FetchedResultsController<Song>
+
+  init(_ controller: FetchedResultsController<Song>) { self.controller = controller }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("The cost of live results")
+struct ResultsCostTests {
+  /// What a list of so many songs does when a few of them have changed.
+  private func work(count: Int, changed: Int) throws -> (looks: Int, comparisons: Int) {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs(Array(0..<count))
+    let context = fixture.context()
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context: context)
+    try controller.performFetch()
+    #expect(controller.count == count)
+    let before = controller.work
+    let writer = fixture.context()
+    for step in 0..<changed {
+      let song = try #require(
+        try writer.existingObject(Song.self, with: ids[step * count / changed]))
+      song.rank = (step * 7919) % count
+    }
+    try writer.save()
+    #expect(controller.count == count)
+    let after = controller.work
+    return (after.looks - before.looks, after.comparisons - before.comparisons)
+  }
+
+  @Test(.evidence("LR-07")) func `grows with what has changed, and not with the list`() throws {
+    let few = try work(count: 500, changed: 20)
+    let many = try work(count: 8000, changed: 20)
+    #expect(few.looks == 20 && many.looks == 20)
+    // Four more halvings for each that comes.
+    #expect(many.comparisons <= few.comparisons + 20 * 6)
+    #expect(many.comparisons < 20 * 24)
+  }
+
+  @Test(.evidence("LR-07")) func `is nothing for objects of other entities`() throws {
+    let fixture = try GraphFixture(songs)
+    try fixture.songs([1, 2, 3])
+    let context = fixture.context()
+    let songs = try FollowedResults(FetchRequest<Song>(), context)
+    let albums = try (0..<50).map { _ in try FollowedResults(FetchRequest<Album>(), context) }
+    let onAlbum = try FollowedResults(
+      FetchRequest<Song>(where: #Predicate { $0.album?.name == "x" }), context)
+    let before = songs.controller.work
+    try fixture.songs(Array(10..<110))
+    #expect(songs.check().ids.count == 103)
+    let after = songs.controller.work
+    #expect(after.looks - before.looks == 100)
+    #expect(albums.allSatisfy { $0.controller.work.comparisons == 0 && $0.news().isEmpty })
+    #expect(onAlbum.check().news().isEmpty)
+  }
+
+  @Test(.evidence("LR-07")) func `of a thousand lists is one look at each object`() throws {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs(Array(0..<1000))
+    let context = fixture.context()
+    let lists = try (0..<1000).map { rank in
+      try FollowedResults(FetchRequest<Song>(where: #Predicate { $0.rank == rank }), context)
+    }
+    let before = lists[0].controller.work.looks
+    let writer = fixture.context()
+    for id in ids[..<100] {
+      try #require(try writer.existingObject(Song.self, with: id)).rank += 500
+    }
+    try writer.save()
+    context.processPendingChanges()
+    #expect(lists[0].controller.work.looks - before == 100)
+    #expect(lists.count { !$0.news().isEmpty } == 200)
+    #expect(lists[..<100].allSatisfy { $0.ids.isEmpty })
+    #expect(lists[500..<600].allSatisfy { $0.ids.count == 2 })
+  }
+
+  @Test(.evidence("LR-05")) func `of a limit is a fetch now and then`() throws {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs(Array(0..<500))
+    let context = fixture.context()
+    let request = FetchRequest<Song>(sort: [SortDescriptor(\.rank)], limit: 10, offset: 5)
+    let live = try FollowedResults(request, context)
+    for gone in 0..<300 {
+      context.delete(try #require(try context.existingObject(Song.self, with: ids[gone])))
+      #expect(live.check().ids == Array(ids[(gone + 6)..<(gone + 16)]))
+    }
+    #expect(live.news().allSatisfy { $0.difference.count == 2 })
+    context.rollback()
+    #expect(live.check().ids == Array(ids[5..<15]))
+  }
+}

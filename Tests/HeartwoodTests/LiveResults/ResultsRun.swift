@@ -1,0 +1,324 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Random work in several contexts, and lists that must show what a fetch finds after each step.
+final class ResultsRun {
+  /// A list, and what it is compared with.
+  private struct Watched {
+    let name: String
+    let context: ManagedObjectContext
+    let followed: FollowedResults<Song>
+    /// The request whose objects the list must have, in their order.
+    let request: FetchRequest<Song>
+    /// What objects were, by ID, when this was looked at last.
+    var values: [ManagedObjectID: [String]] = [:]
+    var wasSuspended = false
+  }
+
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let other: ManagedObjectContext
+  private let child: ManagedObjectContext
+  private var random: SeededGenerator
+  private var watched: [Watched] = []
+  private var tokens: [QueryGenerationToken] = []
+  private var lastTitle = 0
+  private var trace: [String] = []
+  private(set) var counts: [String: Int] = [:]
+  private(set) var changeCount = 0
+  private(set) var moveCount = 0
+
+  private static let genres = [nil, "folk", "jazz", "pop"]
+  private static let albumNames = ["blue", "green", "red"]
+
+  init(seed: UInt64) throws {
+    fixture = try GraphFixture(songs)
+    random = SeededGenerator(seed: seed)
+    context = fixture.context()
+    other = fixture.context()
+    child = fixture.child(of: context)
+    context.mergePolicy = .overwrite
+    other.mergePolicy = .overwrite
+    context.tracksUndo = true
+    for name in Self.albumNames { Album(context: other).name = name }
+    for _ in 0..<12 { try insert(into: other) }
+    try other.save()
+    try watchAll()
+  }
+
+  // MARK: The lists
+
+  private func watch(
+    _ name: String, _ request: FetchRequest<Song>, in place: ManagedObjectContext? = nil,
+    sectionBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
+  ) throws {
+    var same = request
+    same.sortDescriptors = before + request.sortDescriptors
+    let place = place ?? context
+    watched.append(
+      Watched(
+        name: name, context: place,
+        followed: try FollowedResults(request, place, sectionBy: sectionBy), request: same))
+  }
+
+  private func watchAll() throws {
+    let ranked = FetchRequest<Song>(
+      where: #Predicate { $0.rank > 20 }, sort: [SortDescriptor(\.rank), SortDescriptor(\.title)])
+    try watch("ranked", ranked, sectionBy: \Song.genre, before: [SortDescriptor(\Song.genre)])
+    try watch("all", FetchRequest())
+    let page = FetchRequest<Song>(
+      sort: [SortDescriptor(\.genre, order: .reverse), SortDescriptor(\.rank, order: .reverse)],
+      limit: 5, offset: 2)
+    try watch("page", page, sectionBy: \Song.genre)
+    let first = FetchRequest<Song>(sort: [SortDescriptor(\.rank)], limit: 4)
+    try watch("first", first)
+    let onAlbum = FetchRequest<Song>(
+      where: #Predicate { $0.album?.name != "blue" }, sort: [SortDescriptor(\.album?.name)],
+      limit: 9)
+    try watch("on an album", onAlbum, sectionBy: \Song.album?.name)
+    let compared = FetchRequest<Song>(sort: [SortDescriptor(\.title, comparator: .lexical)])
+    try watch("compared", compared)
+    var saved = ranked
+    saved.includesPendingChanges = false
+    try watch("saved", saved)
+    try watch("below", ranked, in: child)
+    var own = FetchRequest<Song>()
+    own.includesSubentities = false
+    try watch("own", own, sectionBy: \Song.isLoved)
+  }
+
+  // MARK: Steps
+
+  /// Does so many steps, and looks at the lists in between.
+  func run(steps: Int) throws {
+    let all: [(name: String, weight: Int, run: () throws -> Void)] = [
+      ("insert", 10, { try self.insert(into: self.context) }),
+      ("change", 24, { try self.change(in: self.context) }),
+      ("delete", 5, { try self.delete(in: self.context) }),
+      ("rename album", 3, { try self.renameAlbum(in: self.context) }),
+      ("save", 8, { try self.context.save() }),
+      ("rollback", 2, { self.context.rollback() }),
+      ("undo", 6, { self.context.undo() }),
+      ("redo", 4, { self.context.redo() }),
+      ("reset", 1, { self.context.reset() }),
+      ("refresh", 2, { self.context.refreshAllObjects() }),
+      ("other", 16, workInOther), ("batch", 6, batch), ("merge", 6, merge),
+      ("below", 8, workBelow), ("save below", 3, { try self.child.save() }),
+      ("pin", 5, { try self.context.setQueryGenerationFrom(.current) }),
+      ("go back", 8, goBack), ("unpin", 3, { try self.context.setQueryGenerationFrom(nil) }),
+      ("suspend", 1, suspend),
+    ]
+    for step in 0..<steps {
+      var choice = random.below(all.reduce(0) { $0 + $1.weight })
+      for candidate in all {
+        choice -= candidate.weight
+        guard choice < 0 else { continue }
+        trace.append("\(step) \(candidate.name)")
+        counts[candidate.name, default: 0] += 1
+        try candidate.run()
+        context.endUndoGroup()
+        break
+      }
+      for index in watched.indices where random.isTrue(in256: 180) { try check(index) }
+    }
+    for index in watched.indices { try check(index) }
+  }
+
+  private func one<M: ManagedObject>(_ type: M.Type, in context: ManagedObjectContext) throws -> M?
+  {
+    let all = try context.fetch(FetchRequest<M>())
+    return all.isEmpty ? nil : all[random.below(all.count)]
+  }
+
+  private func insert(into context: ManagedObjectContext) throws {
+    lastTitle += 1
+    let song = random.isTrue(in256: 60) ? Recording(context: context) : Song(context: context)
+    song.title = "song \(lastTitle % 7)"
+    song.genre = Self.genres[random.below(4)]
+    song.rank = random.below(60)
+    song.isLoved = random.isTrue(in256: 90)
+    if random.isTrue(in256: 128) { song.album = try one(Album.self, in: context) }
+  }
+
+  private func change(in context: ManagedObjectContext) throws {
+    guard let song = try one(Song.self, in: context) else { return }
+    switch random.below(6) {
+    case 0: song.title = "song \(random.below(7))"
+    case 1: song.genre = Self.genres[random.below(4)]
+    case 2: song.rank = random.below(60)
+    case 3: song.isLoved.toggle()
+    case 4: song.album = try one(Album.self, in: context)
+    // The same value again is no change.
+    default: song.rank += 0
+    }
+  }
+
+  private func delete(in context: ManagedObjectContext) throws {
+    if let song = try one(Song.self, in: context) { context.delete(song) }
+  }
+
+  private func renameAlbum(in context: ManagedObjectContext) throws {
+    try one(Album.self, in: context)?.name = Self.albumNames[random.below(3)]
+  }
+
+  private func workInOther() throws {
+    other.refreshAllObjects()
+    for _ in 0...random.below(4) {
+      switch random.below(8) {
+      case 0, 1: try insert(into: other)
+      case 2: try delete(in: other)
+      case 3: try renameAlbum(in: other)
+      default: try change(in: other)
+      }
+    }
+    try other.save()
+    if random.isTrue(in256: 100) { try note() }
+  }
+
+  /// Keeps the newest generation to go back to.
+  private func note() throws {
+    let keeper = fixture.context()
+    try keeper.setQueryGenerationFrom(.current)
+    _ = try keeper.count(for: FetchRequest<Song>())
+    tokens.append(try #require(keeper.queryGenerationToken))
+  }
+
+  private func batch() throws {
+    let place = random.isTrue(in256: 128) ? context : other
+    let limit = random.below(60)
+    switch random.below(3) {
+    case 0:
+      try place.execute(
+        BatchUpdateRequest<Song>(where: #Predicate { $0.rank > limit }) { $0[\.rank] += 1 })
+    case 1:
+      try place.execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == limit }))
+    default:
+      var left = 2
+      let rank = random.below(60)
+      try place.execute(
+        BatchInsertRequest<Song> { row in
+          guard left > 0 else { return true }
+          left -= 1
+          row[\.title] = "song"
+          row[\.rank] = rank
+          return false
+        })
+    }
+  }
+
+  private func merge() throws {
+    for transaction in try fixture.container.fetchHistory(after: nil).suffix(3) {
+      try context.mergeChanges(from: transaction)
+    }
+  }
+
+  private func workBelow() throws {
+    switch random.below(5) {
+    case 0: try insert(into: child)
+    case 1: try delete(in: child)
+    default: try change(in: child)
+    }
+  }
+
+  private func goBack() throws {
+    if tokens.isEmpty { try note() }
+    try context.setQueryGenerationFrom(tokens[random.below(tokens.count)])
+  }
+
+  private func suspend() throws {
+    tokens = []
+    // What was shown cannot be read any more, to see whether values are the same.
+    for index in watched.indices { watched[index].wasSuspended = true }
+    try fixture.container.suspend()
+    try fixture.container.resume()
+  }
+
+  // MARK: Looking
+
+  private func check(_ index: Int) throws {
+    let this = watched[index]
+    let place = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
+    let shown = this.followed.controller.fetchedObjects
+    let found = try reference(this)
+    guard shown == found else {
+      let differences = found.map(text).difference(from: shown.map(text))
+      throw GraphMismatch("\(place): shows \(shown.count), and should: \(differences)")
+    }
+    guard this.followed.ids == found.map(\.objectID) else {
+      throw GraphMismatch("\(place): what was told leads elsewhere")
+    }
+    try checkSections(this, found, place)
+    try checkUpdates(index, found, place)
+  }
+
+  private func reference(_ this: Watched) throws -> [Song] {
+    let found = try this.context.fetch(this.request)
+    guard this.followed.controller.sectionKeyPath == \Song.isLoved else { return found }
+    return found.filter { !$0.isLoved } + found.filter(\.isLoved)
+  }
+
+  private func text(_ song: Song) -> String {
+    "\(song.objectID.uriRepresentation.lastPathComponent) \(values(song))"
+  }
+
+  private func values(_ song: Song) -> [String] {
+    [
+      song.title, song.genre ?? "-", "\(song.rank)", "\(song.isLoved)",
+      song.album?.objectID.description ?? "-",
+    ]
+  }
+
+  private func checkSections(_ this: Watched, _ found: [Song], _ place: String) throws {
+    let controller = this.followed.controller
+    guard let path = controller.sectionKeyPath else { return }
+    var expected: [(name: String?, ids: [ManagedObjectID])] = []
+    for song in found {
+      let value = song[keyPath: path]
+      let name =
+        (value as? String) ?? (value as? String?).flatMap(\.self) ?? (value as? Bool)?.description
+      if expected.isEmpty || expected[expected.count - 1].name != name {
+        expected.append((name, []))
+      }
+      expected[expected.count - 1].ids.append(song.objectID)
+    }
+    let sections = controller.sections
+    guard sections.map(\.name) == expected.map(\.name), this.followed.names == sections.map(\.name),
+      sections.map({ $0.objects.map(\.objectID) }) == expected.map(\.ids)
+    else {
+      throw GraphMismatch("\(place): sections \(sections.map(\.name)) not \(expected)")
+    }
+  }
+
+  /// What has another value was told of, and nothing else.
+  private func checkUpdates(_ index: Int, _ found: [Song], _ place: String) throws {
+    let news = watched[index].followed.news()
+    changeCount += news.count
+    var told: Set<ManagedObjectID> = []
+    for change in news {
+      told.formUnion(change.updated)
+      for case .insert(_, let id, let source) in change.difference {
+        told.insert(id)
+        if source != nil { moveCount += 1 }
+      }
+    }
+    let this = watched[index]
+    let before = this.values
+    let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
+    // Objects show what was changed, where the list is of what was saved.
+    guard this.request.includesPendingChanges else { return }
+    for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
+      guard told.contains(id) else {
+        throw GraphMismatch("\(place): not told that \(before[id] ?? []) is \(values)")
+      }
+    }
+    if news.count == 1, !this.wasSuspended {
+      for id in news[0].updated where before[id] == after[id] {
+        throw GraphMismatch("\(place): told of \(after[id] ?? []), which is as it was")
+      }
+    }
+    watched[index].values = after
+    watched[index].wasSuspended = false
+  }
+}

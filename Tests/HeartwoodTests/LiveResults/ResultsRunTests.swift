@@ -1,0 +1,14 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Live results at random")
+struct ResultsRunTests {
+  @Test(.evidence("LR-01"), arguments: UInt64(1)...6)
+  func `are what a fetch finds, after every kind of change`(seed: UInt64) throws {
+    let run = try ResultsRun(seed: seed)
+    try run.run(steps: 250)
+    #expect(run.changeCount > 200 && run.moveCount > 20)
+    #expect(run.counts.count > 15)
+  }
+}

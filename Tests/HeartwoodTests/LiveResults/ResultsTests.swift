@@ -1,0 +1,208 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("A results controller")
+struct ResultsTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let ids: [ManagedObjectID]
+
+  init() throws {
+    fixture = try GraphFixture(songs)
+    ids = try fixture.songs([10, 20, 30, 40])
+    context = fixture.context()
+  }
+
+  private func ranked(_ least: Int = 0) -> FetchRequest<Song> {
+    FetchRequest(where: #Predicate { $0.rank >= least }, sort: [SortDescriptor(\.rank)])
+  }
+
+  private func song(_ index: Int) throws -> Song {
+    try #require(try context.existingObject(Song.self, with: ids[index]))
+  }
+
+  private func offsets(_ change: ResultsChange) -> [[Int?]] {
+    change.difference.map { step in
+      switch step {
+      case .remove(let offset, _, let other): [-1, offset, other]
+      case .insert(let offset, _, let other): [1, offset, other]
+      }
+    }
+  }
+
+  @Test(.evidence("LR-01"), .evidence("LR-02"))
+  func `shows unsaved changes, and says what has become of which object`() throws {
+    let live = try FollowedResults(ranked(15), context)
+    #expect(live.ids == Array(ids[1...]))
+    let new = Song(context: context)
+    new.rank = 35
+    live.check()
+    #expect(live.news().map(offsets) == [[[1, 2, nil]]])
+    // Past another one, so it moves, and is not said to be updated besides.
+    try song(1).rank = 37
+    live.check()
+    let moved = live.news()
+    #expect(moved.map(offsets) == [[[-1, 0, 2], [1, 2, 0]]] && moved[0].updated.isEmpty)
+    // As far as the next one only, so it stays where it is.
+    try song(2).rank = 31
+    live.check()
+    let stayed = live.news()
+    #expect(stayed.map(offsets) == [[]] && stayed[0].updated == [ids[2]])
+    try song(3).rank = 5
+    context.delete(try song(2))
+    live.check()
+    #expect(live.news().map(offsets) == [[[-1, 3, nil], [-1, 0, nil]]])
+    try context.save()
+    // Saved for the first time, it has another ID.
+    let saved = live.news()
+    #expect(saved.map(offsets) == [[[-1, 0, nil], [1, 0, nil]]])
+    #expect(live.check().ids == [new.objectID, ids[1]])
+  }
+
+  @Test(.evidence("LR-03")) func `tells of nothing where no value has changed`() throws {
+    let live = try FollowedResults(ranked(), context)
+    try song(0).rank = 10
+    try song(1).title += ""
+    live.check()
+    try context.save()
+    try fixture.changeSong(ids[2]) { $0.rank += 0 }
+    try fixture.change(all: "song 30", to: "song 30")
+    live.check()
+    context.refreshAllObjects()
+    try context.setQueryGenerationFrom(.current)
+    Album(context: context).name = "of another entity"
+    try context.save()
+    live.check()
+    // Who is in it is no value of an object.
+    let album = try #require(try context.fetch(FetchRequest<Album>()).first)
+    let albums = try FollowedResults(FetchRequest<Album>(), context)
+    try song(3).album = album
+    albums.check()
+    #expect(albums.news().isEmpty)
+    live.check()
+    // What it is related to is one.
+    #expect(live.news().map(\.updated) == [[ids[3]]])
+    try context.save()
+    live.check()
+    #expect(live.news().isEmpty && albums.check().news().isEmpty)
+  }
+
+  @Test(.evidence("LR-03")) func `tells once of what is changed and then saved`() throws {
+    let live = try FollowedResults(ranked(), context)
+    try song(1).title = "other"
+    live.check()
+    #expect(live.news().map(\.updated) == [[ids[1]]])
+    try context.save()
+    live.check()
+    #expect(live.news().isEmpty)
+    try song(1).title = "again"
+    try song(1).title = "other"
+    live.check()
+    #expect(live.news().isEmpty)
+    let album = Album(context: context)
+    try song(1).album = album
+    live.check()
+    #expect(live.news().count == 1)
+    // The album has another number then, and is the same.
+    try context.save()
+    live.check()
+    #expect(live.news().isEmpty)
+  }
+
+  @Test(.evidence("LR-06")) func `goes with a pin, forwards and back`() throws {
+    try context.setQueryGenerationFrom(.current)
+    let live = try FollowedResults(ranked(), context)
+    let first = try #require(context.queryGenerationToken)
+    let keeper = try fixture.container.newContext(pinnedTo: first)
+    try fixture.changeSong(ids[0]) { $0.rank = 25 }
+    try fixture.songs([27])
+    live.check("pinned")
+    #expect(live.news().isEmpty && live.ids == ids)
+    try context.setQueryGenerationFrom(.current)
+    let forwards = live.check().news()
+    #expect(forwards.count == 1 && live.ids.count == 5 && live.ids[1] == ids[0])
+    #expect(forwards[0].generation == context.queryGenerationToken)
+    try context.setQueryGenerationFrom(first)
+    let back = live.check().news()
+    #expect(back.count == 1 && live.ids == ids && back[0].generation == first)
+    #expect(try song(0).rank == 10)
+    try context.setQueryGenerationFrom(nil)
+    #expect(live.check().ids.count == 5)
+    withExtendedLifetime(keeper) {}
+  }
+
+  @Test(.evidence("LR-06")) func `shows what a context merges, and when it does`() throws {
+    try context.setQueryGenerationFrom(.current)
+    let live = try FollowedResults(ranked(15), context)
+    let token = try fixture.container.fetchHistory(after: nil).last?.token
+    try fixture.changeSong(ids[0]) { $0.rank = 50 }
+    try fixture.context().execute(
+      BatchUpdateRequest<Song>(where: #Predicate { $0.rank == 20 }) { $0[\.rank] = 1 })
+    live.check()
+    #expect(live.news().isEmpty)
+    for transaction in try fixture.container.fetchHistory(after: token) {
+      try context.mergeChanges(from: transaction)
+    }
+    #expect(!live.news().isEmpty && live.check().ids == [ids[2], ids[3], ids[0]])
+    let before = try #require(context.queryGenerationToken)
+    try fixture.context().execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == 30 }))
+    try context.mergeChanges(fixture.container.changes(from: before, to: .current))
+    #expect(live.news().count == 1 && live.check().ids == [ids[3], ids[0]])
+    context.automaticallyMergesChangesFromParent = true
+    try fixture.changeSong(ids[3]) { $0.rank = 60 }
+    #expect(live.check().ids == [ids[0], ids[3]])
+  }
+
+  @Test(.evidence("LR-06")) func `follows undo, rollback and reset`() throws {
+    context.tracksUndo = true
+    let live = try FollowedResults(ranked(15), context)
+    context.delete(try song(1))
+    let new = Song(context: context)
+    new.rank = 99
+    context.endUndoGroup()
+    live.check()
+    #expect(live.ids.count == 3)
+    context.undo()
+    #expect(live.ids == Array(ids[1...]))
+    context.redo()
+    #expect(live.ids.count == 3 && live.ids.last == new.objectID)
+    context.rollback()
+    #expect(live.check().ids == Array(ids[1...]))
+    Song(context: context).rank = 77
+    try song(1).rank = 1
+    #expect(live.check().ids.count == 3)
+    context.reset()
+    #expect(live.check().ids == Array(ids[1...]))
+    #expect(live.controller.fetchedObjects.allSatisfy { $0.managedObjectContext === context })
+  }
+
+  @Test(.evidence("LR-06")) func `shows what contexts below and above change`() throws {
+    let below = fixture.child(of: context)
+    let live = try FollowedResults(ranked(15), context)
+    let child = try FollowedResults(ranked(15), below)
+    let song = try #require(try below.existingObject(Song.self, with: ids[0]))
+    song.rank = 22
+    #expect(child.check().ids == [ids[1], ids[0], ids[2], ids[3]])
+    #expect(live.check().ids == Array(ids[1...]))
+    let new = Song(context: below)
+    new.rank = 21
+    try below.save()
+    #expect(live.check().ids == [ids[1], new.objectID, ids[0], ids[2], ids[3]])
+    try self.song(3).rank = 2
+    #expect(child.check().ids == [ids[1], new.objectID, ids[0], ids[2]])
+    try context.save()
+    #expect(live.check().ids == child.check().ids)
+    try fixture.songs([23])
+    #expect(child.check().ids.count == 5 && live.check().ids.count == 5)
+  }
+}
+
+extension GraphFixture {
+  /// Gives all songs of a title another one by a batch request.
+  func change(all old: String, to new: String) throws {
+    try context().execute(
+      BatchUpdateRequest<Song>(where: #Predicate { $0.title == old }) { $0[\.title] = new })
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Sections of results")
+struct SectionTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let folk: [ManagedObjectID]
+  private let pop: [ManagedObjectID]
+
+  init() throws {
+    fixture = try GraphFixture(songs)
+    folk = try fixture.songs([1, 4], genre: "folk")
+    pop = try fixture.songs([2, 3], genre: "pop")
+    context = fixture.context()
+  }
+
+  private func song(_ id: ManagedObjectID) throws -> Song {
+    try #require(try context.existingObject(Song.self, with: id))
+  }
+
+  @Test(.evidence("LR-04")) func `have the objects with a value in common`() throws {
+    let live = try FollowedResults(
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.genre)
+    let controller = live.controller
+    #expect(live.check().ids == folk + pop && live.names == ["folk", "pop"])
+    #expect(controller.sections.map(\.range) == [0..<2, 2..<4])
+    #expect(controller.sections[1].objects.map(\.objectID) == pop)
+    #expect(try controller.sections[1].value(as: String?.self) == "pop")
+    let last = controller.object(at: IndexPath(indexes: [1, 1]))
+    #expect(last.objectID == pop[1])
+    #expect(controller.indexPath(forObject: last) == IndexPath(indexes: [1, 1]))
+    #expect(controller.index(of: last) == 3 && controller.index(of: folk[1]) == 1)
+    #expect(controller.object(at: 1).objectID == folk[1])
+  }
+
+  @Test(.evidence("LR-04")) func `come and go with their objects`() throws {
+    let live = try FollowedResults(
+      FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
+      sectionBy: \.genre)
+    #expect(live.names == ["pop", "folk"])
+    // Where it was, and yet in another section: that is a move.
+    try song(folk[0]).genre = nil
+    try song(folk[1]).genre = nil
+    #expect(live.check().names == ["pop", nil])
+    let news = live.news()
+    #expect(news.count == 1 && news[0].difference.count == 4 && news[0].updated.isEmpty)
+    #expect(news[0].sectionDifference.count == 2)
+    context.delete(try song(pop[0]))
+    #expect(live.check().news()[0].sectionDifference.isEmpty)
+    context.delete(try song(pop[1]))
+    #expect(live.check().names == [nil])
+    context.rollback()
+    #expect(live.check().names == ["pop", "folk"])
+  }
+
+  @Test(.evidence("LR-04")) func `can be of a value of another object, and of truth`() throws {
+    let album = Album(context: context)
+    album.name = "b"
+    try song(pop[0]).album = album
+    let live = try FollowedResults(
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.album?.name)
+    #expect(live.check().names == [nil, "b"] && live.ids == [folk[0], pop[1], folk[1], pop[0]])
+    album.name = "c"
+    #expect(live.check().names == [nil, "c"] && live.news().count == 1)
+    let loved = try FollowedResults(FetchRequest<Song>(), context, sectionBy: \.isLoved)
+    #expect(loved.names == ["false"])
+    try song(folk[0]).isLoved = true
+    #expect(loved.check().names == ["false", "true"] && loved.ids.last == folk[0])
+  }
+
+  @Test(.evidence("LR-04")) func `cannot be of what has no order`() throws {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<Album>(), context: context, sectionBy: \.songs)
+    expect(.unknownProperty, "songs") { try controller.performFetch() }
+    #expect(controller.count == 0 && controller.sections.isEmpty)
+  }
+}
