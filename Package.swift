@@ -42,6 +42,9 @@ let package = Package(
       exclude: ["Programs"],
       swiftSettings: settings),
     .testTarget(
+      name: "DocumentTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      exclude: ["Programs"], swiftSettings: settings),
+    .testTarget(
       name: "FormatTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       exclude: ["Golden"], swiftSettings: settings),
     .testTarget(

@@ -25,7 +25,7 @@ struct ProgramTests {
 
   @Test(
     .evidence("T-06"), .evidence("T-07"),
-    arguments: ["Notes", "Contacts"], [[], ["-default-isolation", "MainActor"]])
+    arguments: ["Notes"], [[], ["-default-isolation", "MainActor"]])
   func `that is right compiles, whatever the isolation of its classes`(
     name: String, options: [String]
   ) throws {
@@ -33,15 +33,6 @@ struct ProgramTests {
     #expect(compilation.mistake == nil)
     #expect(compilation.output == "")
     #expect(compilation.exitCode == 0)
-  }
-
-  @Test func `with stages is the one that is shown`() throws {
-    let here = URL(filePath: #filePath).deletingLastPathComponent()
-    let program = try String(
-      contentsOf: here.appending(path: "Programs/Contacts.swift"), encoding: .utf8)
-    let document = try String(
-      contentsOf: here.appending(path: "../../Docs/Migration.md"), encoding: .utf8)
-    #expect(document.contains("```swift\n" + program + "```"))
   }
 }
 

@@ -50,8 +50,10 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
 
   /// Describes rows to insert.
   ///
-  /// - Parameter handler: Fills a row, which has the values of a new object; returns true, with
-  ///   nothing filled, when there are no more.
+  /// - Parameters:
+  ///   - type: The class of the rows, where the context does not tell it.
+  ///   - handler: Fills a row, which has the values of a new object; returns true, with nothing
+  ///     filled, when there are no more.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -78,6 +80,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// Describes rows and their change.
   ///
   /// - Parameters:
+  ///   - type: The class of the rows, where the context does not tell it.
   ///   - predicate: Which rows; all without one.
   ///   - change: Called with each row as it is, sets what it shall be.
   public init(

@@ -136,6 +136,7 @@ extension ManagedObjectContext {
   /// Turns an object into a fault, or reads it again under what was changed in it.
   ///
   /// - Parameters:
+  ///   - object: One of this context's.
   ///   - mergeChanges: Whether what was changed here and not saved is kept.
   ///   - force: Whether to drop changed relationships too. Those on their other side stay changed,
   ///     so that the two no longer fit together until both were refreshed.

@@ -72,8 +72,11 @@ extension ManagedObjectContext {
   ///
   /// Key paths may lead through to-one relationships.
   ///
-  /// - Parameter isDistinct: Whether equal rows of values are returned once; the limit and the
-  ///   offset of the request count what is left then.
+  /// - Parameters:
+  ///   - request: Of which objects, in which order.
+  ///   - keyPaths: The properties to give the values of.
+  ///   - isDistinct: Whether equal rows of values are returned once; the limit and the offset of
+  ///     the request count what is left then.
   /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property that has several values.
   /// - Complexity: As ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(

@@ -21,6 +21,7 @@ public struct Attribute<Value: AttributeValue> {
   /// Declares an attribute and the value new objects have.
   ///
   /// - Parameters:
+  ///   - wrappedValue: What new objects have.
   ///   - name: Its name in the store; by default that of the property.
   ///   - renamedFrom: Its names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps its value when an object is deleted.

@@ -48,22 +48,35 @@ public enum StoredValue: Hashable, Codable, Sendable {
 ///
 /// The raw values are constants of the format.
 public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
+  /// False or true.
   case bool = 1
+  /// An integer of 8 bits.
   case int8 = 2
+  /// An integer of 16 bits.
   case int16 = 3
+  /// An integer of 32 bits.
   case int32 = 4
+  /// An integer of 64 bits.
   case int64 = 5
+  /// An integer of 8 bits without a sign.
   case uint8 = 6
+  /// An integer of 16 bits without a sign.
   case uint16 = 7
+  /// An integer of 32 bits without a sign.
   case uint32 = 8
+  /// An integer of 64 bits without a sign.
   case uint64 = 9
+  /// A floating-point number of 32 bits.
   case float = 10
+  /// A floating-point number of 64 bits.
   case double = 11
   /// Seconds since 2001.
   case date = 12
+  /// Its 16 bytes.
   case uuid = 13
   /// UTF-8.
   case string = 14
+  /// Bytes as they are.
   case bytes = 15
   /// A decimal number, written out.
   case decimal = 16

@@ -107,7 +107,9 @@ enum SystemCalls {
     #if canImport(Darwin)
       var status = statfs()
       return retrying { statfs(path, &status) }.map { _ in
-        let name = withUnsafeBytes(of: &status.f_fstypename) { String(cString: $0) }
+        let name = withUnsafeBytes(of: &status.f_fstypename) { bytes in
+          String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
         return .name(name, isLocal: status.f_flags & UInt32(MNT_LOCAL) != 0)
       }
     #else

@@ -30,6 +30,7 @@ public struct KeyspaceReader: @unchecked Sendable {
   ///   - lower: The first key to pass, or the first there is.
   ///   - upper: The first key not to pass any more, or `nil` to go to the end.
   ///   - reversed: From the last to the first; the range stays the same.
+  ///   - body: Called with each entry; returns whether to go on.
   /// - Complexity: Each page of the range is read once.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,

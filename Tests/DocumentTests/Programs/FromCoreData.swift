@@ -37,3 +37,9 @@ func keepNotes(at url: URL) throws -> [String] {
   let found = try context.fetch(FetchRequest<Tag>(where: #Predicate { $0.name == name }))
   return found.flatMap(\.notes).map(\.text).sorted()
 }
+
+@main struct Program {
+  static func main() throws {
+    print(try keepNotes(at: URL(filePath: "notes")))
+  }
+}

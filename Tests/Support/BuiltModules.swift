@@ -1,9 +1,9 @@
 import Foundation
 
 /// What was built with these tests, for programs that are compiled by them.
-enum BuiltModules {
+package enum BuiltModules {
   /// The folder of the modules; `nil` if it is not beside the tests.
-  static let folder: String? = {
+  package static let folder: String? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
     let modules = folder.appending(path: "Modules").path
@@ -12,7 +12,7 @@ enum BuiltModules {
   }()
 
   /// The object files of both modules; those of sources that are gone may lie beside them.
-  static func objects(in folder: String) throws -> [String] {
+  package static func objects(in folder: String) throws -> [String] {
     let parent = URL(filePath: folder).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized
     return try ["Heartwood", "HeartwoodEngine"].flatMap { module in
@@ -28,12 +28,15 @@ enum BuiltModules {
 
   /// Runs a program that is found as a shell would; what it says, complaints included, and its exit
   /// code.
-  static func run(
-    _ program: String, _ arguments: [String]
+  ///
+  /// - Parameter folder: Where it runs, if not here.
+  package static func run(
+    _ program: String, _ arguments: [String], in folder: String? = nil
   ) throws -> (output: String, exitCode: Int32) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [program] + arguments
+    if let folder { process.currentDirectoryURL = URL(filePath: folder) }
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe

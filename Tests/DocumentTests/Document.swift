@@ -1,0 +1,48 @@
+import Foundation
+
+/// A document of the project, with the blocks of code it shows.
+struct Document {
+  struct Block {
+    /// What the fence says it is; empty if that says nothing.
+    let language: String
+    /// The line of the fence, counted from 1.
+    let line: Int
+    var lines: [Substring] = []
+
+    var text: String { lines.map { $0 + "\n" }.joined() }
+  }
+
+  /// The path in the package.
+  let path: String
+  let blocks: [Block]
+
+  /// Without folders and ending.
+  var name: Substring { path.split(separator: "/").last?.dropLast(3) ?? "" }
+
+  /// The README, all in `Docs`, and the landing pages of the libraries.
+  static func all() throws -> [Document] {
+    let package = DocumentProgram.package.path
+    let names = try FileManager.default.contentsOfDirectory(atPath: package + "/Docs").sorted()
+    let pages = ["Heartwood", "HeartwoodEngine"].map { "Sources/\($0)/\($0).docc/\($0).md" }
+    return try (["README.md"] + names.map { "Docs/" + $0 } + pages).filter { $0.hasSuffix(".md") }
+      .map { Document($0, try String(contentsOfFile: "\(package)/\($0)", encoding: .utf8)) }
+  }
+
+  private init(_ path: String, _ text: String) {
+    var blocks: [Block] = []
+    var isInside = false
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (position, line) in lines.enumerated() {
+      if line.hasPrefix("```") {
+        isInside.toggle()
+        if isInside {
+          blocks.append(Block(language: String(line.dropFirst(3)), line: position + 1))
+        }
+      } else if isInside {
+        blocks[blocks.count - 1].lines.append(line)
+      }
+    }
+    self.path = path
+    self.blocks = blocks
+  }
+}

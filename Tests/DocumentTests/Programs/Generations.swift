@@ -1,0 +1,73 @@
+import Foundation
+import Heartwood
+
+final class Quake: ManagedObject {
+  @Attribute var code: String = ""
+  @Attribute var kind: String = ""
+  @ToMany(inverse: \Comment.quake) var comments: Set<Comment>
+}
+
+final class Comment: ManagedObject {
+  @ToOne var quake: Quake?
+}
+
+func pin(_ container: PersistentContainer, _ request: FetchRequest<Quake>) async throws {
+  let view = container.newContext()
+  try view.setQueryGenerationFrom(.current)  // from the next read on
+  let strong = try view.fetch(request)  // this chooses: 7, say
+  // others insert, change and delete
+  let again = try view.fetch(request)  // the same
+  print(strong[0].comments.count)  // faults are of 7 too, even of deleted rows
+
+  let token = view.queryGenerationToken
+  let report = try await container.performBackgroundTask(pinnedTo: token) { context in
+    try context.aggregate(FetchRequest<Quake>(), by: \.kind, .count)
+  }
+
+  _ = (again, report)
+}
+
+@MainActor func goOn(
+  _ container: PersistentContainer, feed: [(code: String, kind: String)],
+  _ start: PersistentHistoryToken?
+) async throws {
+  var lastToken = start
+
+  let view = container.viewContext
+  try view.setQueryGenerationFrom(.current)
+  try await container.newBackgroundContext().perform { context in
+    context.transactionAuthor = "import"
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    var rows = feed.makeIterator()
+    let insertion = BatchInsertRequest<Quake> { row in
+      guard let next = rows.next() else { return true }
+      (row[\.code], row[\.kind]) = (next.code, next.kind)
+      return false
+    }
+    try context.execute(insertion)
+  }
+  for transaction in try container.fetchHistory(after: lastToken) {
+    try view.mergeChanges(from: transaction)
+    lastToken = transaction.token
+  }
+}
+
+func keep(
+  _ container: PersistentContainer, _ token: QueryGenerationToken, _ id: ManagedObjectID,
+  _ yesterday: Date
+) throws {
+  // Held across restarts, by this name.
+  try container.keepGeneration(token, as: "before the import")
+  if let kept = try container.keptGeneration("before the import") {
+    let old = try container.newContext(pinnedTo: kept)
+    print(try old.count(for: FetchRequest<Quake>()))
+  }
+  let count = try container.read(at: yesterday) { try $0.count(for: FetchRequest<Quake>()) }
+  // Without history, by comparing pages.
+  let changes = try container.changes(from: token, to: .current)
+  let versions = try container.versions(of: id, from: token, to: .current)
+  // One new generation, like the old one.
+  try container.revert(to: token, author: "undo")
+
+  _ = (count, changes, versions)
+}

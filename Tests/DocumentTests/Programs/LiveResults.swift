@@ -1,0 +1,25 @@
+import Foundation
+import Heartwood
+
+final class Quake: ManagedObject {
+  @Attribute var magnitude: Double = 0
+  @Attribute var network: String = ""
+  @Attribute var time: Date = .distantPast
+}
+
+@MainActor func follow(_ container: PersistentContainer) async throws {
+  var ids: [ManagedObjectID] = []
+
+  let controller = FetchedResultsController(
+    fetchRequest: FetchRequest<Quake>(
+      where: #Predicate { $0.magnitude >= 4.5 }, sort: [SortDescriptor(\.time, order: .reverse)]),
+    context: container.viewContext, sectionBy: \.network)
+  try controller.performFetch()
+  for await change in controller.changes {
+    ids = ids.applying(change.difference) ?? ids
+  }
+}
+
+@MainActor func observe(_ container: PersistentContainer) {
+  container.viewContext.tracksObservation = true
+}
