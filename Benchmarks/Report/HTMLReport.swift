@@ -46,8 +46,8 @@ struct HTMLReport {
   private var method: String {
     "Engines take turns, a window of time each, and change places after each round. A figure is "
       + "the median of its windows. A ratio is Heartwood's rate as a share of the other's in the "
-      + "same round: the median, and in brackets the least and the greatest. All engines read the same "
-      + "rows, every row is checked, and what was found is compared."
+      + "same round: the median, and in brackets the least and the greatest. All engines read the "
+      + "same rows, every row is checked, and what was found is compared."
   }
 
   private var facts: String {
