@@ -51,6 +51,23 @@ struct CommitOrderTests {
     return count
   }
 
+  @Test(.evidence("D1")) func `is synced with the segments that others have begun meanwhile`()
+    throws
+  {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second throws in
+        let segment = { first.files.geometry.segment(of: first.files.words.committed) }
+        try put(first, 2)
+        let before = segment()
+        let count = try syncCount(first) { for number in 3..<20 { try put(second, number) } }
+        #expect(segment() > before + 2)
+        #expect(count > 2)
+        #expect(first.files.words.durable == first.files.words.committed)
+      }
+    }
+  }
+
   @Test(.evidence("D1")) func `is synced although others have shown it meanwhile`() throws {
     let fixture = fixture()
     try fixture.run { first in
