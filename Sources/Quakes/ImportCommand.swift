@@ -14,8 +14,8 @@ struct ImportCommand: Command {
       FILE                  a GeoJSON feed; - reads it from the standard input
       URL                   a feed on a server, such as
         https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson
-      --keep N              how many imports quakes undo can take back, and quakes at
-                            show what they have left (1 to 100, default: 10)
+      --keep N              keep what the last N imports have left, for quakes at,
+                            diff and undo (1 to 100, default: 10)
 
     The feeds are at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
     """
@@ -54,7 +54,7 @@ struct ImportCommand: Command {
     let (added, updated) = try counts(in: container, since: start)
     if added + updated > 0 {
       let past = try Past(of: container)
-      try past.keep(before.queryGenerationToken ?? .current, madeBy: .other)
+      try past.keepFound(before.queryGenerationToken ?? .current)
       try past.keep(.current, madeBy: .anImport)
       try Past.release(allBut: keptCount, of: container)
     }

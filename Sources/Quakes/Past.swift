@@ -78,9 +78,19 @@ struct Past {
 
   // MARK: Keeping
 
-  /// Keeps a generation, unless that is done already.
+  /// Keeps what was there before an import, unless the last state has it.
+  func keepFound(_ token: QueryGenerationToken) throws {
+    // There can be another generation with the same quakes.
+    if let last = states.last?.kept.token,
+      try container.changes(from: last, to: token).isEmpty
+    {
+      return
+    }
+    try keep(token, madeBy: .other)
+  }
+
+  /// Keeps a generation by a name of its own.
   func keep(_ token: QueryGenerationToken, madeBy maker: Maker) throws {
-    guard try !container.keptGenerations.contains(where: { $0.token == token }) else { return }
     var time = Date.now
     // Another one may have the name of this millisecond.
     while try container.keptGeneration(Self.name(maker, time)) != nil { time += 0.001 }

@@ -8,7 +8,7 @@ struct UndoCommand: Command {
   static let help = """
     quakes undo: \(summary).
 
-    Usage: quakes undo
+    Usage: quakes undo [options]
     Example: quakes undo
 
     Quakes that it has added go, those that it has changed are what they were. It
@@ -32,9 +32,8 @@ struct UndoCommand: Command {
       )
     }
     let changes = try revert(step, in: container)
-    // Nothing goes beyond it: undoing needs no more states than it has found.
+    // Older states stay, to be gone back to; the next import lets go of those.
     try past.keep(changes.generation, madeBy: .undo)
-    try Past.release(allBut: past.states.count, of: container)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())
     }

@@ -131,7 +131,7 @@ struct PastTests {
     #expect(try times(quakes).count == 3)
     try quakes.run("undo").expectFine()
     try quakes.run("undo").expectFine()
-    #expect(try times(quakes).count == 3)
+    #expect(try times(quakes).count == 5)
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
     for number in 0..<14 { try take(quakes, "n\(number)") }
