@@ -60,7 +60,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],
-      swiftSettings: settings),
+      exclude: ["watch-in-tmux"], swiftSettings: settings),
     // What users write, compiled as they do: with the compiler's own settings, and with all of it
     // on the main actor.
     .executableTarget(name: "usage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),

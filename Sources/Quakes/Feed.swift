@@ -35,25 +35,34 @@ struct Feed: Decodable, Sendable {
   /// What a feed is called in sentences.
   static func name(of path: String) -> String { path == "-" ? "the standard input" : path.visible }
 
-  /// Reads the feed in a file, or that from the standard input if the path is `-`.
-  init(contentsOf path: String) throws {
+  /// Reads the feed in a file, at an address, or from the standard input if the path is `-`.
+  init(contentsOf path: String) async throws {
     let name = Self.name(of: path)
-    let content: Data
-    do {
-      let file = path == "-" ? .standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
-      content = try file.readToEnd() ?? Data()
-    } catch {
-      let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
-      let reason = cause.localizedFailureReason ?? cause.localizedDescription
-      throw Complaint.refused(
-        "\(name) cannot be read (\(reason)). Name the file of a feed, or - for the standard input.")
-    }
+    let url = Download.address(path)
+    let content =
+      if let url, !url.isFileURL {
+        try await Download.content(of: url)
+      } else {
+        try Self.content(of: url ?? URL(filePath: path), isInput: path == "-", name)
+      }
     do {
       self = try JSONDecoder().decode(Feed.self, from: content)
     } catch let error as DecodingError {
       throw Complaint.refused(
         "\(name) is no GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
           + "imported. Name a feed of earthquake.usgs.gov.")
+    }
+  }
+
+  private static func content(of url: URL, isInput: Bool, _ name: String) throws -> Data {
+    do {
+      let file = isInput ? .standardInput : try FileHandle(forReadingFrom: url)
+      return try file.readToEnd() ?? Data()
+    } catch {
+      let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+      let reason = cause.localizedFailureReason ?? cause.localizedDescription
+      throw Complaint.refused(
+        "\(name) cannot be read (\(reason)). Name the file of a feed, or - for the standard input.")
     }
   }
 

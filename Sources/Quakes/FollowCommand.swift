@@ -50,7 +50,7 @@ struct FollowCommand: Command {
     print("The view is pinned.")
     try show(view)
     for path in paths {
-      let features = try Feed(contentsOf: path).features
+      let features = try await Feed(contentsOf: path).features
       let progress = ProgressLine()
       try await background.perform { context in
         context.transactionAuthor = "follow"

@@ -8,10 +8,14 @@ struct ImportCommand: Command {
   static let help = """
     quakes import: \(summary).
 
-    Usage: quakes import FILE|-
+    Usage: quakes import FILE|URL|- [options]
     Example: quakes import all_week.geojson
 
       FILE                  a GeoJSON feed; - reads it from the standard input
+      URL                   a feed on a server, such as
+        https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson
+      --keep N              keep what the last N imports have left, for quakes at,
+                            diff and undo (1 to 100, default: 10)
 
     The feeds are at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
     """
@@ -20,8 +24,14 @@ struct ImportCommand: Command {
   private static let author = "import"
 
   private let path: String
+  private let keptCount: Int
 
   init(_ arguments: inout Arguments) throws {
+    let range = "a number from \(Past.counts.lowerBound) to \(Past.counts.upperBound)"
+    keptCount =
+      try arguments.value(of: "--keep", range) { text in
+        Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
+      } ?? Past.usualCount
     guard let path = arguments.operand() else {
       throw Complaint.usage("FILE is missing. Type: quakes import FILE, or - to read a pipe.")
     }
@@ -31,14 +41,23 @@ struct ImportCommand: Command {
   func run(in store: QuakeStore) async throws {
     let progress = ProgressLine()
     progress.show("reading \(Feed.name(of: path))")
-    let features = try Feed(contentsOf: path).features
+    let features = try await Feed(contentsOf: path).features
     let container = try store.openForWriting()
     let start = try container.currentHistoryToken
+    // Pinned, what is there now can be kept afterwards, if that turns out to be of use.
+    let before = try container.newContext(pinnedTo: .current)
+    _ = try before.count(for: FetchRequest<Quake>())
     try await container.performBackgroundTask(author: Self.author) { context in
       try features.insert(into: context, progress)
     }
     progress.clear()
     let (added, updated) = try counts(in: container, since: start)
+    if added + updated > 0 {
+      let past = try Past(of: container)
+      try past.keepFound(before.queryGenerationToken ?? .current)
+      try past.keep(.current, madeBy: .anImport)
+      try Past.release(allBut: keptCount, of: container)
+    }
     let total = Set(features.map(\.code)).count
     let unchanged = total - added - updated
     print(

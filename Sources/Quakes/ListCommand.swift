@@ -43,9 +43,7 @@ struct ListCommand: Command {
     minimum = try arguments.value(of: "--min-magnitude", "a number, such as 4.5") {
       Double($0).flatMap { $0.isFinite ? $0 : nil }
     }
-    since = try arguments.value(of: "--since", "a day, such as 2019-02-16, or 7d") {
-      Self.date($0)
-    }
+    since = try arguments.value(of: "--since", Moment.wanted) { Moment($0)?.start }
     vicinity = try arguments.value(of: "--near", "LAT,LON or LAT,LON,KM, such as 37.8,-122.4,50") {
       Vicinity($0)
     }
@@ -65,18 +63,22 @@ struct ListCommand: Command {
   /// A quake and how far it is from the place that was asked for.
   private typealias Found = (quake: Quake, distance: Double?)
 
-  func run(in store: QuakeStore) throws {
-    let container = try store.openForReading()
-    let context = container.newContext()
+  func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
+
+  /// Prints what a generation has; `name` says of when that is, unless it is the newest.
+  func show(
+    _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
+  ) throws {
+    // List and total are of one generation, whatever is imported meanwhile.
+    let context = try container.newContext(pinnedTo: token)
     try context.performAndWait {
-      // List and total are of one generation, whatever is imported meanwhile.
-      try context.setQueryGenerationFrom(.current)
       if wantsExplanation { return print(try context.explain(request)) }
       let found = try find(in: context)
       if wantsJSON { return try printJSON(found.map { ListedQuake($0.quake, $0.distance) }) }
       if !found.isEmpty { print(Self.table(found).text + "\n") }
       let total = try context.count(for: FetchRequest<Quake>())
-      print("\(found.count.grouped) of \(total.grouped) quakes")
+      let moment = name.map { ", as of \($0)" } ?? ""
+      print("\(found.count.grouped) of \(total.grouped) quakes\(moment)")
     }
   }
 
@@ -143,50 +145,8 @@ struct ListCommand: Command {
   }
 
   /// Strong quakes stand out.
-  private static func color(_ magnitude: Double?) -> Color? {
+  static func color(_ magnitude: Double?) -> Color? {
     guard let magnitude, magnitude >= 3 else { return nil }
     return magnitude >= 6 ? .red : magnitude >= 4.5 ? .yellow : .cyan
-  }
-
-  /// The time that a day, a time of day, or a length of time before now names.
-  private static func date(_ text: String) -> Date? {
-    let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {
-      return count.isFinite ? Date(timeIntervalSinceNow: -count * unit) : nil
-    }
-    // The strategies do not mind what follows a date: only what is read to its end is one.
-    if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
-      return day
-    }
-    let time = try? Date(text, strategy: .iso8601)
-    return time?.formatted(.iso8601) == text ? time : nil
-  }
-}
-
-/// A quake as `quakes list --json` shows it.
-private struct ListedQuake: Encodable {
-  let code: String
-  let kind: String
-  let magnitude: Double?
-  let place: String
-  let time: Date
-  let updated: Date
-  let latitude: Double?
-  let longitude: Double?
-  let depth: Double?
-  /// Kilometres from the place that was asked for.
-  let distance: Double?
-
-  init(_ quake: Quake, _ distance: Double?) {
-    code = quake.code
-    kind = quake.kind
-    magnitude = quake.magnitude
-    place = quake.place
-    time = quake.time
-    updated = quake.updated
-    latitude = quake.latitude
-    longitude = quake.longitude
-    depth = quake.depth
-    self.distance = distance
   }
 }

@@ -51,12 +51,22 @@ struct QuakeStore {
 
   /// Opens the store for a command that only looks at it.
   func openForReading() throws -> PersistentContainer {
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw Complaint.refused("There are no quakes at \(path) yet. Type: quakes import FILE")
-    }
+    try requireThere()
     var options = ContainerOptions()
     options.store.readOnly = true
     return try PersistentContainer(
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
+  }
+
+  /// Opens the store for a command that changes what is there already.
+  func openForChanging() throws -> PersistentContainer {
+    try requireThere()
+    return try openForWriting()
+  }
+
+  private func requireThere() throws {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw Complaint.refused("There are no quakes at \(path) yet. Type: quakes import FILE")
+    }
   }
 }

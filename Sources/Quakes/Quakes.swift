@@ -6,7 +6,10 @@ import Heartwood
 enum Quakes {
   /// What the program can do: a new command is a file of its own and a place in this list.
   static var commands: [any Command.Type] {
-    [ImportCommand.self, ListCommand.self, StatsCommand.self, FollowCommand.self]
+    [
+      ImportCommand.self, ListCommand.self, StatsCommand.self, WatchCommand.self, AtCommand.self,
+      DiffCommand.self, UndoCommand.self, FollowCommand.self,
+    ]
   }
 
   static func main() async {

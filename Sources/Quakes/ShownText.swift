@@ -38,8 +38,17 @@ extension Date {
         includingFractionalSeconds: false))
   }
 
+  /// The time in UTC to the millisecond, as in "2019-02-16T23:46:15.470Z".
+  // The style cuts what is behind the milliseconds, and a date may be a little below its own.
+  var exact: String { (self + 0.0001).formatted(Date.ISO8601FormatStyle.exact) }
+
   /// The day in UTC, as in "2019-02-16".
   var day: String { formatted(.iso8601.year().month().day()) }
+}
+
+extension ParseStrategy where Self == Date.ISO8601FormatStyle {
+  /// Times to the millisecond.
+  static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
 /// Prints a value as JSON, times as text in UTC.
@@ -48,9 +57,7 @@ func printJSON(_ value: some Encodable) throws {
   encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
   encoder.dateEncodingStrategy = .custom { date, encoder in
     var container = encoder.singleValueContainer()
-    // The style cuts what is behind the milliseconds, and a date may be a little below its own.
-    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    try container.encode((date + 0.0001).formatted(style))
+    try container.encode(date.exact)
   }
   print(String(decoding: try encoder.encode(value), as: UTF8.self))
 }

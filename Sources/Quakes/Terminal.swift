@@ -7,16 +7,24 @@ enum Terminal {
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
   /// The columns of a line; 80 where there is no terminal.
-  static var width: Int {
+  static var width: Int { size.map { Int($0.ws_col) } ?? 80 }
+
+  /// The lines of the screen; 24 where there is no terminal.
+  static var height: Int { size.map { Int($0.ws_row) } ?? 24 }
+
+  private static var size: winsize? {
     var size = winsize()
-    guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
+    guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return nil
+    }
+    return size
   }
 }
 
 /// A colour, by its number in the escape sequences of terminals.
 enum Color: Int {
   case red = 31
+  case green = 32
   case yellow = 33
   case cyan = 36
 

@@ -101,6 +101,21 @@ struct ImportTests {
     try quakes.take(feed).expectComplaint("holds other things (letter.txt)", exitCode: 1)
   }
 
+  @Test func `takes a feed by its address`() throws {
+    let quakes = try QuakesFixture()
+    let file = try quakes.file("a feed.geojson", FeedContent(count: 5, seed: 5))
+    let address = URL(filePath: file).absoluteString
+    let run = try quakes.run("import", address)
+    run.expectFine()
+    #expect(run.output.hasPrefix("5 quakes in \(address): 5 added"))
+    try quakes.run("import", address + "x").expectComplaint(
+      "(No such file or directory)", exitCode: 1)
+    // Nobody listens there.
+    try quakes.run("import", "http://127.0.0.1:1/day.geojson").expectComplaint(
+      "http://127.0.0.1:1/day.geojson cannot be reached (", exitCode: 1)
+    try quakes.run("import", "ftp://host/day").expectComplaint("with http, https", exitCode: 1)
+  }
+
   @Test(arguments: RealFeeds.paths) func `takes a real feed once`(path: String) throws {
     let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
     let features = try #require((document as? [String: Any])?["features"] as? [[String: Any]])

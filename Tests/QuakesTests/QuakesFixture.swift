@@ -18,6 +18,11 @@ struct QuakesFixture {
     try ProgramRun("quakes", arguments + ["--store", path], input: input)
   }
 
+  /// Starts a command on the store, and goes on while it runs.
+  func start(_ arguments: String...) throws -> StartedProgram {
+    try StartedProgram("quakes", arguments + ["--store", path])
+  }
+
   /// Imports a feed from the standard input.
   func take(_ feed: FeedContent) throws -> ProgramRun {
     try run("import", "-", input: feed.content)

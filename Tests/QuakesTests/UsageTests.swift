@@ -13,7 +13,7 @@ struct UsageTests {
     help.expectFine()
     #expect(help.output.contains("Usage: quakes COMMAND"))
     #expect(help.output.contains("Exit codes: 0 fine; 1 "))
-    for command in ["import", "list", "stats", "follow"] {
+    for command in ["import", "list", "stats", "watch", "at", "diff", "undo", "follow"] {
       #expect(help.output.contains("\n  \(command) "))
       let own = try run(command, "--help")
       own.expectFine()
@@ -33,6 +33,13 @@ struct UsageTests {
     try run().expectComplaint("Type quakes --help", exitCode: 2)
     try run("lst").expectComplaint("no command lst. Type one of: import, list,", exitCode: 2)
     try run("import").expectComplaint("FILE is missing", exitCode: 2)
+    try run("import", "a", "--keep=0").expectComplaint("type a number from 1 to 100", exitCode: 2)
+    try run("diff").expectComplaint("A is missing", exitCode: 2)
+    try run("diff", "1d", "x").expectComplaint("DATE x makes no sense: type a day", exitCode: 2)
+    try run("at", "x").expectComplaint("DATE x makes no sense: type a day", exitCode: 2)
+    try run("at", "--limit=1").expectComplaint("at has no option --limit", exitCode: 2)
+    try run("watch", "--changes=0").expectComplaint("--changes 0 makes no sense", exitCode: 2)
+    try run("undo", "a").expectComplaint("a is one word too many", exitCode: 2)
     try run("follow").expectComplaint("FILE is missing", exitCode: 2)
     try run("import", "a", "b").expectComplaint("b is one word too many", exitCode: 2)
     try run("list", "--form").expectComplaint("list has no option --form", exitCode: 2)

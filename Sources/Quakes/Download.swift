@@ -1,0 +1,36 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A document on a server.
+enum Download {
+  /// The address that was typed in place of a file; `nil` if it is the path of one.
+  static func address(_ text: String) -> URL? {
+    guard text.contains("://"), let url = URL(string: text), url.scheme != nil else { return nil }
+    return url
+  }
+
+  /// Gets the document at an address.
+  static func content(of url: URL) async throws -> Data {
+    let name = url.absoluteString.visible
+    guard ["http", "https"].contains(url.scheme?.lowercased()) else {
+      throw Complaint.refused("\(name) cannot be read. Name an address with http, https or file.")
+    }
+    let (content, response): (Data, URLResponse)
+    do {
+      (content, response) = try await URLSession.shared.data(from: url)
+    } catch {
+      throw Complaint.refused(
+        "\(name) cannot be reached (\(error.localizedDescription.visible)). Try again later, or "
+          + "name the file of a feed.")
+    }
+    if let status = (response as? HTTPURLResponse)?.statusCode, status != 200 {
+      throw Complaint.refused(
+        "\(name) cannot be read: the server has answered \(status). Look for the address of the "
+          + "feed at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php")
+    }
+    return content
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Heartwood
+
+/// `quakes undo`: takes back what the last import has done.
+struct UndoCommand: Command {
+  static let name = "undo"
+  static let summary = "take back the last import"
+  static let help = """
+    quakes undo: \(summary).
+
+    Usage: quakes undo [options]
+    Example: quakes undo
+
+    Quakes that it has added go, those that it has changed are what they were. It
+    is refused if somebody else has changed quakes since. Undo again for the import
+    before; quakes at shows what is kept.
+    """
+
+  /// Who makes the changes, as the history of the store says.
+  private static let author = "undo"
+
+  init(_ arguments: inout Arguments) {}
+
+  func run(in store: QuakeStore) throws {
+    let container = try store.openForChanging()
+    let past = try Past(of: container)
+    guard let step = past.undoable else {
+      throw Complaint.refused(
+        past.states.isEmpty
+          ? "There is no import to undo."
+          : "No import is left to undo: what was before is not kept. Type quakes at to see what is."
+      )
+    }
+    let changes = try revert(step, in: container)
+    // Older states stay, to be gone back to; the next import lets go of those.
+    try past.keep(changes.generation, madeBy: .undo)
+    let count = try container.read(at: changes.generation) {
+      try $0.count(for: FetchRequest<Quake>())
+    }
+    let (gone, changed) = (changes.deleted.count, changes.updated.count)
+    print(
+      "Undid the import of \(step.imported.time): \(gone.grouped) quakes removed, "
+        + "\(changed.grouped) changed back; \(count.grouped) left")
+    try container.store.close()
+  }
+
+  private func revert(
+    _ step: Past.Undoable, in container: PersistentContainer
+  ) throws -> ChangeSet {
+    do {
+      return try container.revert(
+        to: step.previous.kept.token, unlessChangedSince: step.last.kept.token, author: Self.author)
+    } catch let error as ObjectGraphError where error.kind == .mergeConflict {
+      let time = step.last.time
+      let changes = try container.changes(from: step.last.kept.token, to: .current)
+      let count = changes.inserted.count + changes.updated.count + changes.deleted.count
+      throw Complaint.refused(
+        "\(count.grouped) quakes were changed since the import of \(step.imported.time), so it "
+          + "stays. Type quakes diff \(time) to see them.")
+    }
+  }
+}

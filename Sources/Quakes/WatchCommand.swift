@@ -1,0 +1,120 @@
+import Foundation
+import Heartwood
+
+/// `quakes watch`: a list that stays on the screen, and goes on when anybody has imported.
+///
+/// The list is of a pinned context, so that all of it is of one generation, however many other
+/// programs write. They are heard of by ``RemoteChanges``; merging what the history says they have
+/// done lets the context go on, and the results controller says what that has changed.
+struct WatchCommand: Command {
+  static let name = "watch"
+  static let summary = "keep a list on the screen that goes on with each import"
+  static let help = """
+    quakes watch: \(summary).
+
+    Usage: quakes watch [options]
+    Example: quakes watch --min-magnitude 2.5
+
+      --min-magnitude M     only quakes of this magnitude and above
+      --changes N           end after N changes
+      --limit N             in a pipe, print at most N quakes of each change
+                            (default: 10)
+
+    On a terminal the list fills the screen, the newest quakes first; + marks those
+    that the last change has brought, ~ those it has changed, and q ends it. In a
+    pipe it prints the newest quakes, and then a block of lines for each change.
+    """
+
+  private static let usualLimit = 10
+
+  private let minimum: Double?
+  private let changeCount: Int?
+  private let limit: Int
+
+  init(_ arguments: inout Arguments) throws {
+    minimum = try arguments.value(of: "--min-magnitude", "a number, such as 4.5") {
+      Double($0).flatMap { $0.isFinite ? $0 : nil }
+    }
+    func count(_ name: String) throws -> Int? {
+      try arguments.value(of: name, "a number from 1, such as 20") { text in
+        Int(text).flatMap { $0 > 0 ? $0 : nil }
+      }
+    }
+    changeCount = try count("--changes")
+    limit = try count("--limit") ?? Self.usualLimit
+  }
+
+  /// What the program waits for.
+  private enum Event {
+    case written
+    case changed(ResultsChange)
+    case screen(Screen.Event)
+    case closed
+  }
+
+  func run(in store: QuakeStore) async throws {
+    let container = try store.openForReading()
+    try await watch(container)
+  }
+
+  @MainActor private func watch(_ container: PersistentContainer) async throws {
+    let (events, happens) = AsyncStream.makeStream(of: Event.self)
+    let written = container.remoteChanges
+    // Read before the list is: what comes in between is merged, and no harm is done.
+    var position = try container.currentHistoryToken
+    let view = container.viewContext
+    try view.setQueryGenerationFrom(.current)
+    let controller = FetchedResultsController(fetchRequest: try request, context: view)
+    try controller.performFetch()
+    let changes = controller.changes
+    let tasks = [
+      Task {
+        for await _ in written { happens.yield(.written) }
+        happens.yield(.closed)
+      },
+      Task { for await change in changes { happens.yield(.changed(change)) } },
+    ]
+    defer { for task in tasks { task.cancel() } }
+
+    let isOnScreen = isatty(1) == 1
+    let screen = isOnScreen ? Screen { happens.yield(.screen($0)) } : nil
+    defer { screen?.close() }
+    var page = WatchPage(controller, container)
+    func show() throws { screen?.show(try page.screenLines()) }
+    if isOnScreen { try show() } else { Screen.write(try page.firstLines(limit)) }
+
+    var seen = 0
+    for await event in events {
+      switch event {
+      case .written:
+        for transaction in try container.fetchHistory(after: position) {
+          try view.mergeChanges(from: transaction)
+          position = transaction.token
+          page.note(transaction)
+        }
+      case .changed(let change):
+        page.note(change)
+        if !isOnScreen { Screen.write(try page.changeLines(limit)) }
+        seen += 1
+      case .screen(.key(let key)) where [3, UInt8(ascii: "q"), UInt8(ascii: "Q")].contains(key):
+        return
+      case .screen(.ended): return
+      case .screen: break
+      case .closed:
+        throw Complaint.refused("The store cannot be read any more. Type: quakes watch")
+      }
+      try show()
+      if seen == changeCount { return }
+    }
+  }
+
+  private var request: FetchRequest<Quake> {
+    get throws {
+      var request = FetchRequest<Quake>(sort: [SortDescriptor(\.time, order: .reverse)])
+      if let minimum {
+        request.predicate = try QueryPredicate(format: "magnitude >= %@", minimum)
+      }
+      return request
+    }
+  }
+}

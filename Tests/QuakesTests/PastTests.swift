@@ -1,0 +1,153 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+/// What `quakes at`, `quakes diff` and `quakes undo` make of what imports have left.
+@Suite("The past of quakes")
+struct PastTests {
+  private func quake(_ code: String, _ magnitude: Double) -> FeedContent.Quake {
+    .init(code: code, magnitude: magnitude, place: "Cobb")
+  }
+
+  /// Imports feeds of one quake each.
+  private func take(_ quakes: QuakesFixture, _ codes: String...) throws {
+    for code in codes { try quakes.take(FeedContent([quake(code, 1)])).expectFine() }
+  }
+
+  /// The times of what is kept, the oldest first.
+  private func times(_ quakes: QuakesFixture) throws -> [String] {
+    let run = try quakes.run("at", "--json")
+    run.expectFine()
+    return try run.json([[String: Any]].self).compactMap { $0["time"] as? String }
+  }
+
+  @Test func `is there by the time of each import`() throws {
+    let quakes = try QuakesFixture()
+    try take(quakes, "a", "b")
+    try quakes.take(FeedContent([quake("a", 1), quake("b", 1)])).expectFine()
+    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    let kept = try quakes.run("at")
+    kept.expectFine()
+    // An import that has changed nothing has left nothing.
+    #expect(
+      kept.lines.dropFirst().map { $0.split(separator: " ").last ?? "" }
+        == ["before", "import", "import", "import", ""])
+    let times = try times(quakes)
+    for (time, codes) in zip(times, [[], ["nca"], ["nca", "ncb"], ["nca", "ncb", "ncc"]]) {
+      let listed = try quakes.run("at", time, "--json").json([[String: Any]].self)
+      #expect(listed.compactMap { $0["code"] as? String }.sorted() == codes)
+    }
+    #expect(
+      try quakes.run("at", times[2], "--min-magnitude", "2").output
+        == "0 of 2 quakes, as of \(times[2])\n")
+    // A second and a day last to their ends; the newest up to then is shown.
+    let second = times[3].prefix(19) + "Z"
+    #expect(
+      try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
+    #expect(try quakes.run("at", "0m").output.hasSuffix("as of \(times[3])\n"))
+    try quakes.run("at", "2019-02-16").expectComplaint(
+      "Nothing as old as 2019-02-16 is kept: the oldest is \(times[0])", exitCode: 1)
+    try quakes.expectSound()
+  }
+
+  @Test func `differs by what was added, changed and removed`() throws {
+    let quakes = try QuakesFixture()
+    try quakes.take(FeedContent([quake("a", 1), quake("b", 2)])).expectFine()
+    try quakes.take(FeedContent([quake("a", 1.5), quake("c", 3)])).expectFine()
+    let times = try times(quakes)
+    let run = try quakes.run("diff", times[1])
+    run.expectFine()
+    let rows = [
+      "+  2019-02-16 23:46:15        3.0  ncc, Cobb",
+      "~  2019-02-16 23:46:15        1.5  nca, magnitude 1.0 → 1.5",
+    ]
+    #expect(
+      run.lines == ["   time (UTC)           magnitude  what"] + rows
+        + ["", "1 added, 1 changed, 0 removed, from \(times[1]) to now", ""])
+    let back = try quakes.run("diff", times[2], times[1])
+    #expect(back.output.contains("-  2019-02-16 23:46:15        3.0  ncc, Cobb"))
+    #expect(back.output.contains("nca, magnitude 1.5 → 1.0"))
+    #expect(
+      back.output.hasSuffix("0 added, 1 changed, 1 removed, from \(times[2]) to \(times[1])\n"))
+    let document = try quakes.run("diff", times[1], "--json").json([String: Any].self)
+    let changed = try #require(document["changed"] as? [[String: [String: Any]]])
+    #expect(changed.map { $0["before"]?["magnitude"] as? Double } == [1])
+    #expect(changed.map { $0["after"]?["magnitude"] as? Double } == [1.5])
+    #expect((document["added"] as? [[String: Any]])?.map { $0["code"] as? String } == ["ncc"])
+    let none = try quakes.run("diff", times[2], times[2])
+    #expect(none.output.hasPrefix("0 added, 0 changed, 0 removed, from "))
+  }
+
+  @Test func `comes back import by import`() throws {
+    let quakes = try QuakesFixture()
+    try take(quakes, "a", "b")
+    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    let times = try times(quakes)
+    let first = try quakes.run("undo")
+    first.expectFine()
+    #expect(
+      first.output
+        == "Undid the import of \(times[3]): 1 quakes removed, 1 changed back; 2 left\n")
+    #expect(try quakes.codes("--min-magnitude", "1.5") == [])
+    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
+    // One that comes after it is undone before what was there then.
+    try take(quakes, "d")
+    #expect(try quakes.codes().sorted() == ["nca", "ncd"])
+    try quakes.run("undo").expectFine()
+    #expect(try quakes.codes() == ["nca"])
+    #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quakes"))
+    #expect(try quakes.codes() == [])
+    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    // What was undone is still there to look at.
+    #expect(try quakes.run("at", times[3]).output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
+    try quakes.expectSound()
+  }
+
+  @Test func `does not come back over what others have changed since`() throws {
+    let quakes = try QuakesFixture()
+    try take(quakes, "a", "b")
+    let file = try quakes.file("c.geojson", FeedContent([quake("b", 2), quake("c", 1)]))
+    try quakes.run("follow", file).expectFine()
+    let times = try times(quakes)
+    try quakes.run("undo").expectComplaint(
+      "2 quakes were changed since the import of \(times[2]), so it stays",
+      "Type quakes diff \(times[2])", exitCode: 1)
+    #expect(try quakes.codes().count == 3)
+    // Nor what comes after: only that import itself.
+    try take(quakes, "d")
+    try quakes.run("undo").expectFine()
+    #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
+    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    try quakes.expectSound()
+  }
+
+  @Test func `is kept as far back as --keep says`() throws {
+    let quakes = try QuakesFixture()
+    try take(quakes, "a", "b", "c", "d")
+    #expect(try times(quakes).count == 5)
+    let run = try quakes.run(
+      "import", "-", "--keep", "2", input: FeedContent([quake("e", 1)]).content)
+    run.expectFine()
+    #expect(try times(quakes).count == 3)
+    try quakes.run("undo").expectFine()
+    try quakes.run("undo").expectFine()
+    #expect(try times(quakes).count == 5)
+    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
+    for number in 0..<14 { try take(quakes, "n\(number)") }
+    #expect(try times(quakes).count == 11)
+    try quakes.expectSound()
+  }
+
+  @Test func `needs an import`() throws {
+    let quakes = try QuakesFixture()
+    for arguments in [["at"], ["at", "7d"], ["diff", "7d"], ["undo"], ["watch"]] {
+      try ProgramRun("quakes", arguments + ["--store", quakes.path])
+        .expectComplaint(of: "quakes", ["Type: quakes import FILE"], exitCode: 1, #_sourceLocation)
+    }
+    try quakes.take(FeedContent([])).expectFine()
+    #expect(try quakes.run("at").output == "Nothing is kept yet. Type: quakes import FILE\n")
+    try quakes.run("diff", "7d").expectComplaint("Nothing is kept yet", exitCode: 1)
+    try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import HeartwoodTestSupport
+import Testing
+
+/// A program that goes on while the test does, read line by line.
+final class StartedProgram {
+  private let process = Process()
+  private let output = Pipe()
+
+  init(_ program: String, _ arguments: [String]) throws {
+    process.executableURL = try ProgramRun.executable(program)
+    process.arguments = arguments
+    process.standardOutput = output
+    try process.run()
+  }
+
+  /// Waits for the next line.
+  func line() throws -> String {
+    var line = Data()
+    while true {
+      let byte = try #require(try output.fileHandleForReading.read(upToCount: 1), "it has ended")
+      try #require(!byte.isEmpty, "it has ended after \(line)")
+      if byte == Data("\n".utf8) { return String(decoding: line, as: UTF8.self) }
+      line += byte
+    }
+  }
+
+  /// Waits for its end; the exit code.
+  func end() throws -> Int32 {
+    #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  deinit { if process.isRunning { process.terminate() } }
+}
