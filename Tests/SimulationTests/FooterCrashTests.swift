@@ -43,7 +43,7 @@ struct FooterCrashTests {
     try whole.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<SimulationScale.count(25, timesWhenLong: 4) {
+    for _ in 0..<SimulationScale.count(45, timesWhenLong: 2) {
       let call = Int(generator.next() % UInt64(whole.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(
