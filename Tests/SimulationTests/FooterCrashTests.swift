@@ -8,7 +8,7 @@ struct FooterCrashTests {
   /// Enough commits to fill segment after segment, some of them never synced.
   private static func steps(seed: UInt64) -> [Step] {
     var generator = SeededGenerator(seed: seed)
-    return (0..<30).map { _ in
+    return (0..<45).map { _ in
       switch generator.next() % 10 {
       case 0: .pin
       case 1: .checkpoint
@@ -43,7 +43,7 @@ struct FooterCrashTests {
     try whole.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
-    for _ in 0..<SimulationScale.count(45, timesWhenLong: 2) {
+    for _ in 0..<SimulationScale.count(50, timesWhenLong: 2) {
       let call = Int(generator.next() % UInt64(whole.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(
