@@ -65,6 +65,95 @@ struct NestingTests {
     #expect(try fixture.stored(ids.1)?.cars == 1)
   }
 
+  /// What was new in the parent and is not any more, it still shows. Saving must not bring it back
+  /// as an object without values, which the parent would give a row.
+  @Test(.evidence("N-04"))
+  func `brings nothing back that its parent has taken back`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let parent = fixture.context()
+    let (car, other) = (Car(context: parent), Car(context: parent))
+    let child = fixture.child(of: parent)
+    let ada: Person = child.object(with: id)
+    let (seen, alsoSeen): (Car, Car) = (
+      child.object(with: car.objectID), child.object(with: other.objectID)
+    )
+    #expect(!seen.isFault || seen.owner == nil)
+    parent.rollback()
+    seen.owner = ada
+    ada.age = 2
+    child.delete(alsoSeen)
+    try child.save()
+    let adaThere: Person = parent.object(with: id)
+    #expect(adaThere.age == 2 && adaThere.cars.isEmpty)
+    #expect(parent.insertedObjects.isEmpty && parent.deletedObjects.isEmpty)
+    #expect(parent.updatedObjects == [adaThere])
+    try parent.save()
+    #expect(try fixture.context().count(for: FetchRequest<Car>()) == 0)
+  }
+
+  /// A rollback of the parent must find the object as it was when it was deleted.
+  @Test(.evidence("N-04"))
+  func `changes nothing that its parent has deleted`() throws {
+    let fixture = try GraphFixture()
+    let ids = (try fixture.person("Ada", age: 1, cars: 1), try fixture.person("Bob", age: 1))
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let (ada, bob): (Person, Person) = (child.object(with: ids.0), child.object(with: ids.1))
+    let car = try #require(ada.cars.first)
+    let carThere: Car = parent.object(with: car.objectID)
+    #expect(carThere.owner?.name == "Ada")
+    parent.delete(carThere)
+    car.owner = bob
+    bob.age = 2
+    try child.save()
+    let bobThere: Person = parent.object(with: ids.1)
+    #expect(carThere.isDeleted && bobThere.age == 2 && bobThere.cars.isEmpty)
+    parent.rollback()
+    #expect(carThere.owner?.name == "Ada" && bobThere.cars.isEmpty && !parent.hasChanges)
+  }
+
+  /// It has no values there, and those of a new object are not to be shown or saved as its own.
+  @Test(.evidence("N-04"))
+  func `changes nothing that its parent's generation does not have yet`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    try parent.setQueryGenerationFrom(.current)
+    #expect(try parent.count(for: FetchRequest<Person>()) == 0)
+    let token = try #require(parent.queryGenerationToken)
+    let id = try fixture.person("Ada", age: 1)
+    try parent.setQueryGenerationFrom(.current)
+    let child = fixture.child(of: parent)
+    let ada: Person = child.object(with: id)
+    #expect(ada.name == "Ada")
+    try parent.setQueryGenerationFrom(token)
+    ada.age = 2
+    try child.save()
+    #expect(try parent.fetch(FetchRequest<Person>()).isEmpty && !parent.hasChanges)
+    try parent.setQueryGenerationFrom(.current)
+    let adaThere: Person = parent.object(with: id)
+    #expect(adaThere.name == "Ada" && adaThere.age == 1)
+  }
+
+  /// What is new is there, where it is new two contexts above.
+  @Test(.evidence("N-04"))
+  func `saves what is new further up`() throws {
+    let fixture = try GraphFixture()
+    let top = fixture.context()
+    let car = Car(context: top)
+    let middle = fixture.child(of: top)
+    let child = fixture.child(of: middle)
+    let seen: Car = child.object(with: car.objectID)
+    let person = Person(context: child)
+    person.name = "Ada"
+    seen.owner = person
+    try child.save()
+    try middle.save()
+    #expect(car.owner?.name == "Ada")
+    try top.save()
+    #expect(try fixture.context().fetch(FetchRequest<Car>()).map(\.owner?.name) == ["Ada"])
+  }
+
   @Test(.evidence("N-02"))
   func `is given up without a trace in its parent`() throws {
     let fixture = try GraphFixture()

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
 
   /// Gives an object the values it has in the parent; false if it is gone there.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
-    guard let original = parent.object(object.number) else { return false }
+    guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
     for property in object.entityDescription?.properties ?? [] {
@@ -42,6 +42,23 @@ extension ManagedObjectContext {
     return true
   }
 
+  /// The object of a number, unless it is deleted, or was new and is gone, or the pinned generation
+  /// has no row of it.
+  ///
+  /// A new object is nowhere but in contexts: where none from here upwards has it, it was taken
+  /// back.
+  private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
+    var context: ManagedObjectContext? = number.isTemporary ? self : nil
+    while let one = context, one.registered[number] == nil {
+      guard one.parent != nil else { return nil }
+      context = one.parent
+    }
+    guard let object = object(number), !object.isDeleted else { return nil }
+    guard isPinned, object.isFault else { return object }
+    fire(object)
+    return object.isFault ? nil : object
+  }
+
   // MARK: Saving
 
   /// Makes the parent's objects what those here are.
@@ -50,8 +67,7 @@ extension ManagedObjectContext {
     for object in inserted.all { adopt(object, into: parent) }
     for object in changed { push(object, to: parent) }
     for object in deleted.all {
-      guard let original = parent.object(object.number) else { continue }
-      parent.delete(original)
+      if let original = parent.existingObject(object.number) { parent.delete(original) }
       object.state.remove(.registered)
       object.help = []
       leave(object)
@@ -78,7 +94,7 @@ extension ManagedObjectContext {
   }
 
   private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
-    guard let original = parent.object(object.number) else { return }
+    guard let original = parent.existingObject(object.number) else { return }
     if original.isFault { parent.fire(original) }
     let isNew = object.isInserted
     for property in object.entityDescription?.properties ?? [] {
@@ -90,10 +106,10 @@ extension ManagedObjectContext {
       case .toOne where isSet:
         parent.relate(
           original, property,
-          to: toOneTarget(of: object, property).flatMap { parent.object($0.number) })
+          to: toOneTarget(of: object, property).flatMap { parent.existingObject($0.number) })
       case .toMany where object.changes?.members[property.slot] != nil:
         let members = loadedMembers(of: object, property)
-        parent.relate(original, property, to: members.compactMap { parent.object($0.number) })
+        parent.relate(original, property, to: members.compactMap { parent.existingObject($0.number) })
       case .attribute, .toOne, .toMany, .transient: continue
       }
     }
