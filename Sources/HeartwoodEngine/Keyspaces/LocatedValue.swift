@@ -142,27 +142,35 @@ package struct KeyspaceReads {
     let cursor = TreeCursor(view: view, root: root, savesKey: savesKey)
     var isValid = try Self.start(cursor, lower, upper, reversed: reversed)
     let bound = reversed ? lower : upper
-    let block = ByteBlock(count: bound?.bytes.count ?? 0)
+    let block = ByteBlock(count: (bound?.bytes.count ?? 0) + 8)
     defer { block.keep() }
-    bound?.bytes.withBytes { block.bytes.copy($0, to: 0) }
-    let end = bound == nil ? nil : block.bytes.bytes
-    while isValid {
-      if !savesKey, !reversed, end.map(cursor.isLeafBefore) ?? true {
-        guard try passLeaf(cursor, body) else { break }
-      } else {
-        let order = end.map { cursor.key.compare($0) } ?? (reversed ? 0 : -1)
-        guard reversed ? order >= 0 : order < 0, try pass(cursor, body) else { break }
+    bound?.bytes.withBytes {
+      block.bytes.copy($0, to: 0)
+      block.bytes.store64(0, $0.count)
+    }
+    let end = bound.map { block.bytes.bytes.slice(0, $0.bytes.count) }
+    if !savesKey, !reversed {
+      while isValid, try passLeaf(cursor, before: end.map { SearchKey($0) }, body) {
+        isValid = try cursor.next()
       }
+      return
+    }
+    while isValid, end.map({ (cursor.key.compare($0) >= 0) == reversed }) ?? true,
+      try pass(cursor, body)
+    {
       isValid = reversed ? try cursor.previous() : try cursor.next()
     }
   }
 
-  /// Calls `body` with the entries from the cursor's to the end of its leaf; what it returns last.
+  /// Calls `body` with the entries before `end` from the cursor's to the end of its leaf.
+  ///
+  /// - Returns: Whether to go on with the next leaf.
   @inline(__always)
   private func passLeaf(
-    _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+    _ cursor: TreeCursor, before end: SearchKey?,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
-    try cursor.passLeaf { key, found in
+    try cursor.passLeaf(before: end) { key, found in
       if found.isOverflow { return try passOverflow(key, found.value, body) }
       return try body(key.buffer.bytes, found.value.buffer.bytes)
     }

@@ -99,6 +99,8 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
+        // Most of a leaf that was written is as it was.
+        old.passSame(as: new)
         hasOld = try old.next()
         hasNew = try new.next()
       }

@@ -48,7 +48,7 @@ package final class LeafScanner {
       try enter(pages[position])
       position += 1
     }
-    keyCount = node.copySuffix(slot, to: keyBytes).count
+    place(slot)
     return true
   }
 
@@ -60,6 +60,31 @@ package final class LeafScanner {
 
   /// Whether the value is a reference.
   package var isOverflow: Bool { node.isOverflow(slot) }
+
+  /// Passes the entries behind the one it is at that `other` has just the same behind its own.
+  ///
+  /// Both are at the last of them then, or where they were if there are none. Entries are the same
+  /// if their cells are, byte for byte; those that lie otherwise in the other leaf are left to be
+  /// compared one by one.
+  ///
+  /// - Complexity: No page is read: it ends with the first of the two leaves.
+  package func passSame(as other: LeafScanner) {
+    let (node, otherNode) = (node, other.node)
+    guard node.prefix.equals(otherNode.prefix) else { return }
+    let count = min(node.count - slot, otherNode.count - other.slot)
+    var passed = 1
+    while passed < count, node.hasSameEntry(slot + passed, as: otherNode, other.slot + passed) {
+      passed += 1
+    }
+    guard passed > 1 else { return }
+    place(slot + passed - 1)
+    other.place(other.slot + passed - 1)
+  }
+
+  private func place(_ slot: Int) {
+    self.slot = slot
+    keyCount = node.copySuffix(slot, to: keyBytes).count
+  }
 
   private func enter(_ page: PageNumber) throws(StorageError) {
     let next = try view.node(page, tree: tree, level: 0)

@@ -108,6 +108,16 @@ package struct NodeView {
     page.load16(leafSlot(index) &+ 2) & NodeLayout.overflowFlag != 0
   }
 
+  /// Whether an entry of a leaf has head and cell in common with an entry of another leaf.
+  @inline(__always)
+  package func hasSameEntry(_ index: Int, as other: NodeView, _ otherIndex: Int) -> Bool {
+    guard head(index) == other.head(otherIndex) else { return false }
+    let (cell, otherCell) = (leafSlot(index), other.leafSlot(otherIndex))
+    let count = cellByteCount(index)
+    return page.load32(cell) == other.page.load32(otherCell)
+      && page.slice(cell, count).equals(other.page.slice(otherCell, count))
+  }
+
   /// Bytes of the entry's cell; 0 if it has none.
   package func cellByteCount(_ index: Int) -> Int {
     let slot = slot(index)

@@ -166,33 +166,32 @@ package final class TreeCursor {
       isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
   }
 
-  /// Whether all rows of the cursor's leaf come before a key.
-  package func isLeafBefore(_ key: Bytes) -> Bool {
-    node.copyKey(node.count &- 1, to: otherBytes).compare(key) < 0
-  }
-
-  /// Passes the row of the cursor and all behind it in its leaf, until `body` returns false.
+  /// Passes the row of the cursor and those behind it in its leaf, until `body` returns false.
   ///
-  /// Not for a writer's view. The cursor is at the last row of the leaf then.
+  /// Not for a writer's view. The cursor is at the last row of the leaf then. Where the leaf's rows
+  /// end before `end` is looked for once for the whole leaf.
   ///
-  /// - Returns: What `body` has returned last.
+  /// - Parameter end: The key from which on no row is passed; `nil` for the whole leaf.
+  /// - Returns: Whether rows of the next leaf may be before `end` too, and `body` wants them.
   @inline(__always)
   package func passLeaf(
-    _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
+    before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
-    guard isPlaced, let leaf else { return true }
+    guard isPlaced, let leaf else { return false }
     // Fields of an object are loaded anew for each row, those of a value are not.
     let (node, keyBytes, first) = (node, keyBytes, slot)
+    let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
     keySlot = -1
-    for slot in first..<node.count {
+    guard first < stop else { return false }
+    for slot in first..<stop {
       let cell = node.leafSlot(slot)
       let value = FoundValue(
         value: node.value(inCell: cell),
         isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
       guard try body(node.copySuffix(slot, to: keyBytes), value) else { return false }
     }
-    return true
+    return stop == node.count
   }
 
   // MARK: Places
