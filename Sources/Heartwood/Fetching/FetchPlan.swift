@@ -150,7 +150,7 @@ struct FetchPlan {
   }
 
   /// What is asked of each property that an index could help with, by slot.
-  private var demandsBySlot: [Int: PropertyDemand] {
+  var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for case .some(let demand) in question.terms.lazy.map(\.demand) {
       guard case .property(let slot) = demand.subject else { continue }

@@ -46,9 +46,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   deinit {
     stream.finish()
-    let part = list?.part
-    list = nil
-    withExtendedLifetime(part) { feed?.removeLists() }
+    if let list { feed?.remove(list) }
   }
 
   /// Fills the list, and has it follow the context from then on.
@@ -67,8 +65,10 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, part, section: sectionKeyPath)
       let feed = part.resultsFeed
       let new = try feed.makeList(query)
-      new.didChange = { [unowned self] in tell($0) }
+      // Who is told before may have let go of this one.
+      new.didChange = { [weak self] in self?.tell($0) }
       let old = list
+      if let old { self.feed?.remove(old) }
       (list, self.feed) = (new, feed)
       if let change = old.flatMap({ new.change(from: $0) }) { tell(change) }
     }
@@ -198,8 +198,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   }
 
   /// How much was done for it, for those who look at costs.
-  package var work: (looks: Int, comparisons: Int) {
-    (feed?.lookCount ?? 0, list?.tree.comparisons ?? 0)
+  package var work: (looks: Int, asked: Int, comparisons: Int) {
+    (feed?.lookCount ?? 0, feed?.askedCount ?? 0, list?.tree.comparisons ?? 0)
   }
 }
 

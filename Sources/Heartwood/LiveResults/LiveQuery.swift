@@ -24,6 +24,9 @@ final class LiveQuery {
   /// Whether the list has to be fetched again when anything it asks has changed: because other
   /// objects are asked than those in the list, or objects are compared by more than their values.
   let fetchesAgain: Bool
+  /// The property by whose values the list is found, and which of them it wants; `nil` if it may
+  /// want any.
+  let wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private let plan: FetchPlan
   private let scope: QueryScope
   /// Puts objects in the order of the request, if that is not one of stored values.
@@ -47,6 +50,7 @@ final class LiveQuery {
     // A list that is fetched again is fetched as the part of all that it is.
     offset = fetchesAgain ? 0 : max(0, request.fetchOffset)
     limit = fetchesAgain ? nil : request.fetchLimit.map { max(0, $0) }
+    wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
     sectionTerm = try section.map { section in
@@ -55,6 +59,19 @@ final class LiveQuery {
           section: section, QueryResolver(model.schema, model.space, plan.entity))
     }
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { part.object($0) }
+  }
+
+  /// Single values rather than a range, and a range with two ends rather than one with one.
+  private static func wanted(
+    _ plan: FetchPlan
+  ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {
+    func rank(_ demand: PropertyDemand) -> Int {
+      if let values = demand.values { return values.count }
+      return demand.lower == nil || demand.upper == nil ? .max : .max - 1
+    }
+    let demands = plan.demandsBySlot.sorted { $0.key < $1.key }.filter { $0.value.ranges != nil }
+    return demands.min { rank($0.value) < rank($1.value) }
+      .flatMap { slot, demand in demand.ranges.map { (slot, $0) } }
   }
 
   /// The order of the entries of a list, as far as it is not simply kept.

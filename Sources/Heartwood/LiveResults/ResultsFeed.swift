@@ -3,17 +3,15 @@
 /// Whatever has changed comes from two sources: what the context says of its own objects, which is
 /// taken down as it happens, and the difference between the generation that the lists show and the
 /// one that the context reads now. Each object of them is looked at once, and the lists of its
-/// entity are asked about it.
+/// entity that may want it are asked about it.
 final class ResultsFeed: ContextFollower {
-  private struct WeakList {
-    weak var list: LiveList?
-  }
-
   /// The part of the context that the lists are of, which holds this.
   unowned let part: ManagedObjectContext
-  private var lists: [WeakList] = []
-  /// The lists by the entities of their objects, but for those that are always fetched again.
-  private var listsByEntity: [Int: [WeakList]] = [:]
+  /// The lists, each until its controller gives it up.
+  private var lists: [LiveList] = []
+  /// The same by the entities of their objects, but for those that are always fetched again; `nil`
+  /// when lists have come or gone since.
+  private var directories: [Int: ListDirectory]?
   /// What names the generation that the lists come to show.
   private(set) var generation: QueryGenerationToken?
   /// What the lists show, but for what was changed in the context.
@@ -31,6 +29,8 @@ final class ResultsFeed: ContextFollower {
   private var isUpdating = false
   /// How many rows and objects were looked at, for those who look at costs.
   private(set) var lookCount = 0
+  /// How many lists were asked about them.
+  private(set) var askedCount = 0
 
   init(_ part: ManagedObjectContext) { self.part = part }
 
@@ -46,19 +46,16 @@ final class ResultsFeed: ContextFollower {
     if shownView == nil { try takeUpChanges() }
     let list = try reading(view) { try LiveList(query, self) }
     shownView = view
-    lists.append(WeakList(list: list))
-    if !query.fetchesAgain {
-      for entity in query.entities { listsByEntity[entity, default: []].append(.init(list: list)) }
-    }
+    lists.append(list)
+    directories = nil
     part.follow(self)
     return list
   }
 
-  /// Lets go of lists that nobody has any more.
-  func removeLists() {
-    lists.removeAll { $0.list == nil }
-    listsByEntity = listsByEntity.mapValues { $0.filter { $0.list != nil } }
-      .filter { !$0.value.isEmpty }
+  /// Lets go of a list that nobody has any more.
+  func remove(_ list: LiveList) {
+    lists.removeAll { $0 === list }
+    directories = nil
     guard lists.isEmpty else { return }
     part.follower = nil
     shownView = nil
@@ -147,9 +144,9 @@ final class ResultsFeed: ContextFollower {
     if difference == nil { numbers = [] }
     let snapshot = part.parent == nil ? view.snapshot : nil
     generation = snapshot.map { part.group.token($0, of: part.model) }
-    let held = listsByEntity.mapValues { $0.compactMap(\.list) }
-    for number in numbers { try look(at: number, held[number.entity] ?? [], view, changes) }
-    let all = lists.compactMap(\.list)
+    let directories = currentDirectories()
+    for number in numbers { try look(at: number, directories[number.entity], view, changes) }
+    let all = lists
     for list in all {
       list.mustFetch =
         difference == nil
@@ -189,12 +186,47 @@ final class ResultsFeed: ContextFollower {
     return Set(difference.numbers)
   }
 
+  private func currentDirectories() -> [Int: ListDirectory] {
+    if let directories { return directories }
+    var lists: [Int: [LiveList]] = [:]
+    for list in self.lists where !list.query.fetchesAgain {
+      for entity in list.query.entities { lists[entity, default: []].append(list) }
+    }
+    let new = lists.mapValues { ListDirectory($0) }
+    directories = new
+    return new
+  }
+
+  /// The lists that have an object, or may have it now.
+  private func candidates(
+    for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
+    _ view: StoreView
+  ) throws -> [LiveList] {
+    if directory.namesAll { return directory.all }
+    var search = ListDirectory.Search(directory)
+    if let values = shown[number] ?? nil { search.add { values[$0] } }
+    if !number.isTemporary {
+      for view in [shownView, view] {
+        _ = try view?.withRecord(number, storage) { record in
+          try search.add { try storage.value($0, record) }
+        }
+      }
+    }
+    if let object = registered(number), object.hasChanges, !object.isDeleted {
+      try search.add { try object.storedValue(storage.entity.properties[$0]) }
+    }
+    return search.lists
+  }
+
   /// Asks the lists of an object's entity about it.
   private func look(
-    at number: ObjectNumber, _ lists: [LiveList], _ view: StoreView, _ changes: ValueChanges
+    at number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
+    _ changes: ValueChanges
   ) throws {
-    guard let storage = part.model.storage(of: number) else { return }
     lookCount += 1
+    guard let storage = part.model.storage(of: number) else { return }
+    let lists = try directory.map { try candidates(for: number, storage, $0, view) } ?? []
+    askedCount += lists.count
     let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
     var isRow = false
     if !number.isTemporary, part.parent == nil {

@@ -75,7 +75,9 @@ public struct Schema: Sendable {
       if let known = paths.withLock({ $0[key] }) { return known }
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
-          .unknownProperty, "\(keyPath) is no stored property of a class of the model.")
+          .unknownProperty,
+          "\(keyPath) is no stored property of a class of the model. Mark it @Attribute, or name "
+            + "its class when you make the Schema.")
       }
       paths.withLock { $0[key] = path }
       return path

@@ -53,21 +53,26 @@ struct ResultsCostTests {
     #expect(onAlbum.check().news().isEmpty)
   }
 
-  @Test(.evidence("LR-07")) func `of a thousand lists is one look at each object`() throws {
+  /// An object is in one list before and in another after; the lists of one rank are found by it.
+  @Test(.evidence("LR-07")) func `of a thousand lists is that of the two concerned`() throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<1000))
     let context = fixture.context()
     let lists = try (0..<1000).map { rank in
       try FollowedResults(FetchRequest<Song>(where: #Predicate { $0.rank == rank }), context)
     }
-    let before = lists[0].controller.work.looks
+    let all = try FollowedResults(FetchRequest<Song>(), context)
+    let before = lists[0].controller.work
     let writer = fixture.context()
     for id in ids[..<100] {
       try #require(try writer.existingObject(Song.self, with: id)).rank += 500
     }
     try writer.save()
     context.processPendingChanges()
-    #expect(lists[0].controller.work.looks - before == 100)
+    let after = lists[0].controller.work
+    #expect(after.looks - before.looks == 100)
+    #expect(after.asked - before.asked == 300)
+    #expect(all.news().map(\.updated.count) == [100])
     #expect(lists.count { !$0.news().isEmpty } == 200)
     #expect(lists[..<100].allSatisfy { $0.ids.isEmpty })
     #expect(lists[500..<600].allSatisfy { $0.ids.count == 2 })

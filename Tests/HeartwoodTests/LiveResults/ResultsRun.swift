@@ -87,6 +87,25 @@ final class ResultsRun {
     var own = FetchRequest<Song>()
     own.includesSubentities = false
     try watch("own", own, sectionBy: \Song.isLoved)
+    try watchParts()
+  }
+
+  /// So many lists that they are looked up by what they want, in each way that this is done.
+  private func watchParts() throws {
+    for start in stride(from: 0, to: 60, by: 12) {
+      let end = start + 12
+      let part = #Predicate<Song> { $0.rank >= start && $0.rank < end }
+      try watch("from \(start)", FetchRequest(where: part, sort: [SortDescriptor(\.title)]))
+    }
+    let ranks = [3, 7, 25, 26, 59]
+    try watch("some ranks", FetchRequest(where: #Predicate { ranks.contains($0.rank) }))
+    try watch("folk", FetchRequest(where: #Predicate { $0.genre == "folk" }))
+    try watch("without a genre", FetchRequest(where: #Predicate { $0.genre == nil }))
+    let low = #Predicate<Song> { $0.rank < 30 && $0.title <= "song 3" }
+    try watch("low", FetchRequest(where: low, sort: [SortDescriptor(\.rank)], limit: 3))
+    var saved = FetchRequest<Song>(where: #Predicate { $0.rank >= 10 && $0.rank <= 40 })
+    saved.includesPendingChanges = false
+    try watch("saved part", saved)
   }
 
   // MARK: Steps
