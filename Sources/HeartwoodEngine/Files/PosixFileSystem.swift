@@ -150,19 +150,22 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Linux names each boot in `/proc`; Darwin tells the moment of the boot.
+  /// Each boot has a name: in `/proc` on Linux, among the values of the kernel on Darwin.
+  ///
+  /// Not the moment of the boot, which Darwin tells too: that moves when the clock is set.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
-      var boot = timeval()
-      var size = MemoryLayout<timeval>.size
-      guard sysctlbyname("kern.boottime", &boot, &size, nil, 0) == 0 else { return nil }
-      return UInt64(bitPattern: Int64(boot.tv_sec)) &* 1_000_000 &+ UInt64(boot.tv_usec)
+      var name = [UInt8](repeating: 0, count: 64)
+      var size = name.count
+      guard sysctlbyname("kern.bootsessionuuid", &name, &size, nil, 0) == 0 else { return nil }
+      let text = name.prefix(size)
     #else
-      guard let text = OpenDescriptors.readBriefly("/proc/sys/kernel/random/boot_id"),
-        text.count >= 36
-      else { return nil }
-      return Array(text.prefix(36)).withBytes { XXH64.hash($0, seed: 0) }
+      guard let text = OpenDescriptors.readBriefly("/proc/sys/kernel/random/boot_id") else {
+        return nil
+      }
     #endif
+    guard text.count >= 36 else { return nil }
+    return Array(text.prefix(36)).withBytes { XXH64.hash($0, seed: 0) }
   }
 
   private static func isNoFile(_ path: String) -> StorageError {
