@@ -51,13 +51,19 @@ extension ParseStrategy where Self == Date.ISO8601FormatStyle {
   static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
-/// Prints a value as JSON, times as text in UTC.
-func printJSON(_ value: some Encodable) throws {
+/// A value as JSON, times as text in UTC.
+///
+/// - Parameter isOneLine: Whether it is on one line, so that others can follow.
+func json(_ value: some Encodable, isOneLine: Bool = false) throws -> String {
   let encoder = JSONEncoder()
-  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  if !isOneLine { encoder.outputFormatting.insert(.prettyPrinted) }
   encoder.dateEncodingStrategy = .custom { date, encoder in
     var container = encoder.singleValueContainer()
     try container.encode(date.exact)
   }
-  print(String(decoding: try encoder.encode(value), as: UTF8.self))
+  return String(decoding: try encoder.encode(value), as: UTF8.self)
 }
+
+/// Prints a value as JSON.
+func printJSON(_ value: some Encodable) throws { print(try json(value)) }

@@ -19,6 +19,8 @@ struct WatchCommand: Command {
       --changes N           end after N changes
       --limit N             in a pipe, print at most N quakes of each change
                             (default: 10)
+      --json                print a line of JSON at first, of at most N quakes, and
+                            one for each change, of all that it concerns
 
     On a terminal the list fills the screen, the newest quakes first; + marks those
     that the last change has brought, ~ those it has changed, and q ends it. In a
@@ -30,6 +32,7 @@ struct WatchCommand: Command {
   private let minimum: Double?
   private let changeCount: Int?
   private let limit: Int
+  private let wantsJSON: Bool
 
   init(_ arguments: inout Arguments) throws {
     minimum = try arguments.value(of: "--min-magnitude", "a number, such as 4.5") {
@@ -42,6 +45,7 @@ struct WatchCommand: Command {
     }
     changeCount = try count("--changes")
     limit = try count("--limit") ?? Self.usualLimit
+    wantsJSON = arguments.flag("--json")
   }
 
   /// What the program waits for.
@@ -76,12 +80,16 @@ struct WatchCommand: Command {
     ]
     defer { for task in tasks { task.cancel() } }
 
-    let isOnScreen = isatty(1) == 1
+    let isOnScreen = isatty(1) == 1 && !wantsJSON
     let screen = isOnScreen ? Screen { happens.yield(.screen($0)) } : nil
     defer { screen?.close() }
     var page = WatchPage(controller, container)
     func show() throws { screen?.show(try page.screenLines()) }
-    if isOnScreen { try show() } else { Screen.write(try page.firstLines(limit)) }
+    if isOnScreen {
+      try show()
+    } else {
+      Screen.write(try wantsJSON ? page.firstJSON(limit) : page.firstLines(limit))
+    }
 
     var seen = 0
     for await event in events {
@@ -94,7 +102,9 @@ struct WatchCommand: Command {
         }
       case .changed(let change):
         page.note(change)
-        if !isOnScreen { Screen.write(try page.changeLines(limit)) }
+        if !isOnScreen {
+          Screen.write(try wantsJSON ? page.changeJSON() : page.changeLines(limit))
+        }
         seen += 1
       case .screen(.key(let key)) where [3, UInt8(ascii: "q"), UInt8(ascii: "Q")].contains(key):
         return

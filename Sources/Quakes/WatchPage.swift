@@ -9,8 +9,8 @@ import Heartwood
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
-  /// Who has written last, and when.
-  private var writer: String?
+  /// The last transaction of the history.
+  private var written: PersistentHistoryTransaction?
 
   private static let titles = "  time (UTC)           magnitude  depth km  code        place"
 
@@ -22,10 +22,7 @@ import Heartwood
   // MARK: What happens
 
   /// Somebody has written.
-  mutating func note(_ transaction: PersistentHistoryTransaction) {
-    let author = transaction.author?.visible ?? "somebody"
-    writer = "\(author), \(transaction.timestamp.shown) UTC"
-  }
+  mutating func note(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// The list has changed.
   mutating func note(_ change: ResultsChange) {
@@ -62,6 +59,44 @@ import Heartwood
     return ([head] + rows + rest).map { $0 + "\n" }.joined()
   }
 
+  // MARK: For scripts
+
+  /// What is said on one line: the newest quakes at first, and then what a change has done.
+  private struct Report: Encodable {
+    let count: Int
+    let generation: UInt64?
+    var quakes: [ListedQuake]?
+    var added: [ListedQuake]?
+    var changed: [ListedQuake]?
+    var goneCount: Int?
+    var author: String?
+    var time: Date?
+  }
+
+  /// The newest quakes, as one line of JSON.
+  func firstJSON(_ limit: Int) throws -> String {
+    let count = controller.count
+    let quakes = (0..<min(limit, count)).map { ListedQuake(controller.object(at: $0)) }
+    return try line(Report(count: count, generation: generation, quakes: quakes))
+  }
+
+  /// What the last change has done, as one line of JSON.
+  func changeJSON() throws -> String {
+    func quakes(_ ids: Set<ManagedObjectID>) -> [ListedQuake] {
+      ids.compactMap { controller.index(of: $0) }.sorted()
+        .map { ListedQuake(controller.object(at: $0)) }
+    }
+    return try line(
+      Report(
+        count: controller.count, generation: generation, added: quakes(added),
+        changed: quakes(changed), goneCount: goneCount, author: written?.author,
+        time: written?.timestamp))
+  }
+
+  private func line(_ report: Report) throws -> String {
+    try json(report, isOneLine: true) + "\n"
+  }
+
   // MARK: On the screen
 
   /// All lines that there is room for.
@@ -82,18 +117,23 @@ import Heartwood
   /// How many there are, and in which generation.
   private var title: String {
     get throws {
-      // The one that this process holds: its list is pinned to it.
-      let own = try container.store.liveGenerations().last { $0.snapshotCount > 0 }
-      let number = own.map { Int($0.generation.frame).grouped } ?? "-"
+      let number = try generation.map { Int($0).grouped } ?? "-"
       return "\(controller.count.grouped) quakes, generation \(number)"
     }
   }
 
+  /// The generation that this process holds: its list is pinned to it.
+  private var generation: UInt64? {
+    get throws {
+      try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame
+    }
+  }
+
   private var news: String {
-    guard let writer else { return "Waiting for an import." }
+    guard let written else { return "Waiting for an import." }
     return
       "\(added.count.grouped) new, \(changed.count.grouped) changed, \(goneCount.grouped) gone; "
-      + "written by \(writer)"
+      + "written by \(written.author?.visible ?? "somebody"), \(written.timestamp.shown) UTC"
   }
 
   private func row(_ quake: Quake) -> String {

@@ -42,6 +42,34 @@ struct WatchTests {
     try quakes.expectSound()
   }
 
+  @Test func `prints a line of JSON for each change`() throws {
+    let quakes = try QuakesFixture()
+    try quakes.take(first).expectFine()
+    let watch = try quakes.start("watch", "--changes", "1", "--limit", "2", "--json")
+    /// The next line, as what it says.
+    func said() throws -> [String: Any] {
+      let line = try JSONSerialization.jsonObject(with: Data(try watch.line().utf8))
+      return try #require(line as? [String: Any])
+    }
+    func codes(_ quakes: Any?) -> [String] {
+      (quakes as? [[String: Any]] ?? []).compactMap { $0["code"] as? String }
+    }
+    let before = try said()
+    #expect(before["count"] as? Int == 3)
+    #expect(codes(before["quakes"]) == ["ncc", "ncb"])
+    try quakes.take(second).expectFine()
+    let after = try said()
+    #expect(after["count"] as? Int == 4)
+    #expect(codes(after["added"]) == ["ncd"])
+    #expect(codes(after["changed"]) == ["ncc", "nca"])
+    #expect(after["goneCount"] as? Int == 0)
+    #expect(after["author"] as? String == "import")
+    #expect(
+      try #require(after["generation"] as? Int) > #require(before["generation"] as? Int))
+    #expect(try watch.end() == 0)
+    try quakes.expectSound()
+  }
+
   /// Where tmux is, if the machine has it.
   private static let tmux = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(
     separator: ":"
