@@ -99,12 +99,17 @@ struct CommitsTests {
 
   /// How long a thread waits for a commit that another process makes a moment later.
   ///
+  /// The other process has found out just before that nobody listens, which counts for a tenth of
+  /// a second.
+  ///
   /// - Parameter pause: Milliseconds after it began to listen.
   private static func waitingTime(
     _ store: Store, _ writer: Store, pause: UInt64
   ) throws -> UInt64 {
     let files = store.files
     let signal = CommitSignal(files)
+    SystemThread.sleep(milliseconds: 120)
+    _ = try put(0, writer)
     signal.enter()
     defer { signal.leave() }
     SystemThread.sleep(milliseconds: pause)
