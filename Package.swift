@@ -80,3 +80,9 @@ if Context.environment["HEARTWOOD_FUZZ"] != nil {
       name: "heartwood-fuzz", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       path: "Tests/Fuzzing", exclude: ["Corpus", "run"], swiftSettings: settings))
 }
+
+// Sanitizers build all they are given once more: they are given what they look at.
+if let names = Context.environment["HEARTWOOD_TARGETS"]?.split(separator: ",").map(String.init) {
+  package.targets.removeAll { !names.contains($0.name) }
+  package.products = []
+}
