@@ -82,7 +82,7 @@ if Context.environment["HEARTWOOD_FUZZ"] != nil {
 }
 
 // Sanitizers build all they are given once more: they are given what they look at.
-if let names = Context.environment["HEARTWOOD_TARGETS"]?.split(separator: ",").map(String.init) {
-  package.targets.removeAll { !names.contains($0.name) }
+if let names = Context.environment["HEARTWOOD_TARGETS"]?.split(separator: ",") {
+  package.targets.removeAll { target in !names.contains { $0 == target.name } }
   package.products = []
 }

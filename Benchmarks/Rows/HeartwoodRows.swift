@@ -41,10 +41,14 @@ final class HeartwoodRowStore: RowStore {
   }
 
   func loading() -> () throws -> Void {
-    let pairs = rows.sortedByNumber()
-    return { [store] in
+    { [store, rows] in
       _ = try store.write(durability: .normal) { transaction in
-        try transaction.keyspace(KeyspaceName.quakes).load(sorted: pairs)
+        try transaction.keyspace(KeyspaceName.quakes).load { loader in
+          let block = rows.block.span.bytes
+          for number in 0..<Int64(rows.count) {
+            try loader.append(number, block.extracting(rows.byteRange(number)))
+          }
+        }
       }
     }
   }

@@ -65,8 +65,7 @@ struct NestingTests {
     #expect(try fixture.stored(ids.1)?.cars == 1)
   }
 
-  /// What was new in the parent and is not any more, it still shows. Saving must not bring it back
-  /// as an object without values, which the parent would give a row.
+  /// It still shows what was new there, which must not come back as an object without values.
   @Test(.evidence("N-04"))
   func `brings nothing back that its parent has taken back`() throws {
     let fixture = try GraphFixture()

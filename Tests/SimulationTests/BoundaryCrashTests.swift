@@ -101,7 +101,7 @@ struct BoundaryCrashTests {
       steps, seed: seed, atCall: whole.callCount - Int(seed), leavesPart: true)
     var generator = SeededGenerator(seed: seed)
     var states = 0
-    let share = SimulationScale.isLong ? 2 : SimulationScale.isOptimised ? 12 : 48
+    let share = SimulationScale.isLong ? 4 : TestBuild.isOptimised ? 12 : 48
     for first in 1...15 {
       let one = opened(run.disk.crashed(.everything), cutAt: first)
       for second in 1...15 {

@@ -146,7 +146,7 @@ struct CrashTests {
 
   @Test(.evidence("D4"), arguments: 0..<4)
   func `takes back nothing when only the process dies`(group: Int) throws {
-    for number in 0..<SimulationScale.count(15, timesWhenLong: 5) {
+    for number in 0..<SimulationScale.count(15, timesWhenLong: 4) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSteps(seed: seed, count: 20)
       var generator = SeededGenerator(seed: seed)
@@ -166,7 +166,7 @@ struct CrashTests {
   func `takes back nothing of larger transactions when only the process dies`(
     group: Int
   ) throws {
-    for number in 0..<SimulationScale.count(10, timesWhenLong: 5) {
+    for number in 0..<SimulationScale.count(10, timesWhenLong: 4) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSpillingSteps(seed: seed, count: 15)
       var generator = SeededGenerator(seed: seed)

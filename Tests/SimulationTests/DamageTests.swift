@@ -43,7 +43,7 @@ struct DamageTests {
     var generator = SeededGenerator(seed: UInt64(group))
     var (count, noticed) = (0, 0)
     for (name, bytes) in sample.files.sorted(by: { $0.key < $1.key }) where name != "reserve" {
-      let few = SimulationScale.isLong ? 8 : 512
+      let few = SimulationScale.isLong ? 24 : 512
       var offset = group
       while offset < bytes.count {
         let place = "bit \(offset % 8) of byte \(offset) of \(name)"

@@ -69,7 +69,7 @@ struct LyingDiskTests {
         path.contains("/wal-") || (alsoNames && !path.contains("/store/"))
       }
       for mode in CrashMode.allCases {
-        for seed in 0..<SimulationScale.count(12, timesWhenLong: 5) {
+        for seed in 0..<SimulationScale.count(12, timesWhenLong: 3) {
           let disk = run.disk.crashed(.seeded(UInt64(seed), mode, [.staleGarbage]))
           let place = "history \(number), \(mode), seed \(seed)"
           if let outcome = outcome(run, disk, place) { outcomes[outcome, default: 0] += 1 }

@@ -19,7 +19,7 @@ struct MutationTests {
   /// Changes footers only, so that each of their fields has its turn.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `gives the right data or says what is wrong when footers lie`(group: Int) throws {
-    for number in 0..<SimulationScale.count(60, timesWhenLong: 3) {
+    for number in 0..<SimulationScale.count(60, timesWhenLong: 8) {
       let seed = UInt64(group * 100_000 + number)
       var mutator = Mutator(seed: seed)
       _ = try metError(mutator.footerDamage(sample: 0, repairs: seed % 2 == 1), "seed \(seed)")
@@ -28,7 +28,7 @@ struct MutationTests {
 
   @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
   func `gives the right data or says what is wrong`(group: Int) throws {
-    let count = SimulationScale.count(80, timesWhenLong: 3)
+    let count = SimulationScale.count(80, timesWhenLong: 8)
     var refused = 0
     for number in 0..<count {
       let seed = UInt64(group * 100_000 + number)

@@ -1,4 +1,5 @@
 import Foundation
+import HeartwoodTestSupport
 
 /// How long simulations run: a short pass in `swift test`, a long one where the environment
 /// variable `HEARTWOOD_SIMULATION` is `long`, and the longest where it is `deep`.
@@ -8,16 +9,9 @@ enum SimulationScale {
   /// Whether orders of several processes are explored further than there is time for in a long run.
   static let isDeep = scale == "deep"
 
-  /// Whether the build is an optimised one, many times as fast.
-  static let isOptimised: Bool = {
-    var result = true
-    assert({ result = false }() == ())
-    return result
-  }()
-
   /// `count` in a short run, `count` × `factor` in a long one; a fifth in a short one that is slow.
   static func count(_ count: Int, timesWhenLong factor: Int) -> Int {
     if isLong { return count * factor }
-    return isOptimised ? count : (count + 4) / 5
+    return TestBuild.isOptimised ? count : (count + 4) / 5
   }
 }

@@ -109,7 +109,8 @@ extension ManagedObjectContext {
           to: toOneTarget(of: object, property).flatMap { parent.existingObject($0.number) })
       case .toMany where object.changes?.members[property.slot] != nil:
         let members = loadedMembers(of: object, property)
-        parent.relate(original, property, to: members.compactMap { parent.existingObject($0.number) })
+        parent.relate(
+          original, property, to: members.compactMap { parent.existingObject($0.number) })
       case .attribute, .toOne, .toMany, .transient: continue
       }
     }

@@ -54,6 +54,10 @@ package struct PageView {
     @inline(__always) get { source.pointee.changeCount }
   }
 
+  /// Makes cursors in a writer's view look again for their place.
+  @inline(__always)
+  package func noteChange() { source.pointee.changeCount &+= 1 }
+
   package var pageCount: PageNumber {
     @inline(__always) get { source.pointee.pageCount }
   }

@@ -15,8 +15,8 @@ extension WorkingPages {
   /// - Throws: `full`, after which the transaction cannot be committed and the store goes on; any
   ///   other error closes writing.
   /// - Complexity: O(1) below the limit; else a write of each page in memory.
-  package func makeRoom() throws(StorageError) {
-    guard memoryPageCount > memoryPageLimit else { return }
+  package func makeRoom(above limit: Int = .max) throws(StorageError) {
+    guard memoryPageCount > min(limit, memoryPageLimit) else { return }
     // Each savepoint's pages get groups of their own, the outermost first: the later image of a
     // page counts, unless the savepoint it belongs to becomes void.
     var parts: [[Departure]] = []

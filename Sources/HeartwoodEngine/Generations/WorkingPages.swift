@@ -53,6 +53,7 @@ package final class WorkingPages {
 
   deinit {
     dropBlocks()
+    pool.trim()
     for savepoint in savepoints { savepoint.replaced.deallocate() }
     table.pointee.deallocate()
     table.deallocate()
@@ -122,7 +123,7 @@ package final class WorkingPages {
   }
 
   /// Makes cursors of this transaction look again for their place.
-  package func noteChange() { source.pointee.changeCount &+= 1 }
+  package func noteChange() { view.noteChange() }
 
   /// Makes a page beyond or within the page count, without asking the bitmaps.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
@@ -204,7 +205,11 @@ package final class PagePool: @unchecked Sendable {
     free.popLast() ?? .allocate(byteCount: pageByteCount, alignment: 4096)
   }
 
-  func put(_ block: UnsafeMutableRawPointer) {
-    if free.count < Self.keptCount { free.append(block) } else { block.deallocate() }
+  func put(_ block: UnsafeMutableRawPointer) { free.append(block) }
+
+  /// Gives back what a transaction has needed beyond the usual; within it, what it has written to
+  /// the log makes room for what comes.
+  func trim() {
+    while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
 }

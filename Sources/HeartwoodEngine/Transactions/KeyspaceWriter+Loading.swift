@@ -9,24 +9,47 @@ extension KeyspaceWriter {
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
-    var loading = try SortedLoading(self)
-    for (key, value) in entries { try loading.append(key, value) }
-    try loading.finish()
+    try load { loader in
+      for (key, value) in entries { try loader.append(key, value.span.bytes) }
+    }
+  }
+
+  /// Fills an empty keyspace with what `body` appends, in strictly ascending key order.
+  ///
+  /// ```swift
+  /// try transaction.keyspace("numbers").load { loader in
+  ///   for number in 0..<1_000_000 { try loader.append(number, bytes.span.bytes) }
+  /// }
+  /// ```
+  ///
+  /// As ``load(sorted:)``, for entries that are no arrays yet: nothing is allocated for an entry.
+  /// Several keyspaces can be loaded at once, one in the closure of the other.
+  ///
+  /// - Precondition: Within `body`, the keyspace is used by nobody else, and no savepoint begins.
+  /// - Throws: What `body` throws; `invalidArgument` if the keyspace is not empty. Then the
+  ///   transaction can only be given up.
+  /// - Complexity: Each page of the new tree is written once.
+  public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
+    var loader = try KeyspaceLoader(self)
+    defer { keyspace.isLoading = false }
+    do { try body(&loader) } catch {
+      // The tree is not whole.
+      try? loader.giveUp()
+      throw error
+    }
+    try loader.finish()
   }
 }
 
-/// Entries on their way into an empty keyspace, one after the other.
+/// Takes entries for an empty keyspace, one after the other.
 ///
-/// Apart from the loop over them, which is compiled where it is used: for entries of unknown type
-/// it takes as long as all the rest.
-@usableFromInline
-struct SortedLoading {
+/// Given to the closure of ``KeyspaceWriter/load(_:)``, and of use only there.
+public struct KeyspaceLoader: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private var builder: TreeBuilder
   private var count: UInt64 = 0
 
-  @usableFromInline
   init(_ writer: KeyspaceWriter) throws {
     writer.requireOpen()
     let (session, keyspace) = (writer.session, writer.keyspace)
@@ -36,31 +59,79 @@ struct SortedLoading {
         "Only an empty keyspace can be loaded; this one has "
           + "\(keyspace.row.count) keys. Use `put`.")
     }
-    self.session = session
-    self.keyspace = keyspace
-    builder = try session.changing { () throws(StorageError) in
+    let builder = try session.changing { () throws(StorageError) in
       try TreeBuilder(pages: session.pages, root: keyspace.row.root)
     }
+    keyspace.isLoading = true
+    self.session = session
+    self.keyspace = keyspace
+    self.builder = builder
   }
 
-  @usableFromInline
-  mutating func append(_ key: Key, _ value: [UInt8]) throws {
-    try session.changing { () throws(StorageError) in
-      try withSearchBytes(key) { key throws(StorageError) in
-        try value.withBytes { value throws(StorageError) in
-          try builder.append(key: SearchKey(key), value: value)
-        }
-      }
-    }
+  /// Appends the value of an integer key.
+  ///
+  /// - Throws: `invalidArgument` if the key does not follow the one before; `tooLarge` for a key or
+  ///   value over its limit. Then the transaction can only be given up.
+  public mutating func append(_ key: Int, _ value: RawSpan) throws {
+    try withSearchBytes(Int64(key)) { key throws(StorageError) in try append(key, value) }
+  }
+
+  /// Appends the value of an integer key; throws as ``append(_:_:)-(Int,_)``.
+  public mutating func append(_ key: Int64, _ value: RawSpan) throws {
+    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
+  }
+
+  /// Appends the value of a string key; throws as ``append(_:_:)-(Int,_)``.
+  public mutating func append(_ key: String, _ value: RawSpan) throws {
+    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
+  }
+
+  /// Appends the value of a key of bytes; throws as ``append(_:_:)-(Int,_)``.
+  public mutating func append(_ key: RawSpan, _ value: RawSpan) throws {
+    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
+  }
+
+  /// Appends the value of a key; throws as ``append(_:_:)-(Int,_)``.
+  public mutating func append(_ key: Key, _ value: RawSpan) throws {
+    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
+  }
+
+  @inline(__always)
+  private mutating func append(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
+    let isAppended = value.withBytes { builder.appendInPlace(key: SearchKey(key), value: $0) }
+    if !isAppended { try makePlace(key, value) }
     count += 1
   }
 
-  @usableFromInline
+  /// Appends what asks for more than a place in the last leaf.
+  ///
+  /// Pages that are full are not touched again, and go to the log while they are in the nearest
+  /// caches.
+  @inline(never)
+  private mutating func makePlace(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
+    try session.changing { () throws(StorageError) in
+      try value.withBytes { value throws(StorageError) in
+        try builder.append(key: SearchKey(key), value: value)
+      }
+      try session.pages.makeRoom(above: Self.memoryByteCount / session.pages.view.pageSize)
+    }
+  }
+
+  /// How much stays in memory of what was loaded.
+  private static let memoryByteCount = 1 << 20
+
   func finish() throws {
     try session.changing { () throws(StorageError) in
       try builder.finish()
       keyspace.row.count = count
       keyspace.hasNewCount = count > 0
+    }
+  }
+
+  /// Makes the transaction impossible to commit.
+  func giveUp() throws {
+    try session.changing { () throws(StorageError) in
+      throw StorageError(.invalidArgument, "A load was given up half way.")
     }
   }
 }

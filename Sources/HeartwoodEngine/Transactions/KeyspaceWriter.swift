@@ -14,7 +14,7 @@ public struct KeyspaceWriter {
 
   func requireOpen() {
     session.requireOpen()
-    precondition(!keyspace.isRemoved, "a keyspace was used after it was removed")
+    keyspace.requireFree()
   }
 
   /// The number of keys.

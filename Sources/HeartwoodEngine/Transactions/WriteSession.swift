@@ -8,6 +8,14 @@ final class OpenKeyspace {
   /// Whether the catalog has to be told at the commit.
   var hasNewCount = false
   var isRemoved = false
+  /// Whether it is being filled in order, and nobody else may use it.
+  var isLoading = false
+
+  /// Traps if the keyspace is not there for everybody.
+  func requireFree() {
+    precondition(!isRemoved, "a keyspace was used after it was removed")
+    precondition(!isLoading, "a keyspace was used while it was being loaded")
+  }
 
   init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
     self.name = name
@@ -72,6 +80,9 @@ final class WriteSession {
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     requireOpen()
     if let interruption { throw interruption }
+    precondition(
+      !keyspaces.values.contains { $0.isLoading },
+      "a savepoint was begun while a keyspace was being loaded")
     let known = keyspaces
     let marks = known.values.map { KeyspaceMark($0) }
     pages.beginSavepoint()
@@ -157,6 +168,7 @@ final class WriteSession {
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {
     requireOpen()
     let key = Array(name.utf8)
+    if let open = keyspaces[key], !open.isRemoved { open.requireFree() }
     guard keyspaces[key].map({ !$0.isRemoved }) ?? true,
       let row = try Catalog.row(name, in: pages.view)
     else { return false }

@@ -2,8 +2,13 @@
 /// other, without a search for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
-  private let lastKey = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
+  private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
+  // What is asked for each entry is at hand, as each object on the way to it would be retained.
+  private let view: PageView
+  private let lastKey: MutableBytes
   private var lastCount = -1
+  /// The view's `changeCount` behind the last entry: with the same, nobody has changed anything.
+  private var changeCount = -1
   /// The leaf at the right edge, where it was when `pages` had this `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
@@ -13,6 +18,8 @@ package struct TreeBuilder {
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
+    view = pages.view
+    lastKey = block.bytes
     let reference = try pages.view.root(root)
     let node = NodeView(reference.bytes)
     let isEmpty = node.isLeaf && node.count == 0
@@ -27,11 +34,28 @@ package struct TreeBuilder {
   /// Goes on to load a tree that an earlier transaction has loaded a part of, behind its last key.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
+    view = pages.view
+    lastKey = block.bytes
     leaf = try Self.lastLeaf(writer)
     moveCount = pages.moveCount
     if leaf.node.count > 0 {
-      lastCount = leaf.node.copyKey(leaf.node.count - 1, to: lastKey.bytes).count
+      lastCount = leaf.node.copyKey(leaf.node.count - 1, to: lastKey).count
     }
+  }
+
+  /// Appends an entry if it belongs into the last leaf as it is, and nothing was changed since the
+  /// entry before; if not, ``append(key:value:)`` has to do it.
+  @inline(__always)
+  package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
+    guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
+      NodeLayout.fitsInline(
+        keyCount: key.count, valueCount: value.count, pageSize: view.pageSize),
+      lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0,
+      leaf.insert(NodeEntry(key: key, value: value, isOverflow: false), at: leaf.node.count)
+    else { return false }
+    view.noteChange()
+    noteLast(key)
+    return true
   }
 
   /// Appends an entry.
@@ -73,14 +97,16 @@ package struct TreeBuilder {
 
   private func check(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     try writer.checkLimits(key, valueCount: valueCount)
-    guard lastCount < 0 || lastKey.bytes.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
+    guard lastCount < 0 || lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
       throw StorageError(.invalidArgument, "A key was appended that does not follow the last one.")
     }
   }
 
+  @inline(__always)
   private mutating func noteLast(_ key: SearchKey) {
-    lastKey.bytes.copy(key.bytes, to: 0)
+    lastKey.copy(key.bytes, to: 0)
     lastCount = key.count
+    changeCount = view.changeCount
   }
 
   /// Ends the load: nodes at the right edge that hold too little are merged or evened out.

@@ -5,6 +5,8 @@ import Testing
 /// Filling an empty keyspace in order, against as many single puts.
 @Suite("A load")
 struct KeyspaceLoadTests {
+  private static let (one, two): ([UInt8], [UInt8]) = ([1], [2])
+
   private func rows(_ seed: UInt64, count: Int, pageSize: Int) -> [(Key, [UInt8])] {
     var random = SeededGenerator(seed: seed)
     var rows: [Key: [UInt8]] = [:]
@@ -106,6 +108,82 @@ struct KeyspaceLoadTests {
       #expect(try keyspace.count() == 2)
       #expect(try keyspace.get(1) == [1])
       #expect(try keyspace.get(5) == nil)
+    }
+  }
+
+  @Test func `takes entries one by one, with keys of every kind`() throws {
+    try StoreFixture.inMemory().run { store in
+      let value: [UInt8] = [1, 2, 3]
+      try store.write { transaction in
+        try transaction.keyspace("numbers").load { loader in
+          for number in 0..<3000 { try loader.append(number, value.span.bytes) }
+          try loader.append(Int64.max, value.span.bytes)
+        }
+        try transaction.keyspace("others").load { loader in
+          try loader.append("a", value.span.bytes)
+          try loader.append(Key("b", 1), value.span.bytes)
+          try loader.append(value.span.bytes, value.span.bytes)
+        }
+        try transaction.keyspace("none").load { _ in }
+      }
+      let snapshot = try store.snapshot()
+      let numbers = try #require(try snapshot.keyspace("numbers"))
+      #expect(try numbers.count() == 3001)
+      #expect(try numbers.get(2999) == value && numbers.get(Int64.max) == value)
+      let others = try #require(try snapshot.keyspace("others"))
+      #expect(try others.get("a") == value && others.get(Key("b", 1)) == value)
+      #expect(try others.get(value) == value && others.count() == 3)
+      #expect(try snapshot.keyspace("none")?.count() == 0)
+    }
+  }
+
+  @Test func `goes on beside that of another keyspace`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let others = try transaction.keyspace("others")
+        try transaction.keyspace("numbers").load { loader in
+          try others.load { other in
+            for number in 0..<5000 {
+              try loader.append(number, Self.one.span.bytes)
+              try other.append(number * 2, Self.two.span.bytes)
+            }
+          }
+        }
+      }
+      #expect(try store.snapshot().keyspace("numbers")?.count() == 5000)
+      #expect(try store.snapshot().keyspace("others")?.get(9998) == [2])
+    }
+  }
+
+  @Test(.evidence("D5")) func `whose closure throws leaves the store as it was`() throws {
+    struct Own: Error {}
+    try StoreFixture.inMemory().run { store in
+      let newest = store.statistics.newest
+      let error = #expect(throws: StorageError.self) {
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace("k")
+          // Caught, it makes the transaction impossible to commit all the same.
+          do {
+            try keyspace.load { loader in
+              for number in 0..<500 { try loader.append(number, Self.one.span.bytes) }
+              throw Own()
+            }
+          } catch is Own {}
+        }
+      }
+      #expect(error?.kind == .invalidArgument)
+      #expect(store.statistics.newest == newest)
+      // Within a savepoint it is undone, and the rest can be committed.
+      try store.write { transaction in
+        try? transaction.savepoint { transaction in
+          try transaction.keyspace("k").load { loader in
+            try loader.append(1, Self.one.span.bytes)
+            throw Own()
+          }
+        }
+        try transaction.keyspace("k").put(2, [2])
+      }
+      #expect(try store.snapshot().keyspace("k")?.count() == 1)
     }
   }
 }

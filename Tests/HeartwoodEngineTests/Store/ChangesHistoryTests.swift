@@ -36,7 +36,7 @@ struct ChangesHistoryTests {
     return setting.access == .mapped ? try .onDisk(options) : .inMemory(options)
   }
 
-  @Test(.evidence("I10"), arguments: settings)
+  @Test(.evidence("I10"), arguments: TestBuild.some(settings))
   func `are what a full comparison finds`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try fixture(setting)

@@ -57,12 +57,17 @@ struct CommitOrderTests {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second throws in
-        let segment = { first.files.geometry.segment(of: first.files.words.committed) }
+        let (words, geometry) = (first.files.words, first.files.geometry)
+        let segment = { geometry.segment(of: words.committed) }
         try put(first, 2)
         let before = segment()
-        let count = try syncCount(first) { for number in 3..<20 { try put(second, number) } }
-        #expect(segment() > before + 2)
-        #expect(count > 2)
+        let unsynced = geometry.segment(of: geometry.next(after: words.durable))
+        // One more than this process knows, no others in between.
+        let count = try syncCount(first) {
+          for number in 3..<20 where segment() == before { try put(second, number) }
+        }
+        #expect(segment() == before + 1)
+        #expect(count == Int(segment() - unsynced) + 1)
         #expect(first.files.words.durable == first.files.words.committed)
       }
     }

@@ -69,6 +69,29 @@ struct MisuseTests {
     }
   }
 
+  @Test(.evidence("U2"))
+  func `traps when a keyspace is used while it is loaded`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("a")
+        try keyspace.load { loader in
+          try loader.append(1, [1].span.bytes)
+          try keyspace.put(2, [1])
+        }
+      }
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { transaction in
+        try transaction.keyspace("a").load { loader in
+          try loader.append(1, [1].span.bytes)
+          try transaction.savepoint { _ in }
+        }
+      }
+    }
+  }
+
   @Test(.evidence("U3"))
   func `is told when a key, a value or a name is over its limit`() throws {
     let store = try Store.inMemory()

@@ -1,9 +1,10 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("A tree writer")
 struct TreeWriterTests {
-  @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(1), 2, 3])
+  @Test(arguments: TreeModel.KeyShape.allCases, TestBuild.some([UInt64(1), 2, 3]))
   func `keeps what a dictionary keeps`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
     for pageSize in [4096, 65_536] { try compareWithModel(shape, seed, pageSize: pageSize) }
   }

@@ -5,7 +5,7 @@ import Testing
 /// Real processes on one store that end at any moment, by themselves or by the system.
 @Suite("Processes on one store", .serialized)
 struct KillTests {
-  private static let seconds = SimulationScale.isLong ? 14.0 : 4.0
+  private static let seconds = SimulationScale.isLong ? 12.0 : 4.0
 
   private func fill(
     _ campaign: ProcessCampaign, isMapped: Bool,

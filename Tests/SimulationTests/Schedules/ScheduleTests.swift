@@ -9,7 +9,7 @@ struct ScheduleTests {
   /// Runs for each number of preemptions: for two participants all there are with two, for more as
   /// many as there is time for.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
-    guard SimulationScale.isOptimised else { return 8 }
+    guard TestBuild.isOptimised else { return 8 }
     guard scenario.roles.count > 2 else { return 4000 }
     if SimulationScale.isDeep { return 200_000 }
     return SimulationScale.isLong ? 600 : 150
