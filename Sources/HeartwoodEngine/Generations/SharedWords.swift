@@ -115,10 +115,7 @@ package final class SharedWords: @unchecked Sendable {
   package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
 
   package var appended: FrameNumber { load(CountersLayout.appended) }
-  /// Loaded by every snapshot, and so without telling anybody.
-  package var committed: FrameNumber {
-    word(CountersLayout.committed.offset).pointee.load(ordering: .acquiring)
-  }
+  package var committed: FrameNumber { load(CountersLayout.committed) }
   package var durable: FrameNumber { load(CountersLayout.durable) }
   package var floor: FrameNumber { load(CountersLayout.floor) }
   package var backfilled: FrameNumber { load(CountersLayout.backfilled) }

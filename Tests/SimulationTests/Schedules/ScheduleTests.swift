@@ -6,13 +6,13 @@ import Testing
 /// few preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
-  /// Runs for each number of preemptions: for two participants all there are with two, for more as
-  /// many as there is time for.
+  /// Runs for each number of preemptions: all there are of two and three participants in a long
+  /// run, and otherwise as many as there is time for.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard TestBuild.isOptimised else { return 8 }
-    guard scenario.roles.count > 2 else { return 4000 }
-    if SimulationScale.isDeep { return 200_000 }
-    return SimulationScale.isLong ? 600 : 150
+    if SimulationScale.isDeep { return .max }
+    guard SimulationScale.isLong else { return 150 }
+    return scenario.roles.count > 3 ? 600 : .max
   }
 
   @Test(
@@ -24,7 +24,7 @@ struct ScheduleTests {
     ).run { ScheduledStores.run(scenario, $0) }
     print(
       "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "
-        + "(\(summary.text))")
+        + "(\(summary.text)), \(summary.outcomes.count) outcomes")
     #expect(summary.strayCount <= summary.runCount / 10)
     if let failure = summary.failure {
       Issue.record("\(scenario.name), \(failure.switches): \(failure.failures)\n\(failure.text)")

@@ -79,7 +79,7 @@ final class ScheduledStores: @unchecked Sendable {
     try ground.alone { store in
       var others: [Snapshot] = []
       for number in 1...scenario.preparedCount {
-        let generation = try write(store, durability: .full)
+        let generation = try write(store, by: ground.process, .full)
         numbers[generation] = number
         if scenario.held.contains(number) { snapshots.append(try store.snapshot()) }
         if scenario.released.contains(number) { others.append(try store.snapshot()) }
@@ -146,7 +146,9 @@ final class ScheduledStores: @unchecked Sendable {
 
   /// One transaction: its number goes wherever it may, and pages come and go.
   @discardableResult
-  private func write(_ store: Store, durability: StoreOptions.Durability) throws -> Generation {
+  private func write(
+    _ store: Store, by process: ScheduledProcess, _ durability: StoreOptions.Durability
+  ) throws -> Generation {
     var number = 0
     let generation = try store.write(durability: durability) { transaction in
       number = try Self.number(transaction.keyspace("a").get(0)) + 1
@@ -160,6 +162,7 @@ final class ScheduledStores: @unchecked Sendable {
         try transaction.removeKeyspace("d")
       }
     }
+    try process.acknowledge()
     try note(generation, number)
     acknowledged.append(number)
     newestAcknowledged = max(newestAcknowledged, number)
@@ -205,13 +208,13 @@ final class ScheduledStores: @unchecked Sendable {
   private func act(_ role: ScheduleScenario.Role, _ number: Int) throws {
     switch role {
     case .writer(let count, let durability):
-      for _ in 0..<count { try write(store(number), durability: durability) }
+      for _ in 0..<count { try write(store(number), by: processes[number], durability) }
     case .reader: try read(number)
     case .checkpointer(let count):
       for _ in 0..<count { try store(number).checkpoint() }
     case .housekeeper(let count):
       for _ in 0..<count {
-        try write(store(number), durability: .full)
+        try write(store(number), by: processes[number], .full)
         try store(number).checkpoint()
       }
     case .pinner(let transaction): try pin(transaction, number)
@@ -223,7 +226,7 @@ final class ScheduledStores: @unchecked Sendable {
         stores[number] = store
         return
       }
-      try write(store, durability: .full)
+      try write(store, by: processes[number], .full)
       try store.close()
     case .killer(let victim): schedule.kill(victim, by: number)
     }
@@ -237,7 +240,7 @@ final class ScheduledStores: @unchecked Sendable {
   /// The newest generation, which must not be older than what was acknowledged when it was asked
   /// for.
   private func snapshot(_ store: Store, _ number: Int) throws -> Snapshot {
-    try processes[number].lookAtCommitted()
+    try processes[number].lookAtAcknowledged()
     let acknowledged = newestAcknowledged
     let snapshot = try store.snapshot()
     let found = try self.number(snapshot, "a")
@@ -275,7 +278,7 @@ final class ScheduledStores: @unchecked Sendable {
     let store = try store(number)
     let held = try snapshot(store, number)
     let generation = held.generation
-    try write(store, durability: .normal)
+    try write(store, by: processes[number], .normal)
     try store.keep(generation, as: "k")
     _ = consume held
     let kept = try store.snapshot(at: generation)

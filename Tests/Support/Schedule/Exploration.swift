@@ -15,18 +15,14 @@ package struct Exploration {
   /// Which preemptions are tried.
   package var preemptions: Schedule.Preemptions
 
-  /// Whether orders that show nothing new are left out.
-  package var leavesOutEqual: Bool
-
   package init(
     preemptionBound: Int, runLimit: Int, seed: UInt64,
-    preemptions: Schedule.Preemptions = .distinct, leavesOutEqual: Bool = true
+    preemptions: Schedule.Preemptions = .distinct
   ) {
     self.preemptionBound = preemptionBound
     self.runLimit = runLimit
     self.seed = seed
     self.preemptions = preemptions
-    self.leavesOutEqual = leavesOutEqual
   }
 
   /// What was run.
@@ -35,6 +31,9 @@ package struct Exploration {
     package var runCounts: [(made: Int, known: Int)] = []
     package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
+    /// What has come about, each told apart from the others by more than the order of steps that
+    /// have nothing to do with each other.
+    package var outcomes: Set<UInt64> = []
     /// Runs in which a clock decided otherwise than in the one before: orders of their own, from
     /// which none is derived.
     package var strayCount = 0
@@ -54,47 +53,42 @@ package struct Exploration {
     _ attempt: ([Schedule.Switch]) throws -> Schedule
   ) rethrows -> Summary {
     var summary = Summary()
+    summary.runCounts = Array(repeating: (0, 0), count: preemptionBound + 1)
     var random = SeededGenerator(seed: seed)
-    var level: [[Schedule.Switch]] = [[]]
+    // Orders to be run, by the number of their preemptions.
+    var queues = [[[Schedule.Switch]]](repeating: [], count: preemptionBound + 1)
     var seen = Starts()
-    for preemptionCount in 0...preemptionBound {
-      var next: [[Schedule.Switch]] = []
-      var made = 0
-      var known = level.count
-      level.shuffle(using: &random)
-      while made < runLimit, let switches = level.popLast() {
-        let schedule = try attempt(switches)
-        made += 1
-        summary.stepCount += schedule.stepCount
-        if !schedule.failures.isEmpty {
-          summary.failure = (
-            switches, schedule.failures, schedule.text(around: switches.map(\.step))
-          )
-          summary.runCounts.append((made, known))
-          return summary
-        }
-        if schedule.isStray {
-          summary.strayCount += 1
-          continue
-        }
-        let first = (switches.last?.step ?? -1) + 1
-        if leavesOutEqual { seen.insert(schedule.starts(from: first), preemptionCount) }
-        let alternatives = schedule.alternatives(
-          from: first, preemptionCount == preemptionBound ? .none : preemptions)
-        for other in alternatives
-        where !leavesOutEqual
-          || seen.insert(other.start, preemptionCount + (other.isPreemption ? 1 : 0))
-        {
-          if other.isPreemption {
-            next.append(switches + [other.change])
-          } else {
-            level.append(switches + [other.change])
-            known += 1
-          }
-        }
+    queues[0] = [[]]
+    summary.runCounts[0].known = 1
+    while let count = queues.indices.first(where: {
+      !queues[$0].isEmpty && summary.runCounts[$0].made < runLimit
+    }) {
+      queues[count].swapAt(random.below(queues[count].count), queues[count].count - 1)
+      let switches = queues[count].removeLast()
+      let schedule = try attempt(switches)
+      summary.runCounts[count].made += 1
+      summary.stepCount += schedule.stepCount
+      guard schedule.failures.isEmpty else {
+        summary.failure = (
+          switches, schedule.failures, schedule.text(around: switches.map(\.step))
+        )
+        return summary
       }
-      summary.runCounts.append((made, known))
-      level = next
+      guard !schedule.isStray else {
+        summary.strayCount += 1
+        continue
+      }
+      summary.outcomes.insert(schedule.outcome)
+      for (start, count) in schedule.starts { seen.insert(start, count) }
+      // Also before the last switch: what comes after it may be the first to race with a step there.
+      for other in schedule.alternatives(preemptions)
+      where other.preemptionCount <= preemptionBound
+        && seen.insert(other.start, other.preemptionCount)
+      {
+        summary.runCounts[other.preemptionCount].known += 1
+        queues[other.preemptionCount].append(
+          switches.filter { $0.step < other.change.step } + [other.change])
+      }
     }
     return summary
   }
@@ -102,10 +96,6 @@ package struct Exploration {
   /// From where orders have gone on, with so many preemptions.
   private struct Starts {
     private var preemptionCounts: [UInt64: Int] = [:]
-
-    mutating func insert(_ starts: [UInt64], _ preemptionCount: Int) {
-      for start in starts { insert(start, preemptionCount) }
-    }
 
     /// Whether no order with as few preemptions has gone on from there.
     @discardableResult

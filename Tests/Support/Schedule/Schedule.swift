@@ -23,20 +23,13 @@ package final class Schedule: @unchecked Sendable {
     package var description: String { "Switch(\(step), to: \(participant))" }
   }
 
-  /// What a step touches that others can see; two steps that touch nothing in common, or only
-  /// look, can as well be taken the other way round.
+  /// What a step looks at and changes that others can see; two steps can as well be taken the
+  /// other way round if neither changes what the other one looks at or changes.
   package struct Operation: Sendable {
     let name: StaticString
     let place: String
-    var keys: [UInt64] = []
-    var isWrite = false
-
-    package init(_ name: StaticString, _ place: String, _ keys: [UInt64], isWrite: Bool = false) {
-      self.name = name
-      self.place = place
-      self.keys = keys
-      self.isWrite = isWrite
-    }
+    var reads: [UInt64] = []
+    var writes: [UInt64] = []
   }
 
   /// A step that was taken.
@@ -57,7 +50,11 @@ package final class Schedule: @unchecked Sendable {
     let turn = Turn()
     var hasEnded = false
     var isDead = false
-    /// Whether it has asked for something in vain and nobody has given anything back since.
+    /// What it has asked for in vain since somebody else took a step.
+    var refused: Set<String> = []
+    /// What it waits for.
+    var awaited: Set<UInt64> = []
+    /// Whether it has asked twice for the same, and nobody has given anything back since.
     var isBlocked = false
   }
 
@@ -94,7 +91,7 @@ package final class Schedule: @unchecked Sendable {
   private var decided: (participant: Int, candidates: UInt64, isForced: Bool)?
   private var isRunning = false
   private var vainCount = 0
-  private var trace = Trace()
+  private var trace = Trace(participantCount: 0)
   /// What went wrong, in order.
   package private(set) var failures: [String] = []
   /// Whether somebody who should have gone on could not: the run is not the one that was asked for,
@@ -107,6 +104,11 @@ package final class Schedule: @unchecked Sendable {
   }
 
   package func fail(_ failure: String) { failures.append(failure) }
+
+  package var participantCount: Int { participants.count }
+
+  /// Tells what has happened, and not in which order if the order made no difference.
+  package var outcome: UInt64 { trace.hash }
 
   /// The number of steps taken.
   package var stepCount: Int { steps.count }
@@ -124,6 +126,7 @@ package final class Schedule: @unchecked Sendable {
   /// Runs all participants to their ends.
   package func run() {
     isRunning = true
+    trace = Trace(participantCount: participants.count)
     let threads = participants.indices.map { number in
       SystemThread { [self] in live(number) }
     }
@@ -140,7 +143,7 @@ package final class Schedule: @unchecked Sendable {
     participants[number].turn.await()
     participants[number].process.refresh()
     do {
-      if take(number, Operation("begin", "", [])) { try participants[number].body(self) }
+      if take(number, Operation(name: "begin", place: "")) { try participants[number].body(self) }
     } catch {
       // Of a process that was killed nobody sees an error.
       if !participants[number].isDead { fail("participant \(number): \(error)") }
@@ -171,6 +174,10 @@ package final class Schedule: @unchecked Sendable {
     }
     guard let decided else { return false }
     self.decided = nil
+    if steps.last?.participant != number {
+      participants[number].refused = []
+      participants[number].awaited = []
+    }
     steps.append(
       Step(
         participant: number, operation: operation, candidates: decided.candidates,
@@ -236,12 +243,28 @@ package final class Schedule: @unchecked Sendable {
   // MARK: What participants report
 
   /// The participant has asked for something that another one has.
+  ///
+  /// Many go on then; who asks for the same again waits for it.
   func noteRefusal(_ number: Int) {
-    guard isRunning else { return }
-    participants[number].isBlocked = true
+    guard isRunning, let step = steps.last else { return }
+    let request = "\(step.operation.name) \(step.operation.place)"
+    participants[number].awaited.formUnion(step.operation.reads)
+    participants[number].awaited.formUnion(step.operation.writes)
+    if !participants[number].refused.insert(request).inserted {
+      participants[number].isBlocked = true
+    }
   }
 
-  /// Something was given back that others may wait for.
+  /// What these keys stand for was given back, and others may wait for it.
+  func noteReturn(_ keys: [UInt64]) {
+    vainCount = 0
+    for number in participants.indices
+    where participants[number].isBlocked && !participants[number].awaited.isDisjoint(with: keys) {
+      participants[number].isBlocked = false
+    }
+  }
+
+  /// Whatever others wait for may have been given back.
   func wakeAll() {
     vainCount = 0
     for number in participants.indices { participants[number].isBlocked = false }
@@ -253,7 +276,9 @@ package final class Schedule: @unchecked Sendable {
   ///
   /// Its locks are gone and what it does from here on has no effect: its thread unwinds, alone.
   package func kill(_ victim: Int, by number: Int) {
-    let operation = Operation("kill", "participant \(victim)", [Self.killKey], isWrite: true)
+    let operation = Operation(
+      name: "kill", place: "participant \(victim)",
+      writes: [ScheduledProcess.lifeKey(victim), ScheduledProcess.anyLockKey])
     guard take(number, operation), !participants[victim].hasEnded else { return }
     participants[victim].isDead = true
     participants[victim].process.die()
@@ -263,23 +288,17 @@ package final class Schedule: @unchecked Sendable {
     participants[number].turn.await()
     participants[number].process.refresh()
     // Whoever gave the turn back has chosen this participant for a step, which it takes.
-    _ = take(number, Operation("go on", "", []))
+    _ = take(number, Operation(name: "go on", place: ""))
   }
 
   /// Whether a participant was killed.
   package func isDead(_ number: Int) -> Bool { participants[number].isDead }
 
-  /// Conflicts with whatever is changed.
-  static let killKey: UInt64 = 1 << 63
-
   // MARK: Alternatives
 
   /// Which of the preemptions that a run allows are asked for.
   package enum Preemptions: Sendable {
-    case none
-    /// Those that can make a difference: a participant is not interrupted before a step that nobody
-    /// else's later steps have to do with, because interrupting it after that step would show
-    /// everybody the same.
+    /// Those that can make a difference: before steps that race with another's.
     case distinct
     case all
   }
@@ -287,61 +306,39 @@ package final class Schedule: @unchecked Sendable {
   /// A switch that leads to another order.
   package struct Alternative {
     package let change: Switch
-    package let isPreemption: Bool
+    package let preemptionCount: Int
     /// The state it leads from and whom it leads to, on which the rest of that order depends.
     package let start: UInt64
   }
 
-  /// Where the run itself has been from step `first` on, as alternatives would lead there.
-  package func starts(from first: Int) -> [UInt64] {
-    steps.dropFirst(first).map { Trace.mix($0.state, UInt64($0.participant), 0) }
+  /// Where the run itself has been, as alternatives would lead there, and after how many
+  /// preemptions.
+  package var starts: [(start: UInt64, preemptionCount: Int)] {
+    var count = 0
+    return steps.enumerated().map { index, step in
+      if !step.isForced, switches[index] != nil { count += 1 }
+      return (Trace.mix(step.state, UInt64(step.participant), 0), count)
+    }
   }
 
-  /// The switches from step `first` on; turns that are forced are always among them.
-  package func alternatives(from first: Int, _ preemptions: Preemptions) -> [Alternative] {
+  /// The switches that lead to other orders; turns that are forced are always among them.
+  package func alternatives(_ preemptions: Preemptions) -> [Alternative] {
+    let races = Races(steps, participantCount: participants.count)
+    var count = 0
     var result: [Alternative] = []
-    var later = participants.map { _ in Touched() }
-    for (index, step) in steps.enumerated().reversed() {
-      if index >= first {
-        let matters =
-          step.isForced || preemptions == .all
-          || later.enumerated().contains {
-            $0.offset != step.participant && $0.element.conflicts(with: step.operation)
-          }
+    for (index, step) in steps.enumerated() {
+      if step.isForced || preemptions == .all || races.isFirst[index] {
         for other in participants.indices
-        where matters && other != step.participant && step.candidates >> UInt64(other) & 1 == 1 {
+        where other != step.participant && step.candidates >> UInt64(other) & 1 == 1 {
           result.append(
             Alternative(
-              change: Switch(index, to: other), isPreemption: !step.isForced,
+              change: Switch(index, to: other), preemptionCount: count + (step.isForced ? 0 : 1),
               start: Trace.mix(step.state, UInt64(other), 0)))
         }
       }
-      if preemptions == .distinct { later[step.participant].insert(step.operation) }
+      if !step.isForced, switches[index] != nil { count += 1 }
     }
     return result
-  }
-
-  /// What a participant's steps look at and change.
-  private struct Touched {
-    var read: Set<UInt64> = []
-    var written: Set<UInt64> = []
-
-    mutating func insert(_ operation: Operation) {
-      if operation.isWrite {
-        written.formUnion(operation.keys)
-      } else {
-        read.formUnion(operation.keys)
-      }
-    }
-
-    func conflicts(with operation: Operation) -> Bool {
-      if operation.isWrite, !operation.keys.isEmpty, written.contains(Schedule.killKey) {
-        return true
-      }
-      return operation.keys.contains {
-        written.contains($0) || operation.isWrite && read.contains($0)
-      }
-    }
   }
 
   // MARK: Messages

@@ -60,25 +60,45 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   /// Waits for the turn to do something.
   fileprivate func step(
-    _ name: StaticString, _ place: String, _ keys: [UInt64], isWrite: Bool = false
+    _ name: StaticString, _ place: String, reads: [UInt64] = [], writes: [UInt64] = []
   ) throws(StorageError) {
     if schedule == nil { ownStepCount += 1 }
     guard ownStepCount <= Schedule.stepLimit else {
       throw StorageError(.io, "This process goes on and on.", file: place)
     }
-    guard !isDead, schedule?.take(number, .init(name, place, keys, isWrite: isWrite)) ?? true
-    else { throw StorageError(.io, "This process was killed.", file: place) }
+    var operation = Schedule.Operation(name: name, place: place, reads: reads, writes: writes)
+    // What it changes depends on its being alive.
+    if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
+    guard !isDead, schedule?.take(number, operation) ?? true else {
+      throw StorageError(.io, "This process was killed.", file: place)
+    }
   }
 
-  /// A step that looks at the newest visible generation, which no other step tells of.
-  package func lookAtCommitted() throws(StorageError) {
-    try step("load", "committed", [Self.wordKey(CountersLayout.committed.offset)])
+  /// A step that tells everybody that a commit of this participant's has been acknowledged.
+  package func acknowledge() throws(StorageError) {
+    try step("acknowledge", "", writes: [Self.acknowledgementKey(number)])
+  }
+
+  /// A step that looks at what anybody has acknowledged.
+  package func lookAtAcknowledged() throws(StorageError) {
+    let count = schedule?.participantCount ?? 0
+    try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
   }
 
   fileprivate func noteRefusal() { schedule?.noteRefusal(number) }
-  fileprivate func noteReturn() { schedule?.wakeAll() }
+  fileprivate func noteReturn(_ keys: [UInt64]) { schedule?.noteReturn(keys) }
 
   // MARK: What steps touch
+
+  /// Changes when the participant dies.
+  static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
+
+  /// Stands for all locks at once: whoever dies gives up what it has.
+  static let anyLockKey: UInt64 = 1 << 58
+
+  private static func acknowledgementKey(_ participant: Int) -> UInt64 {
+    1 << 59 | UInt64(participant)
+  }
 
   private static func wordKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
 
@@ -95,9 +115,12 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   // MARK: Calls
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
-    let isWrite = access == .create
     let keys = Self.nameKeys(path)
-    try step("open", path, isWrite ? keys : [keys[0]], isWrite: isWrite)
+    if access == .create {
+      try step("open", path, writes: keys)
+    } else {
+      try step("open", path, reads: [keys[0]])
+    }
     guard let file = try inner.open(path, access) else { return nil }
     openFiles.append(file)
     return ScheduledFile(file, self, number: try file.identity().inode)
@@ -106,23 +129,22 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   fileprivate func close(_ file: any File) { openFiles.removeAll { $0 === file } }
 
   package func createDirectory(_ path: String) throws(StorageError) {
-    try step("make", path, Self.nameKeys(path), isWrite: true)
+    try step("make", path, writes: Self.nameKeys(path))
     try inner.createDirectory(path)
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
-    try step("list", path, [Self.nameKey(MemoryPath(path))])
+    try step("list", path, reads: [Self.nameKey(MemoryPath(path))])
     return try inner.list(path)
   }
 
   package func remove(_ path: String) throws(StorageError) {
-    try step("remove", path, Self.nameKeys(path), isWrite: true)
+    try step("remove", path, writes: Self.nameKeys(path))
     try inner.remove(path)
   }
 
   package func rename(_ source: String, to target: String) throws(StorageError) {
-    try step(
-      "rename", target, Self.nameKeys(source) + Self.nameKeys(target), isWrite: true)
+    try step("rename", target, writes: Self.nameKeys(source) + Self.nameKeys(target))
     try inner.rename(source, to: target)
   }
 
@@ -131,7 +153,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   }
 
   package func syncDirectory(_ path: String) throws(StorageError) {
-    try step("sync", path, [])
+    try step("sync", path)
     try inner.syncDirectory(path)
   }
 
@@ -157,8 +179,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   private func noteAccess(_ offset: Int, isWrite: Bool) {
     let name = CountersLayout.fields.last { $0.offset <= offset }?.name ?? ""
-    try? step(isWrite ? "store" : "load", name, [Self.wordKey(offset)], isWrite: isWrite)
-    if isWrite, offset == CountersLayout.epoch.offset { noteReturn() }
+    let key = [Self.wordKey(offset)]
+    if isWrite { try? step("store", name, writes: key) } else { try? step("load", name, reads: key) }
   }
 }
 
@@ -197,40 +219,40 @@ private final class ScheduledFile: File {
   }
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
-    try process.step("read", path, keys(offset, target.count))
+    try process.step("read", path, reads: keys(offset, target.count))
     return try inner.read(into: target, at: offset)
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    try process.step("write", path, keys(offset, count), isWrite: true)
+    try process.step("write", path, writes: keys(offset, count))
     try inner.write(parts, at: offset)
   }
 
   func byteCount() throws(StorageError) -> UInt64 {
-    try process.step("length", path, [lengthKey])
+    try process.step("length", path, reads: [lengthKey])
     return try inner.byteCount()
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
-    try process.step("cut", path, [lengthKey], isWrite: true)
+    try process.step("cut", path, writes: [lengthKey])
     try inner.setByteCount(count)
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    try process.step("reserve", path, [lengthKey], isWrite: true)
+    try process.step("reserve", path, writes: [lengthKey])
     try inner.reserve(byteCount: byteCount)
   }
 
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool {
-    try process.step("punch", path, keys(range.lowerBound, range.count), isWrite: true)
+    try process.step("punch", path, writes: keys(range.lowerBound, range.count))
     return try inner.punch(range)
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
 
   func sync() throws(StorageError) {
-    try process.step("sync", path, [])
+    try process.step("sync", path)
     try inner.sync()
   }
 
@@ -242,11 +264,12 @@ private final class ScheduledFile: File {
 
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     let name: StaticString = kind == .none ? "unlock" : kind == .shared ? "share" : "lock"
-    try process.step(name, place(range), lockKeys(range), isWrite: true)
+    try process.step(
+      name, place(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.noteRefusal() }
     // Who waits for a byte may go on when it is given up, or no longer exclusive.
-    if isLocked, kind != .exclusive, range.lowerBound < LockByte.live { process.noteReturn() }
+    if isLocked, kind != .exclusive, range.lowerBound < LockByte.live { process.noteReturn(lockKeys(range)) }
     return isLocked
   }
 
@@ -255,7 +278,8 @@ private final class ScheduledFile: File {
   }
 
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
-    try process.step("ask", place(range), lockKeys(range))
+    try process.step(
+      "ask", place(range), reads: lockKeys(range) + [ScheduledProcess.anyLockKey])
     let found = try inner.lockedByOthers(in: range)
     // Who finds one of these bytes taken asks again.
     if found != nil, range.lowerBound < LockByte.live { process.noteRefusal() }

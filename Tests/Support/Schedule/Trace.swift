@@ -7,35 +7,31 @@
 /// that have looked at it since. The hash of the whole is their sum, in any order.
 struct Trace {
   private var total: UInt64 = 0
-  private var lastSteps: [Int: UInt64] = [:]
-  private var lastWrites: [UInt64: UInt64] = [:]
-  private var readsSince: [UInt64: UInt64] = [:]
-  /// The last step that everybody notices.
-  private var barrier: UInt64 = 0
+  private var lastSteps: [UInt64]
+  private var keys: [UInt64: Key] = [:]
+
+  private struct Key {
+    var lastWrite: UInt64 = 0
+    var readsSince: UInt64 = 0
+  }
+
+  init(participantCount: Int) { lastSteps = Array(repeating: 0, count: participantCount) }
 
   /// Which state has been reached; equal states go on in the same way.
   var hash: UInt64 { total }
 
   mutating func append(_ participant: Int, _ operation: Schedule.Operation) {
-    var step = Self.mix(UInt64(participant), lastSteps[participant, default: 0], barrier)
     let name = UInt64(UInt(bitPattern: operation.name.utf8Start))
-    step = Self.mix(step, name, operation.isWrite ? 1 : 0)
-    if operation.keys.contains(Schedule.killKey) {
-      step = Self.mix(step, total, 2)
-      barrier = step
+    var step = Self.mix(UInt64(participant), lastSteps[participant], name)
+    for key in operation.reads {
+      step = Self.mix(step, key, keys[key, default: Key()].lastWrite)
     }
-    for key in operation.keys {
-      step = Self.mix(step, key, lastWrites[key, default: 0])
-      if operation.isWrite { step = Self.mix(step, key, readsSince[key, default: 0]) }
+    for key in operation.writes {
+      let before = keys[key, default: Key()]
+      step = Self.mix(Self.mix(step, key, before.lastWrite), before.readsSince, 1)
     }
-    for key in operation.keys {
-      if operation.isWrite {
-        lastWrites[key] = step
-        readsSince[key] = nil
-      } else {
-        readsSince[key, default: 0] &+= step
-      }
-    }
+    for key in operation.reads { keys[key, default: Key()].readsSince &+= step }
+    for key in operation.writes { keys[key] = Key(lastWrite: step) }
     lastSteps[participant] = step
     total &+= step
   }

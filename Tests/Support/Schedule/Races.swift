@@ -1,0 +1,70 @@
+/// Which steps of a run race: two of different participants of which one changes what the other
+/// touches, while nothing in between makes the second wait for the first.
+///
+/// Only where two steps race does an interruption before the first lead to another trace; races
+/// that come up then lead on (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for
+/// Model Checking Software*, POPL 2005).
+struct Races {
+  /// For each step, whether one of somebody else's later steps races with it.
+  private(set) var isFirst: [Bool]
+  private let participantCount: Int
+  /// For each step, in a row for each participant: how many of that one's steps come before it, or
+  /// are it.
+  private var clocks: [Int32]
+  private var ordinals: [Int32]
+  private var keys: [UInt64: Key] = [:]
+
+  /// The last step that changed something, and those that have looked at it since.
+  private struct Key {
+    var write: Int?
+    var reads: [Int] = []
+  }
+
+  init(_ steps: [Schedule.Step], participantCount: Int) {
+    self.participantCount = participantCount
+    isFirst = Array(repeating: false, count: steps.count)
+    clocks = Array(repeating: 0, count: steps.count * participantCount)
+    ordinals = Array(repeating: 0, count: steps.count)
+    var last: [Int?] = Array(repeating: nil, count: participantCount)
+    for (index, step) in steps.enumerated() {
+      var earlier: [Int] = []
+      for key in step.operation.reads {
+        if let write = keys[key]?.write { earlier.append(write) }
+        keys[key, default: Key()].reads.append(index)
+      }
+      for key in step.operation.writes {
+        if let known = keys[key] {
+          if let write = known.write { earlier.append(write) }
+          earlier += known.reads
+        }
+        keys[key] = Key(write: index)
+      }
+      add(index, step.participant, after: last[step.participant], earlier, steps)
+      last[step.participant] = index
+    }
+  }
+
+  private mutating func add(
+    _ index: Int, _ participant: Int, after previous: Int?, _ earlier: [Int],
+    _ steps: [Schedule.Step]
+  ) {
+    if let previous { merge(previous, into: index) }
+    // From the latest on: what comes before a later one does not race.
+    for other in earlier.sorted(by: >) {
+      let owner = steps[other].participant
+      guard clocks[index * participantCount + owner] < ordinals[other], owner != participant
+      else { continue }
+      isFirst[other] = true
+      merge(other, into: index)
+    }
+    clocks[index * participantCount + participant] += 1
+    ordinals[index] = clocks[index * participantCount + participant]
+  }
+
+  private mutating func merge(_ other: Int, into index: Int) {
+    for participant in 0..<participantCount {
+      let place = index * participantCount + participant
+      clocks[place] = max(clocks[place], clocks[other * participantCount + participant])
+    }
+  }
+}
