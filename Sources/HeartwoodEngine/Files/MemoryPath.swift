@@ -3,7 +3,11 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // By bytes: a slash is one, and walking characters was a fifth of the time of simulations.
+    // Nearly all are normal already; taking them apart was an eighth of the time of simulations.
+    if Self.isNormal(path) {
+      text = String(path.utf8.dropFirst()) ?? ""
+      return
+    }
     var names: [Substring] = []
     for part in path.utf8.split(separator: Self.slash) {
       let name = Substring(part)
@@ -11,6 +15,17 @@ package struct MemoryPath: Hashable, Sendable {
       if name == ".." { _ = names.popLast() } else { names.append(name) }
     }
     text = names.joined(separator: "/")
+  }
+
+  /// Whether a path is absolute and has no accidents; hidden names are not looked at closely.
+  private static func isNormal(_ path: String) -> Bool {
+    guard path.utf8.first == slash, path.utf8.last != slash else { return false }
+    var before = UInt8(0)
+    for byte in path.utf8 {
+      if before == slash, byte == slash || byte == UInt8(ascii: ".") { return false }
+      before = byte
+    }
+    return true
   }
 
   private init(normal text: Substring) { self.text = String(text) }
