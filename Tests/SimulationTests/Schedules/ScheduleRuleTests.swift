@@ -82,6 +82,32 @@ struct ScheduleRuleTests {
     #expect(summary.failure?.switches.count == 1)
   }
 
+  @Test func `lets one who is refused a lock go on with something else`() throws {
+    var found: Set<UInt8> = []
+    let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
+      let memory = try Self.memory(16_384)
+      let schedule = Self.run(
+        $0, on: memory,
+        [
+          { process, _ in
+            let file = try Self.file(process)
+            try file.waitForLock(.exclusive, 0..<1)
+            try file.write([1], at: 0)
+            try file.write([2], at: 0)
+            _ = try file.lock(.none, 0..<1)
+          },
+          { process, _ in
+            let file = try Self.file(process)
+            guard try !file.lock(.shared, 0..<1) else { return }
+            try file.write(file.bytes(at: 0, 1), at: 8192)
+          },
+        ])
+      found.insert(try Self.file(memory).bytes(at: 8192, 1)[0])
+      return schedule
+    }
+    #expect(summary.failure == nil && found == [0, 1, 2])
+  }
+
   /// What outlives the thread that opened it.
   private final class Opened: @unchecked Sendable {
     // @unchecked because one participant at a time uses it.

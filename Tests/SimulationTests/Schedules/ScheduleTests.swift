@@ -31,6 +31,21 @@ struct ScheduleTests {
     }
   }
 
+  /// What is no step, or touches what it does not tell, would be missed here.
+  @Test(
+    .enabled(if: SimulationScale.isLong),
+    arguments: ["writer who passes, reader", "opener, writer"])
+  func `leaves out no order that shows anything else`(scenario: String) throws {
+    let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })
+    let explored = [Schedule.Preemptions.all, .distinct].map {
+      Exploration(preemptionBound: 2, runLimit: .max, seed: 1, preemptions: $0)
+        .run { ScheduledStores.run(scenario, $0) }
+    }
+    #expect(explored[0].outcomes == explored[1].outcomes)
+    #expect(explored[1].runCount < explored[0].runCount / 8)
+    print("schedules: \(scenario.name): \(explored[1].runCount) of \(explored[0].runCount)")
+  }
+
   /// Put here what a failure prints, to run that order alone.
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
     // A reader has loaded the newest generation; a commit; a pass has begun.

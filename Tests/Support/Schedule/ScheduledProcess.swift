@@ -180,7 +180,11 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   private func noteAccess(_ offset: Int, isWrite: Bool) {
     let name = CountersLayout.fields.last { $0.offset <= offset }?.name ?? ""
     let key = [Self.wordKey(offset)]
-    if isWrite { try? step("store", name, writes: key) } else { try? step("load", name, reads: key) }
+    if isWrite {
+      try? step("store", name, writes: key)
+    } else {
+      try? step("load", name, reads: key)
+    }
   }
 }
 
@@ -269,7 +273,9 @@ private final class ScheduledFile: File {
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.noteRefusal() }
     // Who waits for a byte may go on when it is given up, or no longer exclusive.
-    if isLocked, kind != .exclusive, range.lowerBound < LockByte.live { process.noteReturn(lockKeys(range)) }
+    if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
+      process.noteReturn(lockKeys(range))
+    }
     return isLocked
   }
 
