@@ -80,7 +80,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Also before the last switch: what comes after it may be the first to race with a step there.
+      // Also before the last switch: what comes after it may race with a step there for the first
+      // time.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)
