@@ -223,13 +223,17 @@ private final class ScheduledFile: File {
   }
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
-    try process.step("read", path, reads: keys(offset, target.count))
+    try process.step("read", path, reads: keys(offset, target.count) + [lengthKey])
     return try inner.read(into: target, at: offset)
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    try process.step("write", path, writes: keys(offset, count))
+    // Asked before its turn has come, when the file may still be shorter: that errs towards more
+    // conflicts, unless somebody cuts it in between.
+    let isLonger = try offset + UInt64(count) > inner.byteCount()
+    try process.step(
+      "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))
     try inner.write(parts, at: offset)
   }
 
