@@ -40,6 +40,8 @@ package final class Schedule: @unchecked Sendable {
     let candidates: UInt64
     /// Whether the one before it could not go on, so that taking turns was no choice.
     let isForced: Bool
+    /// Preemptions up to it, itself among them.
+    let preemptionCount: Int
     /// What had happened before it.
     let state: UInt64
   }
@@ -178,10 +180,13 @@ package final class Schedule: @unchecked Sendable {
       participants[number].refused = []
       participants[number].awaited = []
     }
+    let isPreemption = !decided.isForced && switches[steps.count] != nil
     steps.append(
       Step(
         participant: number, operation: operation, candidates: decided.candidates,
-        isForced: decided.isForced, state: state))
+        isForced: decided.isForced,
+        preemptionCount: (steps.last?.preemptionCount ?? 0) + (isPreemption ? 1 : 0),
+        state: state))
     trace.append(number, operation)
     return true
   }
@@ -314,29 +319,25 @@ package final class Schedule: @unchecked Sendable {
   /// Where the run itself has been, as alternatives would lead there, and after how many
   /// preemptions.
   package var starts: [(start: UInt64, preemptionCount: Int)] {
-    var count = 0
-    return steps.enumerated().map { index, step in
-      if !step.isForced, switches[index] != nil { count += 1 }
-      return (Trace.mix(step.state, UInt64(step.participant), 0), count)
-    }
+    steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
 
   /// The switches that lead to other orders; turns that are forced are always among them.
   package func alternatives(_ preemptions: Preemptions) -> [Alternative] {
     let races = Races(steps, participantCount: participants.count)
-    var count = 0
     var result: [Alternative] = []
+    var before = 0
     for (index, step) in steps.enumerated() {
       if step.isForced || preemptions == .all || races.isFirst[index] {
         for other in participants.indices
         where other != step.participant && step.candidates >> UInt64(other) & 1 == 1 {
           result.append(
             Alternative(
-              change: Switch(index, to: other), preemptionCount: count + (step.isForced ? 0 : 1),
+              change: Switch(index, to: other), preemptionCount: before + (step.isForced ? 0 : 1),
               start: Trace.mix(step.state, UInt64(other), 0)))
         }
       }
-      if !step.isForced, switches[index] != nil { count += 1 }
+      before = step.preemptionCount
     }
     return result
   }
