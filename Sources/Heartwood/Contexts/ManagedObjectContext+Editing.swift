@@ -23,10 +23,24 @@ extension ManagedObjectContext {
     inserted.insert(object)
     undoLog?.record(.insertion(object))
     tell(\.inserted, object)
-    if tracksUndo || isFollowed || observer != nil { object.setHelp(.writing) }
-    guard !object.state.contains(.hasAwoken) else { return }
-    object.state.insert(.hasAwoken)
-    object.awakeFromInsert()
+    object.setHelp(helpOfNew(entity))
+    let written = object.changes?.written ?? []
+    object.changes = nil
+    if !object.state.contains(.hasAwoken) {
+      object.state.insert(.hasAwoken)
+      object.awakeFromInsert()
+    }
+    guard entity.hasUniques else { return }
+    // What awakeFromInsert sets is what a new object has by itself.
+    object.changes?.assigned = SlotSet()
+    for offset in written {
+      if let property = entity.property(at: offset) { object.noteAssigned(property) }
+    }
+  }
+
+  /// What setting properties of new objects has to be told for.
+  func helpOfNew(_ entity: EntityDescription) -> ObjectHelp {
+    tracksUndo || isFollowed || observer != nil || entity.hasUniques ? .writing : []
   }
 
   /// Takes back that an object was deleted.

@@ -114,6 +114,10 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .toMany, .transient: continue
       }
     }
+    // All values of a new object were set just now; what counts is what was set here.
+    if isNew, original.isInserted, object.entityDescription?.hasUniques == true {
+      original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
+    }
   }
 
   // MARK: IDs

@@ -326,17 +326,24 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    guard let value = try? object.storedValue(property) else { return }
-    if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
-    if isFollowed, object.isInserted { tellFollowers(of: object, isRefreshed: false) }
-    noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }
+    if let undoLog, property.isAttribute, let value = try? object.storedValue(property) {
+      undoLog.record(.value(object, property, value))
+    }
+    if object.isInserted {
+      object.noteAssigned(property)
+      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+      return
+    }
+    noteChange(of: object) { changes in
+      guard changes.originals[property.slot] == nil else { return }
+      changes.originals[property.slot] = try? object.storedValue(property)
+    }
   }
 
   /// Marks an object as changed.
   func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
     guard !object.isInserted, !object.isDeleted else { return }
-    let changes = object.changes ?? ObjectChanges()
-    object.changes = changes
+    let changes = object.ownChanges
     changes.count += 1
     change(changes)
     object.state.insert(.updated)

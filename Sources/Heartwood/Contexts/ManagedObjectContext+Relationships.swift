@@ -43,8 +43,10 @@ extension ManagedObjectContext {
       }
     }
     guard let changes = object.changes?.members[property.slot] else { return members }
-    let removed = Set(changes.removed)
-    members.removeAll { removed.contains($0) }
+    if case .toMany(isOrdered: true) = property.kind, !object.isInserted {
+      object.changes?.members[property.slot]?.base = members
+    }
+    members.removeAll { changes.removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
   }
@@ -187,19 +189,23 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Notes who joins or leaves; of an inserted object too, whose members are not in the store.
+  /// Notes who joins or leaves, before the list itself is changed; of an inserted object too, whose
+  /// members are not in the store.
   private func noteMembers(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
   ) {
     if object.isFault { fire(object) }
     if object.isInserted {
-      let changes = object.changes ?? ObjectChanges()
-      object.changes = changes
-      change(&changes.members[property.slot, default: MemberChanges()])
+      change(&object.ownChanges.members[property.slot, default: MemberChanges()])
       if isFollowed { tellFollowers(of: object, isRefreshed: false) }
-    } else {
-      noteChange(of: object) { change(&$0.members[property.slot, default: MemberChanges()]) }
+      return
+    }
+    noteChange(of: object) { changes in
+      if case .toMany(isOrdered: true) = property.kind, changes.members[property.slot] == nil {
+        changes.members[property.slot] = MemberChanges(base: object.members(property))
+      }
+      change(&changes.members[property.slot, default: MemberChanges()])
     }
   }
 }

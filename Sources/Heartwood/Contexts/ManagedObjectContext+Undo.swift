@@ -13,7 +13,7 @@ extension ManagedObjectContext {
         part.undoLog = log
         // New objects do not tell of what is set otherwise.
         for object in part.inserted.all {
-          object.setHelp(newValue || part.isFollowed ? .writing : [])
+          object.setHelp(part.helpOfNew(part.entity(of: object)))
         }
       }
     }

@@ -255,6 +255,8 @@ extension ManagedObject {
   /// Makes an object and inserts it.
   public convenience init(context: ManagedObjectContext) {
     self.init()
+    // What an initializer sets is what a new object has by itself.
+    changes = nil
     context.insert(self)
   }
 }

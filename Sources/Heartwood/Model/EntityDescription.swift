@@ -17,12 +17,20 @@ final class EntityDescription: @unchecked Sendable {
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
   /// The uniques and indexes, those inherited first.
-  var indexes: [IndexDescription] = []
+  var indexes: [IndexDescription] = [] {
+    didSet { hasUniques = indexes.contains(where: \.isUnique) }
+  }
+  /// Whether only one object may have certain values.
+  private(set) var hasUniques = false
   /// The attributes that are computed when an object is saved.
   var derived: [DerivedAttribute] = []
   /// What is computed elsewhere from its objects.
   var dependences: [Dependence] = []
-  private let slotsByOffset: [Int: Int]
+  /// The slot of the property at each offset, from that of the first; -1 between properties.
+  ///
+  /// A table, because it is asked whenever a property is set.
+  private let slotsByOffset: [Int16]
+  private let firstOffset: Int
 
   /// The other side of a relationship.
   struct Inverse {
@@ -43,14 +51,23 @@ final class EntityDescription: @unchecked Sendable {
     self.properties = properties
     columns = properties.filter { $0.recordForm != nil }
     relationships = properties.filter(\.isRelationship)
-    slotsByOffset = Dictionary(
-      properties.map { ($0.offset, $0.slot) }, uniquingKeysWith: { first, _ in first })
+    firstOffset = properties.map(\.offset).min() ?? 0
+    let end = (properties.map(\.offset).max() ?? -1) + 1
+    var slots = [Int16](repeating: -1, count: max(end - firstOffset, 0))
+    for property in properties.reversed() {
+      slots[property.offset - firstOffset] = Int16(property.slot)
+    }
+    slotsByOffset = slots
     superentity?.subentities.append(self)
   }
 
   /// The property that lies at an offset of an object.
   func property(at offset: Int) -> PropertyDescription? {
-    slotsByOffset[offset].map { properties[$0] }
+    let position = offset - firstOffset
+    guard position >= 0, position < slotsByOffset.count, slotsByOffset[position] >= 0 else {
+      return nil
+    }
+    return properties[Int(slotsByOffset[position])]
   }
 
   /// It and all entities below it.

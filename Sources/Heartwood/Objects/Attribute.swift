@@ -128,9 +128,21 @@ extension ManagedObject {
   /// Tells of a property that is about to be set.
   @usableFromInline
   final func willWrite(at offset: Int) {
+    if source == nil, number.bits == 0 { return noteWritten(at: offset) }
     requireContext()
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
+  }
+
+  /// Notes that a property was set while the object is in no context.
+  private func noteWritten(at offset: Int) {
+    let changes = ownChanges
+    if !changes.written.contains(offset) { changes.written.append(offset) }
+  }
+
+  /// Notes that a property of a new object was set, if it matters for its unique constraints.
+  final func noteAssigned(_ property: PropertyDescription) {
+    if entityDescription?.hasUniques == true { ownChanges.assigned.insert(property.slot) }
   }
 }

@@ -18,7 +18,8 @@ public import Observation
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// What has to be asked before a property is read or written; zero for most objects.
   // Unchecked, because it is asked at every access and only ever changed by the same thread.
-  @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = []
+  // One that is in no context yet notes what is set, which an insertion may have to know.
+  @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = .writing
   final var state: ObjectState = []
   final var number = ObjectNumber(bits: 0)
   /// The base of the transaction that wrote the row as it is here; 0 if there is none.
@@ -116,39 +117,4 @@ struct ObjectState: OptionSet, Sendable {
   static let hasAwoken = ObjectState(rawValue: 64)
   /// Asked whether it may be saved.
   static let isAsked = ObjectState(rawValue: 128)
-}
-
-/// What is known of an object that was changed.
-final class ObjectChanges {
-  /// What the row holds, of each property that was set since it was read.
-  var originals: [Int: StoredValue] = [:]
-  /// How often something was set.
-  var count = 0
-  /// What joined and left to-many relationships, by slot.
-  var members: [Int: MemberChanges] = [:]
-
-  /// What its ID needs, once it belongs to no context any more.
-  var space: ManagedObjectID.Space?
-
-  var isEmpty: Bool { originals.isEmpty && members.isEmpty }
-}
-
-/// Who joined and left a to-many relationship since it was read.
-struct MemberChanges {
-  private(set) var added: [ManagedObject] = []
-  private(set) var removed: [ManagedObject] = []
-
-  mutating func join(_ member: ManagedObject) { Self.move(member, from: &removed, to: &added) }
-  mutating func leave(_ member: ManagedObject) { Self.move(member, from: &added, to: &removed) }
-
-  /// Who comes back or leaves again has done nothing.
-  private static func move(
-    _ member: ManagedObject, from undone: inout [ManagedObject], to done: inout [ManagedObject]
-  ) {
-    if let position = undone.firstIndex(of: member) {
-      undone.remove(at: position)
-    } else {
-      done.append(member)
-    }
-  }
 }

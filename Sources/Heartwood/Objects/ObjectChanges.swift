@@ -1,0 +1,58 @@
+/// The changes of an object since it was read, or since it was inserted.
+final class ObjectChanges {
+  /// The value in the row of each property that was set since the object was read, by slot.
+  var originals: [Int: StoredValue] = [:]
+  /// The number of times that something was set.
+  var count = 0
+  /// The objects that joined and left to-many relationships, by slot.
+  var members: [Int: MemberChanges] = [:]
+  /// The slots that were set in a new object since `awakeFromInsert` returned, or before it was
+  /// inserted; kept only for entities with unique constraints.
+  ///
+  /// To-many relationships are not in it: ``members`` has them.
+  var assigned = SlotSet()
+  /// The offsets of the properties that were set while the object was in no context.
+  var written: [Int] = []
+
+  /// The space of the object's ID, once it belongs to no context any more.
+  var space: ManagedObjectID.Space?
+
+  var isEmpty: Bool { originals.isEmpty && members.isEmpty }
+}
+
+/// The objects that joined and left a to-many relationship since it was read.
+struct MemberChanges {
+  private(set) var added = MemberSet()
+  private(set) var removed = MemberSet()
+  /// The members of an ordered relationship as they were read.
+  ///
+  /// Captured before the first change, or when the list is loaded under changes; `nil` for as long
+  /// as the list was not loaded, and for new objects. Where it is set, the current list of the
+  /// object is loaded too, and says with it what was moved.
+  var base: [ManagedObject]?
+
+  init(base: [ManagedObject]? = nil) { self.base = base }
+
+  /// Whether nobody joined or left.
+  var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
+
+  /// Notes that a member joined; one that had left has come back.
+  mutating func join(_ member: ManagedObject) {
+    if !removed.remove(member) { added.insert(member) }
+  }
+
+  /// Notes that a member left; one that had joined was never there.
+  mutating func leave(_ member: ManagedObject) {
+    if !added.remove(member) { removed.insert(member) }
+  }
+}
+
+extension ManagedObject {
+  /// The changes of the object, made if there are none yet.
+  final var ownChanges: ObjectChanges {
+    if let changes { return changes }
+    let new = ObjectChanges()
+    changes = new
+    return new
+  }
+}
