@@ -37,7 +37,7 @@ struct SavingTests {
     let found = try fixture.context().existingObject(Person.self, with: coded)
     #expect(found != nil)
     #expect(context.registeredObject(Person.self, for: id) === person)
-    #expect(context.registeredObject(Person.self, for: temporary) == nil)
+    #expect(context.registeredObject(Person.self, for: temporary) === person)
   }
 
   @Test(.evidence("C-01"))

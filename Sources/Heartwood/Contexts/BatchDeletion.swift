@@ -6,12 +6,12 @@ extension BatchDeleteRequest: ExecutableBatch {
     var deletion = BatchDeletion(run: run)
     defer { run = deletion.run }
     if let objectIDs {
-      for number in try numbers(objectIDs, run.model) { deletion.add(number) }
+      for number in try numbers(objectIDs, run) { deletion.add(number) }
     } else {
       var request = FetchRequest<M>()
       request.predicate = predicate
       request.includesSubentities = includesSubentities
-      let plan = try FetchPlan(request, run.model)
+      let plan = try FetchPlan(request, run.model, run.renumbered)
       for storage in plan.storages {
         try run.forEachRow(plan, storage) { _, number, _ in deletion.add(number) }
       }
@@ -20,16 +20,16 @@ extension BatchDeleteRequest: ExecutableBatch {
   }
 
   /// The numbers of IDs, which must be of one entity.
-  private func numbers(
-    _ ids: [ManagedObjectID], _ model: StoreModel
-  ) throws -> [ObjectNumber] {
+  private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
+    let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)
     return try ids.map { id in
-      guard id.space.store == model.space.store, !id.isTemporary else {
+      let number = run.renumbered.resolved(id.number)
+      guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
           .foreignObject, "\(id) is no row of this store.", objectID: id)
       }
-      guard let storage = model.storage(of: id.number), storage.entity.isKind(of: entity),
+      guard let storage = model.storage(of: number), storage.entity.isKind(of: entity),
         id.number.entity == ids.first?.number.entity
       else {
         throw ObjectGraphError(
@@ -37,7 +37,7 @@ extension BatchDeleteRequest: ExecutableBatch {
           "The rows of a batch are of one entity; delete those of \(entity.name) and others one "
             + "after the other.", objectID: id)
       }
-      return id.number
+      return number
     }
   }
 }

@@ -6,7 +6,7 @@ extension BatchUpdateRequest: ExecutableBatch {
     var request = FetchRequest<M>()
     request.predicate = predicate
     request.includesSubentities = includesSubentities
-    let plan = try FetchPlan(request, run.model)
+    let plan = try FetchPlan(request, run.model, run.renumbered)
     var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
     // What others say must be asked before any of them is changed.
     var later: [(position: Int, number: ObjectNumber)] = []

@@ -18,7 +18,8 @@ extension ManagedObjectContext {
   ) async throws -> [M] {
     if let part = otherPart(for: M.self) { return try await part.fetchAsync(request) }
     guard let begun = try beginFetch(request) else { return try fetch(request) }
-    let search = RemoteSearch(request: request, snapshot: begun, model: model)
+    let search = RemoteSearch(
+      request: request, snapshot: begun, model: model, renumbered: renumbered.copy)
     let rows = try await withCheckedThrowingContinuation { continuation in
       DispatchQueue.global().async { continuation.resume(with: Result { try search.run() }) }
     }
@@ -30,7 +31,7 @@ extension ManagedObjectContext {
     try performAndWait {
       try requireReadable()
       try mergeAutomatically()
-      let needsObjects = try FetchPlan(request, model).order == nil
+      let needsObjects = try FetchPlan(request, model, renumbered).order == nil
       guard parent == nil, !needsObjects, !hasOwnChanges || !request.includesPendingChanges else {
         return nil
       }
@@ -65,14 +66,16 @@ private struct FoundRow: Sendable {
 
 /// A fetch of saved rows that another thread runs.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // @unchecked because of the key paths in the request, which never change.
+  // @unchecked because of the key paths in the request, which never change, and of `renumbered`,
+  // which nobody else has.
   let request: FetchRequest<M>
   let snapshot: Snapshot
   let model: StoreModel
+  let renumbered: RenumberedObjects
 
   func run() throws -> [FoundRow] {
     let view = try StoreView(snapshot, model)
-    let plan = try FetchPlan(request, model)
+    let plan = try FetchPlan(request, model, renumbered)
     let search = try RowSearch(plan, view, model)
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
     var selection = CandidateSelection(plan, search.path, .number, keepsKeys: false)

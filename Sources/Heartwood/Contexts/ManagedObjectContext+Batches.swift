@@ -54,6 +54,8 @@ struct BatchRun {
   let rows: RowWriter
   var derived: DerivedRows
   let view: StoreView
+  /// The numbers that objects had when IDs of them were put into the request.
+  let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
@@ -64,6 +66,7 @@ struct BatchRun {
     rows = RowWriter(transaction, context.model, context.origin)
     derived = DerivedRows(rows, context.model)
     view = StoreView(transaction, context.model)
+    renumbered = context.renumbered
     self.keepsNumbers = keepsNumbers
   }
 

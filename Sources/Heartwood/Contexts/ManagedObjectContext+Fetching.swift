@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     if let part = otherPart(for: M.self) { return try part.fetch(request) }
     try mergeAutomatically()
     let start = ContinuousClock.now
-    let plan = try FetchPlan(request, model)
+    let plan = try FetchPlan(request, model, renumbered)
     // Made an array of their class in one go: to add to one of any class takes as long as to fill
     // an object.
     var found: [ManagedObject] = []
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
-    let plan = try FetchPlan(request, model)
+    let plan = try FetchPlan(request, model, renumbered)
     let total: Int
     if parent == nil, plan.isEverything, !hasOwnChanges || !request.includesPendingChanges {
       let view = try currentView()
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     if let part = otherPart(for: M.self) { return try part.explain(request) }
-    return try explanation(of: try FetchPlan(request, model))
+    return try explanation(of: try FetchPlan(request, model, renumbered))
   }
 
   /// The IDs of the objects a request asks for, as ``fetch(_:)`` would find them.
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
-    let plan = try FetchPlan(request, model)
+    let plan = try FetchPlan(request, model, renumbered)
     guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
       return try fetch(request).map(\.number)
     }
@@ -171,7 +171,7 @@ extension ManagedObjectContext {
       let view = try currentView()
       for (entity, some) in Dictionary(grouping: faults, by: { $0.number.entity }) {
         guard let storage = model.entities.first(where: { $0.number == entity }) else { continue }
-        let numbers = some.map(\.number).sorted()
+        let numbers = some.map(\.number).filter { !$0.isTemporary }.sorted()
         try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
           _ = try value?.withRecord(storage.layouts) { record in
             try realise(numbers[position], storage, record)

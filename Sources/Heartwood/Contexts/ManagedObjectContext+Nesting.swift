@@ -48,6 +48,7 @@ extension ManagedObjectContext {
   /// A new object is nowhere but in contexts: where none from here upwards has it, it was taken
   /// back.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
+    let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
     while let one = context, one.registered[number] == nil {
       guard one.parent != nil else { return nil }
@@ -90,7 +91,9 @@ extension ManagedObjectContext {
     // It was awoken here already.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    parent.renumber(original, object.number)
+    // Somebody may have asked the parent for it before it was there.
+    parent.dismissFault(object.number)
+    parent.exchangeNumber(of: original, for: object.number)
   }
 
   private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
@@ -130,7 +133,9 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     for part in others { try part.obtainPermanentIDs(for: objects) }
+    // In the order in which they were inserted, as a save does.
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
+      .sorted { $0.number < $1.number }
     guard !new.isEmpty else { return }
     var numbers: [ObjectNumber] = []
     _ = try write { transaction in
@@ -139,21 +144,5 @@ extension ManagedObjectContext {
       try rows.finish()
     }
     for (object, number) in zip(new, numbers) { renumber(object, number) }
-  }
-
-  /// Gives an object another number, here and in the contexts below.
-  func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
-    let old = object.number
-    guard old != number else { return }
-    registered[old] = nil
-    object.number = number
-    registered[number] = .passUnretained(object)
-    follower?.noteNumber(number, insteadOf: old)
-    observer?.noteNumber(number, insteadOf: old)
-    children.removeAll { $0.context == nil }
-    for child in children {
-      guard let context = child.context, let own = context.registered[old] else { continue }
-      context.renumber(own.takeUnretainedValue(), number)
-    }
   }
 }

@@ -1,6 +1,9 @@
 extension ManagedObjectContext {
   /// The object of an ID, a fault if it is not here yet; nothing is read, and it need not exist.
   ///
+  /// A temporary ID leads to the object that was inserted here, in a parent or in a child context
+  /// under it, also after it was saved; in other contexts to a fault whose row is gone.
+  ///
   /// - Precondition: The ID is of this container's store and of class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
     if let part = otherPart(of: id.space.store) { return part.object(type, with: id) }
@@ -10,7 +13,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of an ID with its values; `nil` if there is no such row.
+  /// The object of an ID with its values; `nil` if there is no such row, and no new object.
   ///
   /// - Throws: What kept the row from being read.
   /// - Complexity: One row read, unless the object is here and no fault.
@@ -21,15 +24,16 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     if let part = otherPart(of: id.space.store) { return try part.existingObject(type, with: id) }
     try requireReadable()
-    if let known: M = registeredObject(for: id), !known.isFault { return known }
-    guard isOwn(id), let storage = model.storage(of: id.number), storage.entity.type is M.Type
+    if let known: M = registeredObject(for: id), !known.isFault, !known.isGivenUp { return known }
+    let number = resolved(id.number)
+    guard isOwn(id), let storage = model.storage(of: number), storage.entity.type is M.Type
     else { return nil }
     if parent != nil {
-      guard let object = object(id.number) else { return nil }
+      guard let object = object(number) else { return nil }
       return load(object) ? object as? M : nil
     }
-    return try currentView().withRecord(id.number, storage) { view in
-      try realise(id.number, storage, view)
+    return try currentView().withRecord(number, storage) { view in
+      try realise(number, storage, view)
     } as? M
   }
 
@@ -40,7 +44,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     if let part = otherPart(of: id.space.store) { return part.registeredObject(type, for: id) }
-    return isOwn(id) ? registered[id.number]?.takeUnretainedValue() as? M : nil
+    return isOwn(id) ? registered[resolved(id.number)]?.takeUnretainedValue() as? M : nil
   }
 
   /// Whether an ID names an object of this store: numbers are the same in all of them.
@@ -241,6 +245,7 @@ extension ManagedObjectContext: ObjectSource {
   func object(_ number: ObjectNumber) -> ManagedObject? {
     confinement?.enter()
     defer { confinement?.leave() }
+    let number = resolved(number)
     if let known = registered[number] { return known.takeUnretainedValue() }
     return model.storage(of: number).flatMap { make(number, $0) }
   }

@@ -86,6 +86,8 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     object.changes = nil
     object.setHelp(.writing)
+    // Somebody may have asked for it while it was gone.
+    dismissFault(object.number)
     register(object, object.number)
     inserted.insert(object)
     tell(\.inserted, object)

@@ -121,7 +121,7 @@ extension ManagedObjectContext {
     try requireReadable()
     try mergeAutomatically()
     let start = ContinuousClock.now
-    let plan = try FetchPlan(request, model)
+    let plan = try FetchPlan(request, model, renumbered)
     let values = try keyPaths.map { try plan.value(at: $0, model) }
     let isWhole = request.fetchLimit == nil && request.fetchOffset <= 0
     var count = 0

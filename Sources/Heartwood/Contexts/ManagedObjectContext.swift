@@ -75,7 +75,9 @@ public final class ManagedObjectContext {
   var isProcessingScheduled = false
   /// Who tells those who observe objects of this part; `nil` if they cannot be observed.
   var observer: ContextObserver?
-  private var lastTemporaryRow: Int64 = 0
+  private var temporaryNumbers = TemporaryNumbers()
+  /// The numbers that objects had before they were saved, in all contexts from the root downwards.
+  package let renumbered: RenumberedObjects
   /// Which generation is read.
   var pin = Pin.none
   /// What was read last without a pin; held for a moment only.
@@ -98,6 +100,7 @@ public final class ManagedObjectContext {
     self.parent = parent
     self.owner = owner
     isPart = owner != nil
+    renumbered = parent?.renumbered ?? RenumberedObjects()
     if let above = owner ?? parent {
       confinement = above.confinement
     } else {
@@ -165,11 +168,11 @@ public final class ManagedObjectContext {
 
   // MARK: Registration
 
-  /// The number of a new object, which no other one has here, above or below.
+  /// The number of a new object, which no other object has or had, in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
-    lastTemporaryRow += 1
-    return ObjectNumber(temporary: lastTemporaryRow, entity: model.storage(of: entity).number)
+    return temporaryNumbers.next(
+      entity: model.storage(of: entity).number, at: entity.position)
   }
 
   func register(_ object: ManagedObject, _ number: ObjectNumber) {

@@ -9,15 +9,18 @@ struct FetchPlan {
   /// The most objects that matter, those that are left out at the start included.
   let limit: Int?
 
-  /// - Parameter section: What objects are grouped by, before anything else.
+  /// - Parameters:
+  ///   - renumbered: The numbers that objects had when their IDs were put into the predicate.
+  ///   - section: What objects are grouped by, before anything else.
   init<M>(
-    _ request: FetchRequest<M>, _ model: StoreModel, section: AnyKeyPath? = nil
+    _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
+    section: AnyKeyPath? = nil
   ) throws {
     let entity = try model.schema.requiredEntity(of: M.self)
     let storages =
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
-    let resolver = QueryResolver(model.schema, model.space, entity)
+    let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
     let terms = try Self.parts(of: request.predicate?.expression(in: model.schema))
       .map { try resolver.resolve($0) }
     let conditions = try terms.map { try resolver.condition($0) }
@@ -58,6 +61,9 @@ struct FetchPlan {
 
   /// The entities whose objects are asked, that of the objects in question included.
   var askedEntities: [EntityDescription] { question.askedEntities }
+
+  /// The objects that the conditions name, by the numbers they had when the plan was made.
+  var namedObjects: [ObjectNumber] { question.namedObjects }
 
   /// For how many variables a scope needs room.
   var variableCount: Int { question.variableCount }
@@ -101,7 +107,8 @@ struct FetchPlan {
   /// What a key path of an object leads to; of `nil`, the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
     guard let keyPath else { return { $0.own } }
-    let term = try QueryResolver(model.schema, model.space, entity).term(at: keyPath)
+    let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
+    let term = try resolver.term(at: keyPath)
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
         "\(term.name) is \(term.type.sentence); ask for one value of each object.")
@@ -193,6 +200,7 @@ extension FetchPlan {
     let conditions: [QueryTerm.Condition]
     let leavesObject: Bool
     let askedEntities: [EntityDescription]
+    let namedObjects: [ObjectNumber]
     let variableCount: Int
 
     init(
@@ -205,6 +213,7 @@ extension FetchPlan {
       self.conditions = conditions
       leavesObject = resolver.leavesObject
       askedEntities = resolver.askedEntities
+      namedObjects = resolver.namedObjects
       variableCount = resolver.variableCount
     }
 
@@ -215,6 +224,7 @@ extension FetchPlan {
       conditions = []
       leavesObject = false
       askedEntities = other.askedEntities
+      namedObjects = []
       variableCount = other.variableCount
     }
 

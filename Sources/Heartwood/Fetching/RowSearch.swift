@@ -61,7 +61,9 @@ struct RowSearch {
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
-    case .objects(let numbers): Set(numbers).filter(plan.includes).sorted()
+    // A temporary number names no row, though its digits may be those of one.
+    case .objects(let numbers):
+      Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
     case .all(let uses):
       try uses.dropFirst().reduce(Set(numbers(uses[0]))) { common, use in

@@ -122,7 +122,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
     guard let list = currentList(), list.part.isOwn(id) else { return nil }
-    return list.position(of: id.number)
+    return list.position(of: list.part.resolved(id.number))
   }
 
   // MARK: Sections

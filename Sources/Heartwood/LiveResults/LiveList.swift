@@ -179,6 +179,7 @@ final class LiveList {
       if isOther { updated.insert(number) }
     }
     take(found)
+    query.noteFetch()
     for entry in entries { entry.object.map { tree.hold($0, entry.number) } }
     return change(edits, updated, oldWindow, entries.count)
   }

@@ -26,8 +26,14 @@ final class LiveQuery {
   let fetchesAgain: Bool
   /// The property by whose values the list is found, and which of them it wants; `nil` if it may
   /// want any.
-  let wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
-  private let plan: FetchPlan
+  private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
+  private var plan: FetchPlan
+  private let makePlan: () throws -> FetchPlan
+  private let renumbered: RenumberedObjects
+  /// How many replacements of numbers the plan takes into account.
+  private var changeCount: Int
+  /// Whether the plan names objects by other numbers than the list was fetched with.
+  private(set) var isNamedAnew = false
   private let scope: QueryScope
   /// Puts objects in the order of the request, if that is not one of stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
@@ -39,9 +45,12 @@ final class LiveQuery {
   init<M: ManagedObject>(
     _ request: FetchRequest<M>, _ part: ManagedObjectContext, section: AnyKeyPath?
   ) throws {
-    let model = part.model
-    let plan = try FetchPlan(request, model, section: section)
+    let (model, renumbered) = (part.model, part.renumbered)
+    makePlan = { try FetchPlan(request, model, renumbered, section: section) }
+    let plan = try makePlan()
     self.plan = plan
+    self.renumbered = renumbered
+    changeCount = renumbered.changeCount
     includesPendingChanges = request.includesPendingChanges
     entities = plan.storages.map(\.number)
     askedEntities = Set(plan.askedEntities.flatMap { model.family(of: $0) }.map(\.number))
@@ -56,10 +65,27 @@ final class LiveQuery {
     sectionTerm = try section.map { section in
       try plan.order?.terms.first
         ?? FetchOrder.Term(
-          section: section, QueryResolver(model.schema, model.space, plan.entity))
+          section: section, QueryResolver(model.schema, model.space, plan.entity, renumbered))
     }
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { part.object($0) }
   }
+
+  /// Has the predicate name its objects by the numbers they have now.
+  ///
+  /// - Returns: Whether any of them has another one than before.
+  func updateNames() throws -> Bool {
+    guard changeCount != renumbered.changeCount else { return false }
+    if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
+      plan = try makePlan()
+      wanted = Self.wanted(plan)
+      isNamedAnew = true
+    }
+    changeCount = renumbered.changeCount
+    return isNamedAnew
+  }
+
+  /// Notes that the list was fetched with the plan.
+  func noteFetch() { isNamedAnew = false }
 
   /// Single values rather than a range, and a range with two ends rather than one with one.
   private static func wanted(

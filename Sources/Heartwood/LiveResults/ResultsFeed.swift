@@ -140,6 +140,7 @@ final class ResultsFeed: ContextFollower {
     let difference = try rowDifference(to: view)
     if let difference { numbers.formUnion(difference) }
     let touched = Set(numbers.map(\.entity))
+    for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
     if difference == nil { numbers = [] }
     let snapshot = part.parent == nil ? view.snapshot : nil
@@ -149,7 +150,7 @@ final class ResultsFeed: ContextFollower {
     let all = lists
     for list in all {
       list.mustFetch =
-        difference == nil
+        difference == nil || list.query.isNamedAnew
         || list.query.fetchesAgain
           && (part.parent != nil || !list.query.askedEntities.isDisjoint(with: touched))
     }

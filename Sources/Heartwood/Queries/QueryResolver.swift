@@ -10,6 +10,7 @@ final class QueryResolver {
   let schema: Schema.Content
   let space: ManagedObjectID.Space
   private let entity: EntityDescription
+  private let renumbered: RenumberedObjects
   /// What the variables are that can be used where the resolver is.
   var variables: [Int: QueryType] = [:]
   /// How many variables there are, at most.
@@ -18,11 +19,18 @@ final class QueryResolver {
   private(set) var leavesObject = false
   /// The entities whose objects are asked for something.
   private(set) var askedEntities: [EntityDescription]
+  /// The objects whose IDs are constants, by their present numbers.
+  private(set) var namedObjects: [ObjectNumber] = []
 
-  init(_ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription) {
+  /// - Parameter renumbered: The numbers that objects had when their IDs became constants.
+  init(
+    _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
+    _ renumbered: RenumberedObjects
+  ) {
     self.schema = schema
     self.space = space
     self.entity = entity
+    self.renumbered = renumbered
     askedEntities = [entity]
   }
 
@@ -93,12 +101,18 @@ final class QueryResolver {
     }
   }
 
-  /// An ID of another store names no object of this one, and must not name one of its number.
+  /// A constant; an ID is that of its object now, which may have had another before it was saved.
   private func term(_ constant: QueryConstant) -> QueryTerm {
-    guard let other = constant.space, other.store != space.store else {
+    guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
     }
-    return QueryTerm(constant: .integer(0), constant.type)
+    // An ID of another store must not name the object of this one that has its number.
+    guard other.store == space.store else {
+      return QueryTerm(constant: .integer(0), constant.type)
+    }
+    let number = renumbered.resolved(ObjectNumber(bits: bits))
+    namedObjects.append(number)
+    return QueryTerm(constant: .integer(number.bits), constant.type)
   }
 
   private func variable(_ variable: Int) throws -> QueryTerm {

@@ -61,11 +61,12 @@ final class RowWriter {
     }
   }
 
-  /// What a row holds; `nil` if there is none.
+  /// What a row holds; `nil` if there is none, as for a temporary number.
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
-    try objects(storage).withValue(number.row) { value in
+    guard !number.isTemporary else { return nil }
+    return try objects(storage).withValue(number.row) { value in
       try value.withRecord(storage.layouts) { ($0.version, try storage.values($0)) }
     }
   }

@@ -84,11 +84,12 @@ final class StoreView {
 
   /// Calls `body` with the record of an object.
   ///
-  /// - Returns: `nil` if there is none.
+  /// - Returns: `nil` if there is none, as for a temporary number.
   func withRecord<Result>(
     _ number: ObjectNumber, _ storage: EntityStorage, _ body: (RecordView) throws -> Result
   ) throws -> Result? {
-    try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
+    guard !number.isTemporary else { return nil }
+    return try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
   /// The numbers that a keyspace of edges, or of an index that is not unique, has for its first

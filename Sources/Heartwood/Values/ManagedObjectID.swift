@@ -2,9 +2,9 @@ public import Foundation
 
 /// What names an object across contexts, threads and processes.
 ///
-/// It does not keep the object, nor anything else. That of an object that was never saved is
-/// temporary: it names the object in its context only, and is exchanged for another one at the
-/// first save.
+/// It does not keep the object, nor anything else. The ID of an object that was never saved is
+/// temporary: the first save replaces it. It names the object in its context, and in parents and
+/// children of that which have the object, before the save and after it, and nothing anywhere else.
 ///
 /// It is written as `x-heartwood://STORE/Entity/pNUMBER`, which stays the same as long as the store
 /// lives.
@@ -23,7 +23,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the object was never saved.
+  /// Whether it is the ID of a new object, which was not saved when the ID was taken.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the entity, if this process has seen the store's model.

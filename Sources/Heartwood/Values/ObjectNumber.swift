@@ -7,8 +7,8 @@
 /// └─┴───────────┴─────────────────────────────────────┘
 /// ```
 ///
-/// Temporary numbers (`t`) count in this process, until the object is saved. Numbers are never used
-/// again.
+/// Temporary numbers (`t`) name new objects until they are saved; see ``TemporaryNumbers``. Numbers
+/// are never used again.
 package struct ObjectNumber: Hashable, Comparable, Sendable {
   static let maxEntity = 1 << 15 - 1
   static let maxRow: Int64 = 1 << 48 - 1
