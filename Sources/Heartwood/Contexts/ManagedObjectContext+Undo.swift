@@ -67,9 +67,9 @@ extension ManagedObjectContext {
     case .target(_, let property, let target, let isFirst):
       takeBackTarget(of: object, property, target, isFirst)
     case .joined(_, let property, let member):
-      if hasJoined(member, object, property) { drop(member, from: object, property) }
+      if isMember(member, object, property) { drop(member, from: object, property) }
     case .left(_, let property, let member, let position):
-      if hasLeft(member, object, property) { add(member, to: object, property, at: position) }
+      addAgain(member, object, property, position)
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members, let isFirst):
       takeBackOrder(of: object, property, members, isFirst)
@@ -103,29 +103,20 @@ extension ManagedObjectContext {
     settle(object, property)
   }
 
-  /// Whether it can be taken back that somebody joined a relationship: it may have been read again.
-  private func hasJoined(
+  /// Whether somebody is a member, as it may be otherwise if the members were read again.
+  private func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
-    hasLoadedMembers(object, property)
-      ? object.containsMember(member, property)
-      : object.changes?.members[property.slot]?.added.contains(member) == true
+    if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
+    return object.containsMember(member, property)
   }
 
-  /// Whether the members of a relationship are known; those of a new object always are.
-  private func hasLoadedMembers(_ object: ManagedObject, _ property: PropertyDescription) -> Bool {
-    if object.isInserted { _ = loadedMembers(of: object, property) }
-    return object.hasMembers(property)
-  }
-
-  private func hasLeft(
-    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
-  ) -> Bool {
-    guard member.source === self else { return false }
-    guard hasLoadedMembers(object, property) else {
-      return object.changes?.members[property.slot]?.removed.contains(member) == true
-    }
-    return !object.containsMember(member, property)
+  private func addAgain(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    _ position: Int?
+  ) {
+    guard member.source === self, !isMember(member, object, property) else { return }
+    add(member, to: object, property, at: position)
   }
 
   /// Gives back the members of a relationship that lost all of them.
@@ -133,9 +124,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
     guard loadedMembers(of: object, property).isEmpty else {
-      for member in members where hasLeft(member, object, property) {
-        add(member, to: object, property)
-      }
+      for member in members { addAgain(member, object, property, nil) }
       return
     }
     for member in members { undoLog?.record(.joined(object, property, member)) }
