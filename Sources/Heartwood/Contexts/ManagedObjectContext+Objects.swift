@@ -248,7 +248,10 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Forgets all objects and changes; objects still held must not be used any more.
+  /// Forgets all objects and changes.
+  ///
+  /// Objects still held are of no context then: they keep the attributes that were loaded, and are
+  /// related to nobody. A fault has the values of a new object.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -357,8 +360,8 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    if let undoLog, property.isAttribute, let value = try? object.storedValue(property) {
-      undoLog.record(.value(object, property, value))
+    if let undoLog, property.isAttribute {
+      undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
       object.noteAssigned(property)
@@ -369,6 +372,11 @@ extension ManagedObjectContext: ObjectSource {
       guard changes.originals[property.slot] == nil else { return }
       changes.originals[property.slot] = try? object.storedValue(property)
     }
+  }
+
+  /// Whether a property of an object is as it was read.
+  func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
+    !object.isInserted && object.changes?.originals[property.slot] == nil
   }
 
   /// Marks an object as changed.

@@ -91,5 +91,10 @@ final class PropertyProbe: ObjectSource {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
   ) {}
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
+    hashed: [ObjectIdentifier]?
+  ) {}
+  func insert(_ object: ManagedObject) {}
   func forget(_ number: ObjectNumber) {}
 }

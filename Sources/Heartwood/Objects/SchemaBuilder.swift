@@ -150,9 +150,13 @@ struct SchemaBuilder {
   private mutating func checkInverses(of entity: EntityDescription) {
     for property in entity.relationships where entity.inverses[property.slot] == nil {
       guard case .toMany = property.kind else { continue }
+      let path = "\\\(entity.name).\(property.name)"
+      let isOwnClass = property.storage.destination == entity.type
       fail(
         "\(entity.name).\(property.name) has no inverse. Declare it on one of the two sides: "
-          + "@ToMany(inverse: \\Other.property).")
+          + "@ToMany(inverse: \\Other.property)"
+          + (isOwnClass
+            ? "; if it is its own inverse, in the entity: Inverse(\(path), \(path))." : "."))
     }
   }
 

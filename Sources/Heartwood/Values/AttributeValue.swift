@@ -22,11 +22,18 @@ public protocol AttributeValue {
   ///
   /// - Throws: `StorageError.corrupt` if no value of this type is stored like this.
   init(storedValue: StoredValue) throws
+  /// A value that takes the place of one that is changed in place, so that this is not copied; `nil`
+  /// for values that are copied at no cost.
+  static var placeholderWhileChanging: Self? { get }
 }
 
 extension AttributeValue {
   /// Whether there may be no value: no.
   public static var isOptional: Bool { false }
+
+  /// A value that takes the place of one that is changed in place: none.
+  @inlinable
+  public static var placeholderWhileChanging: Self? { nil }
 
   /// Says that a stored value is none of this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
