@@ -78,7 +78,7 @@ extension BatchRun {
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue],
     _ row: BatchRowContent
   ) throws {
-    if row.values != before {
+    if !row.values.isIdentical(to: before) {
       try derive(&row.values, number, storage, before: before)
       if let owner = try owner(storage, row.values, besides: number) {
         throw constraintConflict(storage, owner)

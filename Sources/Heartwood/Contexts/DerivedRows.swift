@@ -62,7 +62,8 @@ struct DerivedRows {
   ) throws {
     for dependence in entity.dependences {
       let isChanged =
-        dependence.slot.map { before?[$0] != after?[$0] } ?? ((before == nil) != (after == nil))
+        dependence.slot.map { !Self.isSame(before?[$0], after?[$0]) }
+        ?? ((before == nil) != (after == nil))
       if case .toOne = dependence.relationship.kind {
         guard isChanged, !isNew else { continue }
         let name = model.referrers(dependence.relationship, of: dependence.entity)
@@ -79,6 +80,11 @@ struct DerivedRows {
         concerned.formUnion(try rows.numbers(in: name, of: number))
       }
     }
+  }
+
+  private static func isSame(_ first: StoredValue?, _ second: StoredValue?) -> Bool {
+    guard let first, let second else { return (first == nil) == (second == nil) }
+    return first.isIdentical(to: second)
   }
 
   /// Writes what depends on rows that were written already.
@@ -120,7 +126,7 @@ struct DerivedRows {
         let row = try rows.row(number, storage)
       else { continue }
       let after = try values(number, row.values, storage, writes, positions)
-      guard after != row.values else { continue }
+      guard !after.isIdentical(to: row.values) else { continue }
       try rows.removeEntries(number, storage, row.values)
       others.append(
         Row(

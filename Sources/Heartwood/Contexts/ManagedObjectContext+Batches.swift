@@ -110,7 +110,7 @@ struct BatchRun {
     where index.isUnique && !index.isOverRelationship {
       let parts = index.slots.map { values[$0] }
       guard !parts.contains(.null),
-        let owner = try rows.owner(model.keyspace(index), parts), owner != number
+        let owner = try rows.owner(index, parts), owner != number
       else { continue }
       guard found == nil || found == owner else { throw conflict(index, owner) }
       found = owner

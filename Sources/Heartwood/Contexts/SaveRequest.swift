@@ -27,6 +27,8 @@ struct SaveRequest {
   private(set) var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   private var conflicts: [ObjectGraphError] = []
+  /// What objects hold that has no stored form.
+  var unencodable: [ObjectGraphError] = []
   /// Whether others have changed what is saved.
   private(set) var isContested = false
   /// The rows that are deleted, as they were.
@@ -61,8 +63,9 @@ struct SaveRequest {
     for object in context.updated.all {
       if let write = try update(object) { writes.append(write) }
     }
-    for object in context.inserted.all { writes.append(try insertion(of: object)) }
+    for object in context.inserted.all { writes.append(insertion(of: object)) }
     try derived.deriveOwn(&writes)
+    try requireStorable(writes)
     // Values that one object gives up may be taken by another.
     for write in writes { try rows.removeEntries(write.number, write.storage, write.before) }
     writes = try settleUniqueness(writes)
@@ -120,9 +123,9 @@ struct SaveRequest {
   }
 
   /// The values of an object as its row will hold them.
-  private func values(of object: ManagedObject) throws -> [StoredValue] {
-    try entity(object).properties.map { property in
-      guard case .toOne = property.kind else { return try object.storedValue(property) }
+  private mutating func values(of object: ManagedObject) -> [StoredValue] {
+    entity(object).properties.map { property in
+      guard case .toOne = property.kind else { return storedValue(property, of: object) }
       switch object.target(property) {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
@@ -137,11 +140,11 @@ struct SaveRequest {
     return lasting.isTemporary ? .null : .integer(lasting.bits)
   }
 
-  private mutating func insertion(of object: ManagedObject) throws -> Write {
+  private mutating func insertion(of object: ManagedObject) -> Write {
     outcomes.append((object, .saved))
     return Write(
       object: object, number: number(of: object), storage: model.storage(of: entity(object)),
-      before: nil, after: try values(of: object))
+      before: nil, after: values(of: object))
   }
 
   // MARK: Conflicts with others
@@ -186,7 +189,7 @@ struct SaveRequest {
 
   private mutating func update(_ object: ManagedObject) throws -> Write? {
     let storage = model.storage(of: entity(object))
-    let mine = try values(of: object)
+    let mine = values(of: object)
     let changed = object.changes?.originals ?? [:]
     guard let row = try rows.row(object.number, storage) else {
       isContested = true
@@ -213,14 +216,16 @@ struct SaveRequest {
       case .overwrite: break
       case .storeTrump:
         after = row.values
-        for (slot, base) in changed where row.values[slot] == base { after[slot] = mine[slot] }
+        for (slot, base) in changed where row.values[slot].isIdentical(to: base) {
+          after[slot] = mine[slot]
+        }
       case .objectTrump:
         after = row.values
         for slot in changed.keys { after[slot] = mine[slot] }
         try settle(object, changed, mine, row.values, &after)
       }
     }
-    outcomes.append((object, after == mine ? .saved : .merged(after)))
+    outcomes.append((object, after.isIdentical(to: mine) ? .saved : .merged(after)))
     return Write(
       object: object, number: object.number, storage: storage, before: row.values, after: after)
   }
@@ -262,8 +267,8 @@ struct SaveRequest {
         guard let write = result[position] else { break }
         let values = index.slots.map { write.after[$0] }
         guard !values.contains(.null) else { continue }
-        let key = UniqueKey(keyspace: model.keyspace(index), values: values)
-        if let stored = try rows.owner(key.keyspace, values), stored != write.number {
+        let key = UniqueKey(keyspace: model.keyspace(index), key: EntryKey.key(values))
+        if let stored = try rows.owner(index, values), stored != write.number {
           try settle(position, against: stored, index, &result)
         } else if let other = owners[key], result[other] != nil {
           settle(position, against: other, index, &result)
@@ -276,7 +281,8 @@ struct SaveRequest {
 
   private struct UniqueKey: Hashable {
     let keyspace: String
-    let values: [StoredValue]
+    /// Equal values are one key, -0 and 0 among them.
+    let key: Key
   }
 
   private mutating func constraintConflict(_ object: ManagedObject, _ index: IndexDescription) {

@@ -14,6 +14,8 @@ final class EntityDescription: @unchecked Sendable {
   /// Those with a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
+  /// Whether new objects differ in what they have before anything was set.
+  let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
   /// The uniques and indexes, those inherited first.
@@ -43,6 +45,7 @@ final class EntityDescription: @unchecked Sendable {
     self.properties = properties
     columns = properties.filter { $0.recordForm != nil }
     relationships = properties.filter(\.isRelationship)
+    hasVolatileDefaults = properties.contains(where: \.isVolatile)
     slotsByOffset = Dictionary(
       properties.map { ($0.offset, $0.slot) }, uniquingKeysWith: { first, _ in first })
     superentity?.subentities.append(self)

@@ -94,6 +94,10 @@ extension Attribute: PropertyStorage {
     try place.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
   }
 
+  static var isNestedOptional: Bool {
+    (Value.self as? any NestableOptional.Type)?.isNested ?? false
+  }
+
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
     place.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }
@@ -132,5 +136,6 @@ extension ManagedObject {
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
+    if unreadable != nil { forgetUnreadable(property) }
   }
 }

@@ -20,6 +20,10 @@ final class EntityStorage: Sendable {
   let propertyNumbers: [Int: UInt16]
   /// The keyspaces of its relationships by slot; `nil` where there is none.
   let places: [String?]
+  /// The attributes of no fixed length.
+  let variableColumns: [PropertyDescription]
+  /// The least length of a record.
+  let fixedByteCount: Int
   /// Whether any of its attributes are unique.
   let hasUniques: Bool
   /// The keyspaces of the indexes the entity declares, by their position.
@@ -64,6 +68,8 @@ final class EntityStorage: Sendable {
       throw StorageError(.corrupt, "The store's model has a layout that does not fit its entity.")
     }
     self.layouts = layouts
+    variableColumns = entity.columns.filter { $0.recordForm?.byteCount == 0 }
+    fixedByteCount = layouts.last?.fixedByteCount ?? 0
     self.properties = properties
     self.constants = constants
     fields = properties.flatMap { present in
