@@ -1,5 +1,3 @@
-import Foundation
-
 /// The keys of indexes and edges.
 ///
 /// An entry of an index has the values as its key, then the number of the object if several may
@@ -92,14 +90,5 @@ extension StoredValue {
     case .string(let text): encoder.append(text.composed)
     case .bytes(let bytes): encoder.append(bytes)
     }
-  }
-}
-
-extension String {
-  /// The text with its letters composed: texts that are equal are one key, and sort as the language
-  /// has it.
-  fileprivate var composed: String {
-    // Nothing below U+0300 can be composed with anything, and its bytes are below CC.
-    utf8.allSatisfy { $0 < 0xCC } ? self : precomposedStringWithCanonicalMapping
   }
 }

@@ -31,9 +31,9 @@ struct EntryRange: Hashable {
 
   /// The entries that begin with some values, and go on with one from `first` to `last`, but `nil`.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    lower =
-      first.map { Self.start(EntryKey.key(values + [$0])) }
-      ?? Self.end(of: values + [.null]) ?? EntryKey.key([])
+    // Behind `nil`, of which no part that follows begins with `FF`.
+    let behind = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
+    lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? behind())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper
   }
 
