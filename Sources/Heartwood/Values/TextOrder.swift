@@ -30,19 +30,41 @@ extension String {
   private static func order(
     _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
   ) -> Int? {
-    let count = min(first.count, second.count)
+    let count = Swift.min(first.count, second.count)
     var position = 0
     while position < count, first[position] == second[position] { position += 1 }
     if position == count, first.count == second.count { return 0 }
-    guard isPlain(first, at: position), isPlain(second, at: position) else { return nil }
+    guard isStable(first, at: position), isStable(second, at: position) else { return nil }
     if position == count { return first.count < second.count ? -1 : 1 }
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Whether the scalar at a position, and what follows it, is composed with nothing.
-  private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Bool {
-    // Two scalars of two bytes, of the first of which one byte may lie before.
-    bytes[position..<min(position + 4, bytes.count)].allSatisfy { $0 < firstComposableByte }
-      && (position == 0 || bytes[position - 1] < firstComposableByte)
+  /// Whether the scalar at a position and the one behind it are as they are when composed.
+  private static func isStable(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Bool {
+    var start = position
+    while start > 0, start < bytes.count, bytes[start] & 0xC0 == 0x80 { start -= 1 }
+    var rest = bytes[start..<Swift.min(start + 8, bytes.count)].makeIterator()
+    var decoder = UTF8()
+    for _ in 0..<2 {
+      switch decoder.decode(&rest) {
+      case .scalarValue(let scalar): guard scalar.isStable else { return false }
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
+    return true
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it is one of those that are composed of nothing, and with nothing before them: Latin
+  /// and Cyrillic letters, kana, Chinese characters, Korean syllables, emoji.
+  fileprivate var isStable: Bool {
+    switch value {
+    case 0..<0x300, 0x400..<0x483, 0x3041..<0x3097, 0x30A1..<0x30FB, 0x3400..<0xA000,
+      0xAC00..<0xD7A4, 0x1F000..<0x1FB00:
+      true
+    default: false
+    }
   }
 }
