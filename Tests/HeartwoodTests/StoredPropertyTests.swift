@@ -136,8 +136,10 @@ struct StoredPropertyTests {
 
   @Test(.evidence("V-08"))
   func `and attributes that cannot be stored as they are, are refused`() throws {
-    for (type, name) in [(Nester.self as ManagedObject.Type, "Nester.depth"), (Maker.self, "Maker")]
-    {
+    let refused: [(ManagedObject.Type, String)] = [
+      (Nester.self, "Nester.depth"), (Maker.self, "Maker"),
+    ]
+    for (type, name) in refused {
       let error = try #require(throws: ObjectGraphError.self) {
         try PersistentContainer.inMemory(schema: Schema(types: [type]))
       }

@@ -34,6 +34,16 @@ private final class Key: ManagedObject {
   }
 }
 
+private final class Label: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var indexed: String = ""
+  var length: Int {
+    get { name.count }
+    set {}
+  }
+  override class var entity: Entity { Entity("Label") { Index(\Label.indexed) } }
+}
+
 private let composed = "caf\u{E9}"
 private let decomposed = "cafe\u{301}"
 
@@ -80,7 +90,8 @@ struct ValueIdentityTests {
     let other = fixture.context()
     let found: Sample = try #require(try other.existingObject(with: object.objectID))
     #expect(scalars(found.name) == scalars(composed) && found.number.sign == .minus)
-    let last = try #require(try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last?.changes.last)
+    let history = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
+    let last = try #require(history.last?.changes.last)
     #expect(last.kind == .update(properties: ["name", "number"]))
   }
 
@@ -96,7 +107,8 @@ struct ValueIdentityTests {
     #expect(try context.execute(update).count == 1)
     let found: Sample = try #require(try fixture.context().existingObject(with: object.objectID))
     #expect(scalars(found.name) == scalars(composed))
-    let last = try #require(try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last?.changes.last)
+    let history = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
+    let last = try #require(history.last?.changes.last)
     #expect(last.kind == .update(properties: ["name"]))
     context.mergePolicy = .mergeByPropertyObjectTrump
     var isFirst = true
@@ -233,5 +245,50 @@ struct ValueIdentityTests {
     #expect(groups.count == 8)
     let distinct = try context.fetchValues(FetchRequest<Sample>(), \.number, isDistinct: true)
     #expect(distinct.count == 8)
+  }
+
+  @Test(.evidence("V-09")) func `are in one order however they are written`() throws {
+    let fixture = try GraphFixture(Schema(Sample.self, Label.self))
+    let context = fixture.context()
+    var names: [String] = []
+    for count in [10, 2, 3, 1, 50, 4] {
+      names.append(String(repeating: "e\u{301}", count: count))
+      names.append(String(repeating: "\u{E9}", count: count) + "e")
+      names.append(String(repeating: "\u{E9}", count: count - 1) + "e")
+    }
+    for name in names {
+      let label = Label(context: context)
+      label.name = name
+      label.indexed = name
+    }
+    try context.save()
+    let expected = names.map(\.precomposedStringWithCanonicalMapping).sorted {
+      $0.utf8.lexicographicallyPrecedes($1.utf8)
+    }
+    for limit in [nil, 5] {
+      var plain = FetchRequest<Label>(sort: [SortDescriptor(\.name)])
+      var fast = FetchRequest<Label>(sort: [SortDescriptor(\.indexed)])
+      (plain.fetchLimit, fast.fetchLimit) = (limit, limit)
+      let first = Array(expected.prefix(limit ?? .max))
+      #expect(try fixture.context().fetch(plain).map(\.name) == first)
+      #expect(try fixture.context().fetch(fast).map(\.name) == first)
+    }
+    let middle = expected[7]
+    let found = try fixture.context().count(
+      for: FetchRequest<Label>(where: #Predicate { $0.name < middle }))
+    #expect(found == 7)
+  }
+
+  @Test(.evidence("V-10")) func `are named in errors by entity and property`() throws {
+    let fixture = try GraphFixture(Schema(Sample.self, Label.self))
+    let context = fixture.context()
+    Label(context: context).name = "a"
+    try context.save()
+    let update = BatchUpdateRequest<Label> { row in row[\.length] = 1 }
+    let error = try #require(throws: ObjectGraphError.self) { try context.execute(update) }
+    #expect(error.kind == .unknownProperty && error.message.contains("from Label to Int"))
+    let request = FetchRequest<Label>(where: #Predicate { $0.length > 1 })
+    let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
+    #expect(other.message.contains("from Label to Int") && !"\(other)".contains("0x"))
   }
 }

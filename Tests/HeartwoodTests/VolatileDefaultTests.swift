@@ -6,7 +6,11 @@ import Testing
 
 private let counter = Mutex(0)
 
-private func next() -> Int { counter.withLock { $0 += 1; return $0 } }
+private func next() -> Int {
+  counter.withLock {
+    $0 += 1; return $0
+  }
+}
 
 private class Note: ManagedObject {
   @Attribute var id: UUID = UUID()

@@ -326,7 +326,8 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    guard let value = try? object.storedValue(property) else { return }
+    // What cannot be stored was never in a row.
+    let value = (try? object.storedValue(property)) ?? .null
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
     if isFollowed, object.isInserted { tellFollowers(of: object, isRefreshed: false) }
     noteChange(of: object) { $0.originals[property.slot] = $0.originals[property.slot] ?? value }

@@ -75,17 +75,3 @@ extension ManagedObject {
     }
   }
 }
-
-// MARK: Declared values
-
-extension EntityDescription {
-  /// The values of a new object, computed anew where a declaration gives another value each time.
-  func initialValues() throws -> [StoredValue] {
-    let constants = properties.map(\.initialValue)
-    guard hasVolatileDefaults, let type = type as? ManagedObject.Type else { return constants }
-    let object = type.init()
-    return try properties.map { property in
-      property.isVolatile ? try object.storedValue(property) : property.initialValue
-    }
-  }
-}

@@ -22,6 +22,8 @@ final class EntityStorage: Sendable {
   let places: [String?]
   /// The attributes of no fixed length.
   let variableColumns: [PropertyDescription]
+  /// Whether there are decimal numbers among them.
+  let hasDecimals: Bool
   /// The least length of a record.
   let fixedByteCount: Int
   /// Whether any of its attributes are unique.
@@ -69,6 +71,7 @@ final class EntityStorage: Sendable {
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.recordForm?.byteCount == 0 }
+    hasDecimals = variableColumns.contains { $0.recordForm == .decimal }
     fixedByteCount = layouts.last?.fixedByteCount ?? 0
     self.properties = properties
     self.constants = constants

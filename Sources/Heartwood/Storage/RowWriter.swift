@@ -82,9 +82,11 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    try storage.requireStorable(values, ManagedObjectID(number, model.space))
-    try objects(storage).put(
-      number.row, storage.record(values, version: version ?? transaction.base))
+    let record = storage.record(values, version: version ?? transaction.base)
+    if storage.needsCheck(record) {
+      try storage.requireStorable(values, ManagedObjectID(number, model.space))
+    }
+    try objects(storage).put(number.row, record)
     if let history { try note(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes {
       let parts = index.slots.map { values[$0] }

@@ -3,6 +3,9 @@ extension EntityStorage {
   /// The longest row: what is longer could not be read at once.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
+  /// Whether a record could be one of those that cannot be read again.
+  func needsCheck(_ record: [UInt8]) -> Bool { record.count > 1 << 20 || hasDecimals }
+
   /// Checks that a row of these values can be stored and read again.
   ///
   /// - Throws: `validation`, naming the object, its entity and property, and the limit.
