@@ -290,5 +290,10 @@ struct ValueIdentityTests {
     let request = FetchRequest<Label>(where: #Predicate { $0.length > 1 })
     let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
     #expect(other.message.contains("from Label to Int") && !"\(other)".contains("0x"))
+    // Nothing is lost by asking for it in memory.
+    let sorted = FetchRequest<Label>(sort: [SortDescriptor(\.length, order: .reverse)])
+    for name in ["ccc", "bb"] { Label(context: context).name = name }
+    try context.save()
+    #expect(try fixture.context().fetch(sorted).map(\.name) == ["ccc", "bb", "a"])
   }
 }

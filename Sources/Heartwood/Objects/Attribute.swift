@@ -98,6 +98,13 @@ extension Attribute: PropertyStorage {
     (Value.self as? any NestableOptional.Type)?.isNested ?? false
   }
 
+  static func isValue(of type: Any.Type) -> Bool {
+    func rawType<Raw: RawRepresentable>(_: Raw.Type) -> Any.Type { Raw.RawValue.self }
+    let own = (Value.self as? any NestableOptional.Type)?.wrappedType ?? Value.self
+    let other = (type as? any NestableOptional.Type)?.wrappedType ?? type
+    return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
+  }
+
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
     place.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }

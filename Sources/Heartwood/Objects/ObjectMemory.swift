@@ -21,6 +21,14 @@ extension ManagedObject {
     }
   }
 
+  /// Sets a property to what it is in another object of the class, without telling anybody.
+  final func copy(_ property: PropertyDescription, from other: ManagedObject) {
+    defer { withExtendedLifetime((self, other)) {} }
+    property.storage.copy(
+      UnsafeRawPointer(other.memory + property.offset), to: memory + property.offset)
+    copyUnreadable(property, from: other)
+  }
+
   /// The target of a to-one relationship.
   final func target(_ property: PropertyDescription) -> ToOneTarget {
     defer { withExtendedLifetime(self) {} }

@@ -37,11 +37,8 @@ extension ManagedObject {
     if unreadable?.isEmpty == true { unreadable = nil }
   }
 
-  /// Sets a property to what it is in another object of the class, without telling anybody.
-  final func copy(_ property: PropertyDescription, from other: ManagedObject) {
-    defer { withExtendedLifetime((self, other)) {} }
-    property.storage.copy(
-      UnsafeRawPointer(other.memory + property.offset), to: memory + property.offset)
+  /// Takes over whether a property has a value of this program's.
+  final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
     if unreadable != nil { forgetUnreadable(property) }
     if let value = other.unreadable?[property.slot] {
       unreadable = unreadable ?? [:]

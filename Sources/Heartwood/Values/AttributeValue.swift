@@ -58,10 +58,13 @@ extension AttributeValue {
 protocol NestableOptional {
   /// Whether what it is an optional of is one too.
   static var isNested: Bool { get }
+  /// What it is an optional of.
+  static var wrappedType: Any.Type { get }
 }
 
 extension Optional: NestableOptional where Wrapped: AttributeValue {
   static var isNested: Bool { Wrapped.isOptional }
+  static var wrappedType: Any.Type { Wrapped.self }
 }
 
 extension Bool: AttributeValue {

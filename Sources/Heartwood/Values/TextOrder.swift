@@ -27,9 +27,9 @@ extension String {
 
   /// The order of texts where their first difference decides it; `nil` where letters are composed
   /// there, or may be.
-  private static func order(
-    _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
-  ) -> Int? {
+  private static func order<Bytes: RandomAccessCollection<UInt8>>(
+    _ first: Bytes, _ second: Bytes
+  ) -> Int? where Bytes.Index == Int {
     let count = Swift.min(first.count, second.count)
     var position = 0
     while position < count, first[position] == second[position] { position += 1 }
@@ -40,7 +40,9 @@ extension String {
   }
 
   /// Whether the scalar at a position and the one behind it are as they are when composed.
-  private static func isStable(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Bool {
+  private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
+    _ bytes: Bytes, at position: Int
+  ) -> Bool where Bytes.Index == Int {
     var start = position
     while start > 0, start < bytes.count, bytes[start] & 0xC0 == 0x80 { start -= 1 }
     var rest = bytes[start..<Swift.min(start + 8, bytes.count)].makeIterator()
