@@ -179,7 +179,7 @@ final class BatchRowContent {
     at keyPath: KeyPath<M, V>, rootedIn root: M.Type
   ) -> V {
     do {
-      return try V(storedValue: values[try slot(keyPath)])
+      return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
       // The request is given up when the closure returns; until then, as in a new object.
@@ -190,8 +190,13 @@ final class BatchRowContent {
   func set<V: AttributeValue>(_ value: V, at keyPath: AnyKeyPath) {
     do {
       let slot = try slot(keyPath)
-      values[slot] = try value.storedValue
       changed.append(slot)
+      do {
+        values[slot] = try value.storedValue
+      } catch {
+        throw ObjectGraphError(
+          .validation, "\(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+      }
     } catch {
       failure = failure ?? error
     }

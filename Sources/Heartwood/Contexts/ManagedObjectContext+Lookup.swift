@@ -33,8 +33,9 @@ extension ManagedObjectContext {
           + "\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    if wanted.isNull { return nil }
-    guard parent == nil, !hasOwnChanges else {
+    // Nothing is equal to what is no number.
+    if wanted.isNull || wanted.isNotANumber { return nil }
+    guard parent == nil, !hasOwnChanges, !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storedForm)
       return try fetch(request).first

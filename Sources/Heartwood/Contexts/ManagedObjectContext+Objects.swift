@@ -370,7 +370,8 @@ extension ManagedObjectContext: ObjectSource {
     }
     noteChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      changes.originals[property.slot] = try? object.storedValue(property)
+      // What cannot be stored was never in a row.
+      changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }
 

@@ -153,7 +153,8 @@ extension ManagedObjectContext {
   /// Forgets that a property was set, if it is again as its row is.
   private func settle(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
-      changes.originals[property.slot] == (try? object.storedValue(property))
+      let original = changes.originals[property.slot],
+      (try? object.storedValue(property))?.isIdentical(to: original) == true
     else { return }
     changes.originals[property.slot] = nil
     settle(object)

@@ -120,6 +120,17 @@ extension Attribute: PropertyStorage {
     try place.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
   }
 
+  static var isNestedOptional: Bool {
+    (Value.self as? any NestableOptional.Type)?.isNested ?? false
+  }
+
+  static func isValue(of type: Any.Type) -> Bool {
+    func rawType<Raw: RawRepresentable>(_: Raw.Type) -> Any.Type { Raw.RawValue.self }
+    let own = (Value.self as? any NestableOptional.Type)?.wrappedType ?? Value.self
+    let other = (type as? any NestableOptional.Type)?.wrappedType ?? type
+    return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
+  }
+
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
     place.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }
@@ -153,6 +164,7 @@ extension ManagedObject {
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
+    if unreadable != nil { forgetUnreadable(property) }
   }
 
   /// Notes that a property was set while the object is in no context.

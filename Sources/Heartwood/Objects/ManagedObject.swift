@@ -30,6 +30,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The context, which clears this when it goes.
   final unowned(unsafe) var source: (any ObjectSource)?
   final var changes: ObjectChanges?
+  /// What the row holds of attributes that show another value, as the program cannot read it.
+  final var unreadable: [Int: StoredValue]?
   /// Its place in the list of changed objects it is in.
   final var listPosition = 0
 

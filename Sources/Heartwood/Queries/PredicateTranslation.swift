@@ -79,13 +79,15 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate asks \(keyPath) of \(root), which is no stored property of an object.")
+        "\(keyPath.sentence) is no stored property of an object.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "\(keyPath) is more than one stored property of an object.")
+        .unsupportedPredicate,
+        "\(path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")) is not one "
+          + "stored property of an object, but several.")
     }
     return .property(base, .known(step.property, step.entity))
   }

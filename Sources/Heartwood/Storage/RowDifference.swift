@@ -105,7 +105,9 @@ extension ChangeSet {
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)
     case (let before?, let after?):
-      let columns = entity.columns.map(\.slot).filter { before[$0] != after[$0] }
+      let columns = entity.columns.map(\.slot).filter {
+        !before[$0].isIdentical(to: after[$0])
+      }
       let names = (columns + lists).map { entity.properties[$0].name }
       entities[entity.name, default: EntityChanges()].updated[id] = Set(names)
     }
