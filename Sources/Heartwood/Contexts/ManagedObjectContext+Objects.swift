@@ -82,6 +82,7 @@ extension ManagedObjectContext {
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
       try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
@@ -100,6 +101,7 @@ extension ManagedObjectContext {
   }
 
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
     awaken(object)
@@ -360,6 +362,7 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
+    if !pendingValues.isEmpty { notePendingValue(of: object, property) }
     if let undoLog, property.isAttribute {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
