@@ -13,7 +13,7 @@ extension RowChanges {
         guard hasDeletions || row != change.targetBefore(property.slot), try !exists(row) else {
           continue
         }
-        if policy == .error, known(row) == nil, !row.isTemporary {
+        if policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
           report(danglingReference(change, property))
         }
         change.redirect(property.slot, to: nil)
