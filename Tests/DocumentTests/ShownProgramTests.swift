@@ -20,6 +20,37 @@ struct ShownProgramTests {
     ("README+Engine", "1872: wet\n1872: frost in May\n"),
     ("FromCoreData", "[\"bread\", \"milk\"]\n"),
     ("FromRealm", "[\"Max\", \"Rex II\"]\n"),
+    (
+      "Conflicts",
+      """
+      25 in stock
+      30 in stock, saved by attempt 2
+      order 7 (sent, a gift): tea, cups
+      order 8 (open, ): tea
+      order 7 (sent, a gift): pot
+      order 8 (open, ): tea
+      cup: 3, shelf none
+      tea: 11, shelf A
+      2 lines
+
+      """
+    ),
+    (
+      "Models",
+      """
+      Ada, staff number 7
+      Bob, discount 0.1
+      Cid
+      3, 1 of them neither
+      ["Ada"]
+      ["Ada"]
+      cafe zoe: 3
+      constraintConflict
+      true true
+
+      """
+    ),
+    ("Migration+Model", "incompatibleSchema true\n42, Blue\n[\"red\"]\n"),
   ])
   func `does what it says`(name: String, output: String) throws {
     let scratch = try ScratchDirectory()

@@ -33,8 +33,8 @@ struct LayeringTests {
     Module(
       path: "Sources/Heartwood/",
       folders: [
-        "Values", "Model", "Records", "Objects", "Storage", "Queries", "Fetching", "Contexts",
-        "LiveResults", "Container",
+        "Values", "Model", "Records", "Objects", "Storage", "Saving", "Queries", "Fetching",
+        "Contexts", "LiveResults", "Container",
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]
