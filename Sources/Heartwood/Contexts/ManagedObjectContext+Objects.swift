@@ -82,6 +82,7 @@ extension ManagedObjectContext {
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
       try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
@@ -100,6 +101,7 @@ extension ManagedObjectContext {
   }
 
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
     awaken(object)
@@ -331,6 +333,7 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
+    if !pendingValues.isEmpty { notePendingValue(of: object, property) }
     guard let value = try? object.storedValue(property) else { return }
     if undoLog != nil, property.isAttribute { undoLog?.record(.value(object, property, value)) }
     if isFollowed, object.isInserted { tellFollowers(of: object, isRefreshed: false) }

@@ -11,6 +11,7 @@ extension ManagedObjectContext {
       let log = newValue ? UndoLog() : nil
       for part in parts {
         part.undoLog = log
+        part.pendingValues = []
         // New objects do not tell of what is set otherwise.
         for object in part.inserted.all {
           object.setHelp(newValue || part.isFollowed ? .writing : [])

@@ -61,6 +61,8 @@ public final class ManagedObjectContext {
   var inserted = ObjectList()
   var updated = ObjectList()
   var deleted = ObjectList()
+  /// Where objects with unsaved changes are, by the unique attributes that were asked for.
+  var pendingValues: [PendingValues] = []
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
   var undoLog: UndoLog?

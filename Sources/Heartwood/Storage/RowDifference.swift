@@ -59,6 +59,27 @@ struct RowDifference {
     try store.changes(from: source, to: target, in: known.wants) { try note($0) }
   }
 
+  /// Takes down what differs between two generations, as long as a condition holds for the number of
+  /// rows.
+  ///
+  /// - Returns: Whether that is all.
+  mutating func take(
+    _ store: Store, from source: Snapshot, to target: Snapshot,
+    while isWanted: (_ count: Int) throws -> Bool
+  ) throws -> Bool {
+    struct End: Error {}
+    let known = self
+    do {
+      try store.changes(from: source, to: target, in: known.wants) { change in
+        try note(change)
+        guard try isWanted(rows.count) else { throw End() }
+      }
+    } catch is End {
+      return false
+    }
+    return true
+  }
+
   /// All objects that differ, in the order in which they were made.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
