@@ -1,0 +1,27 @@
+/// What random runs do, and how often: the one place where something is left out, with the reason.
+enum RandomGraphScope {
+  /// How often each operation is chosen, relative to the others; 0 leaves it out.
+  static let weights: [(operation: CrewOperation, weight: Int)] = [
+    (.insert, 14), (.set, 24), (.setSame, 3), (.setBack, 2), (.relate, 20), (.toggle, 16),
+    (.reorder, 6), (.delete, 7), (.insertAgain, 2), (.save, 14), (.rollback, 2), (.reset, 1),
+    (.undo, 6), (.redo, 5), (.endUndoGroup, 10), (.refresh, 2), (.drop, 1), (.refreshAll, 1),
+    (.sync, 3), (.obtainIDs, 1), (.lookUp, 3), (.count, 4), (.fetch, 2), (.detectConflicts, 1),
+  ]
+
+  /// Whether an object that was set to the value it has, or undone, is no changed one.
+  static let isUpdatedExact = false
+  /// Whether an object without edits is not written (C-05), so that the history does not name it.
+  static let areUnchangedLeftAlone = false
+  /// Whether a unique constraint has 0.0 and -0.0 as one value.
+  static let areZerosOneValue = false
+  /// Whether those that a rule keeps from losing a new object forget it when it is deleted.
+  static let areDeniedFreedOfNew = false
+  /// Whether texts that differ only in how letters are composed are different values.
+  static let areComposedTextsDistinct = false
+  /// Whether objects that were taken back are freed, those that hold each other too.
+  static let areLeftObjectsFreed = false
+  /// Whether objects are related to themselves.
+  static let relatesToItself = true
+  /// Whether setting an attribute to the value it has leaves nothing that could be undone.
+  static let isSettingSameNothingToUndo = false
+}
