@@ -7,6 +7,9 @@ final class CrewPlace {
   let policy: CrewPolicy
   let container: Int
   var view = CrewView()
+  /// What the context reads, if that is not the newest generation.
+  var pinned: CrewStore?
+  var isMerging: Bool { context.automaticallyMergesChangesFromParent }
   /// The objects of the context, by their numbers in the reference.
   private(set) var handles: [Int: ManagedObject] = [:]
   private var numbers: [ObjectIdentifier: Int] = [:]

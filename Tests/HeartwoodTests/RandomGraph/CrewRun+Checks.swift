@@ -65,6 +65,23 @@ extension CrewRun {
     }
   }
 
+  /// Both sides of all relationships agree in a context.
+  func expectAgreement(_ place: CrewPlace, _ moment: String) throws {
+    for tag in place.view.live {
+      guard place.handlesObject(tag), let row = place.view.now[tag] else { continue }
+      let object = try place.object(tag)
+      guard !object.isDeleted else { continue }
+      for link in row.kind.links {
+        guard let inverse = link.inverse else { continue }
+        for other in CrewAccess.targets(link, of: object) {
+          guard !CrewAccess.targets(inverse, of: other).contains(object) else { continue }
+          throw CrewMismatch(
+            "\(moment): \(tag).\(link) has \(place.tag(other)), whose \(inverse) lacks it")
+        }
+      }
+    }
+  }
+
   // MARK: The store
 
   /// What a new context shows, by the numbers of the reference.
@@ -137,14 +154,15 @@ extension CrewRun {
   /// Compares what the history has since the last time with what the reference has changed.
   func expectHistory(_ difference: CrewDifference, isExact: Bool, _ moment: String) throws {
     let isExact = isExact && RandomGraphScope.areUnchangedLeftAlone
-    let transactions = try containers[0].fetchHistory(after: historyToken)
+    let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
-    guard transactions.count == (difference.isEmpty ? 0 : 1) || !isExact && difference.isEmpty
+    transactions[store.generation, default: []] += new
+    guard new.count == (difference.isEmpty ? 0 : 1) || !isExact && difference.isEmpty
     else {
-      throw CrewMismatch("\(moment): the history has \(transactions.count) transactions")
+      throw CrewMismatch("\(moment): the history has \(new.count) transactions")
     }
     var found = CrewDifference()
-    for change in transactions.flatMap(\.changes) {
+    for change in new.flatMap(\.changes) {
       guard let tag = tagsByID[change.objectID] else {
         throw CrewMismatch("\(moment): the history names \(change.objectID), which nobody made")
       }

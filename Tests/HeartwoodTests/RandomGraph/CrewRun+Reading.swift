@@ -3,15 +3,13 @@ import Heartwood
 
 extension CrewRun {
   func refresh(_ place: CrewPlace, _ step: CrewStep) throws {
-    let isStale = place.view.generation != store.generation
+    let isStale = isStale(place)
     switch step.operation {
     case .sync:
-      // What could be undone is of what was read before.
-      if !place.view.hasChanges, !place.view.canUndo, place.view.future.isEmpty {
-        try sync(place)
-      }
+      if place.view.canRebase(place.pinned ?? store) { try sync(place) }
     case .refreshAll:
-      guard !isStale else { return }
+      guard !isStale, RandomGraphScope.areDeletionsRefreshed || place.view.work.deleted.isEmpty
+      else { return }
       place.context.refreshAllObjects()
       try expectSame(place, "after refreshAllObjects")
     case .refresh:
@@ -94,18 +92,19 @@ extension CrewRun {
 
   /// An object as a predicate sees it in a context: as it was changed there, or as it is stored.
   private func seen(_ place: CrewPlace) -> CrewGraph {
-    guard place.view.generation != store.generation else {
+    guard isStale(place) else {
       var graph = place.view.now
       for tag in place.view.work.deleted { graph[tag] = nil }
       return graph
     }
-    return store.graph
+    return (place.pinned ?? store).graph
   }
 
   func search(_ place: CrewPlace, _ step: CrewStep) throws {
-    let isStale = place.view.generation != store.generation
+    let isStale = isStale(place)
     // What a stale context with changes finds is a mixture that the reference does not make.
     guard !isStale || !place.view.hasChanges else { return }
+    guard !place.isMerging || !isStale else { return try merge(place, step) }
     let graph = seen(place)
     let query = CrewQuery.all[step.a % CrewQuery.all.count]
     let expected = Set(graph.rows.keys.filter { query.holds(graph, $0) })

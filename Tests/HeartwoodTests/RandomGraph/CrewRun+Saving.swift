@@ -5,6 +5,12 @@ extension CrewRun {
   ///
   /// - Parameter rollsBack: Whether the context gives up its changes if it cannot save them.
   func save(_ place: CrewPlace, rollsBack: Bool) throws {
+    let hadChanges = place.context.hasChanges
+    let wasStale = place.view.generation != store.generation
+    if place.isMerging, isStale(place) {
+      if !place.view.canRebase(store) { return try rollback(place) }
+      if !hadChanges || RandomGraphScope.mergesBeforeSaving { place.view.rebase(store) }
+    }
     var reference = CrewSave(place.view, place.policy, store)
     var expected: Set<CrewFailure> = []
     if place.view.hasChanges || !place.view.watched.isEmpty {
@@ -21,7 +27,7 @@ extension CrewRun {
       throw CrewMismatch("the save should throw \(expected)")
     }
     count("saved")
-    try finish(place, reference)
+    try finish(place, reference, hadChanges, wasStale)
   }
 
   private func expectFailure(
@@ -38,8 +44,9 @@ extension CrewRun {
     try expectHistory(CrewDifference(), isExact: true, "after a save that failed")
   }
 
-  private func finish(_ place: CrewPlace, _ reference: CrewSave) throws {
-    let wasStale = place.view.generation != store.generation
+  private func finish(
+    _ place: CrewPlace, _ reference: CrewSave, _ hadChanges: Bool, _ wasStale: Bool
+  ) throws {
     for tag in place.view.work.inserted where reference.became[tag] == nil {
       try name(tag, place.object(tag))
     }
@@ -50,14 +57,19 @@ extension CrewRun {
     try expectHistory(difference, isExact: isExact, "after a save")
     try replaceNew(place, reference)
     let gone = place.view.work.deleted
+    if place.pinned != nil {
+      place.pinned = store
+      // The generation is chosen at the next read.
+      _ = try place.context.count(for: FetchRequest<CrewBadge>())
+    }
+    // A save without changes is none, and leaves what could be undone.
+    let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
+    if isKept { return try expectSame(place, "after a save without changes") }
     if wasStale {
+      try expectAgreement(place, "in the context that has saved")
       try sync(place)
     } else {
-      // A save without changes is none, and leaves what could be undone.
-      let hadChanges = place.view.hasChanges
-      let memory = (place.view.past, place.view.future, place.view.groupStart)
       place.view.read(store)
-      if !hadChanges { (place.view.past, place.view.future, place.view.groupStart) = memory }
       try expectSame(place, "after a save")
     }
     for tag in gone where place.view.now[tag] == nil { place.drop(tag) }
@@ -116,7 +128,10 @@ extension CrewRun {
   func rollback(_ place: CrewPlace) throws {
     place.context.rollback()
     note("  rolled back")
-    let wasStale = place.view.generation != store.generation
+    for tag in place.view.work.deleted where !RandomGraphScope.areDeniedRestored {
+      try place.context.refresh(try place.object(tag), mergeChanges: false)
+    }
+    let wasStale = isStale(place)
     place.view.rollback()
     try expectSameSets(place)
     if wasStale { try sync(place) } else { try expectSame(place, "after a rollback") }
@@ -134,6 +149,7 @@ extension CrewRun {
       throw CrewMismatch("\(left.count) objects outlive reset")
     }
     place.view.rollback()
+    if place.pinned != nil { place.pinned = store }
     try sync(place)
   }
 
@@ -148,9 +164,17 @@ extension CrewRun {
   /// Brings a context up to date, which must have no changes: it reads everything again.
   func sync(_ place: CrewPlace) throws {
     place.context.refreshAllObjects()
-    let watched = place.view.watched
-    place.view.read(store)
-    place.view.watched = watched
+    try readAll(place)
+  }
+
+  /// Whether others have saved since a context has read what it could read.
+  func isStale(_ place: CrewPlace) -> Bool {
+    place.view.generation != (place.pinned ?? store).generation
+  }
+
+  /// Fetches everything, which must be as a context with no others' changes left to see shows it.
+  func readAll(_ place: CrewPlace) throws {
+    place.view.rebase(place.pinned ?? store)
     var found: Set<Int> = []
     for object in try CrewAccess.all(place.context) {
       guard let tag = tagsByID[object.objectID] else {
@@ -165,9 +189,10 @@ extension CrewRun {
         place.keep(object, as: tag)
       }
     }
-    guard found == Set(store.graph.rows.keys) else {
+    guard found == Set(place.view.now.rows.keys) else {
       throw CrewMismatch("a fetch finds \(found.sorted())")
     }
     try expectSame(place, "after everything was read again")
+    try expectPruned(place, "after everything was read again")
   }
 }

@@ -20,6 +20,8 @@ final class CrewRun {
   var tokens: Set<CrewValue> = []
   private var lastTag = 0
   var historyToken: PersistentHistoryToken?
+  /// What the history has of each generation.
+  var transactions: [Int: [PersistentHistoryTransaction]] = [:]
   private(set) var trace: [String] = []
   private(set) var counts: [String: Int] = [:]
   /// How many steps were begun.
@@ -81,6 +83,11 @@ final class CrewRun {
     case .lookUp: try lookUp(place, step)
     case .count, .fetch: try search(place, step)
     case .detectConflicts: detectConflicts(place, step)
+    case .batchInsert, .batchUpdate, .batchDelete: try execute(place, step)
+    case .nested: try nest(place, step)
+    case .pin, .unpin, .merging: try pin(place, step)
+    case .mergeHistory, .mergeChangeSet: try merge(place, step)
+    case .deleteHistory: try deleteHistory(step)
     }
     try expectSameSets(place)
     if stepNumber % 16 == 0 { for place in places { try expectSame(place, "now and then") } }

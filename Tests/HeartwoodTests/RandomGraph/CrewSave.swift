@@ -40,7 +40,8 @@ struct CrewSave {
     writeOrders()
   }
 
-  private func validate() throws(CrewFailures) {
+  /// What keeps the context from being saved whatever others have done.
+  func validate() throws(CrewFailures) {
     var failures = CrewFailures()
     for tag in view.work.inserted + Array(view.edited)
     where mine[tag]?.kind.isMember == true && mine[tag]?[.title] == .text(CrewValue.invalidTitle) {
@@ -60,7 +61,9 @@ struct CrewSave {
   /// Decides for each changed object whether the save stores its edits.
   private mutating func decide() throws(CrewFailures) {
     let edited = view.edited
-    contested = Set(edited.union(view.work.deleted).filter { isContested($0) })
+    // What both have deleted is in no conflict.
+    let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
+    contested = Set(edited.union(deleted).filter { isContested($0) })
     let watched = view.watched.filter { view.isLive($0) && isContested($0) }
     if policy == .error, !contested.isEmpty || !watched.isEmpty {
       throw CrewFailures([.mergeConflict])

@@ -5,6 +5,8 @@ enum CrewOperation: Int, CaseIterable {
   case insert, set, setSame, setBack, relate, toggle, reorder, delete, insertAgain
   case save, rollback, reset, undo, redo, endUndoGroup
   case refresh, drop, refreshAll, sync, obtainIDs, lookUp, count, fetch, detectConflicts
+  case batchInsert, batchUpdate, batchDelete, nested
+  case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory
 }
 
 /// A step: an operation and what it works on, small numbers that are taken modulo what there is.

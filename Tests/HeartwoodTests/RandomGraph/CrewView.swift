@@ -92,6 +92,31 @@ struct CrewView {
     generation = store.generation
   }
 
+  /// Whether reading everything again under what was changed is exact in the reference: attributes
+  /// of objects that are still there. What becomes of relationships is left open until the save.
+  func canRebase(_ store: CrewStore) -> Bool {
+    guard work.inserted.isEmpty, work.deleted.isEmpty, !canUndo, future.isEmpty else {
+      return false
+    }
+    return edited.allSatisfy { tag in
+      guard let before = base[tag], let row = now[tag], store.graph[tag] != nil else { return false }
+      return row.links == before.links || row.kind.links.allSatisfy { row.has($0, like: before) }
+    }
+  }
+
+  /// Reads everything again, and puts on top what was changed.
+  mutating func rebase(_ store: CrewStore) {
+    let (before, mine, edited, watched) = (base, now, edited, watched)
+    read(store)
+    self.watched = watched
+    for tag in edited {
+      guard let old = before[tag], let row = mine[tag] else { continue }
+      for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
+        work.now[tag]?[field] = row[field]
+      }
+    }
+  }
+
   mutating func rollback() {
     work = Work()
     work.now = base
@@ -129,6 +154,7 @@ struct CrewStore {
       }
     }
     difference.deleted = Set(graph.rows.keys.filter { new[$0] == nil })
+    guard !difference.isEmpty else { return difference }
     generation += 1
     for tag in difference.inserted.union(difference.updated.keys) { versions[tag] = generation }
     for tag in difference.deleted { versions[tag] = nil }

@@ -6,6 +6,8 @@ enum RandomGraphScope {
     (.reorder, 6), (.delete, 7), (.insertAgain, 2), (.save, 14), (.rollback, 2), (.reset, 1),
     (.undo, 6), (.redo, 5), (.endUndoGroup, 10), (.refresh, 2), (.drop, 1), (.refreshAll, 1),
     (.sync, 3), (.obtainIDs, 1), (.lookUp, 3), (.count, 4), (.fetch, 2), (.detectConflicts, 1),
+    (.batchInsert, 2), (.batchUpdate, 2), (.batchDelete, 1), (.nested, 2), (.pin, 2), (.unpin, 1),
+    (.mergeHistory, 3), (.mergeChangeSet, 2), (.merging, 1), (.deleteHistory, 1),
   ]
 
   /// Whether an object that was set to the value it has, or undone, is no changed one.
@@ -16,6 +18,16 @@ enum RandomGraphScope {
   static let areZerosOneValue = false
   /// Whether those that a rule keeps from losing a new object forget it when it is deleted.
   static let areDeniedFreedOfNew = false
+  /// Whether rolling back restores who was a member of an object that could not be deleted.
+  static let areDeniedRestored = false
+  /// Whether a context that merges by itself does so before a save with changes, too (QG-35).
+  static let mergesBeforeSaving = false
+  /// Whether a context that merges by itself goes on when the history was deleted.
+  static let outlivesHistory = false
+  /// Whether each row of a batch insertion has declared values of its own (BR-01).
+  static let areRowsLikeNewObjects = false
+  /// Whether a deletion that was refreshed still meets what others change afterwards (C-10).
+  static let areDeletionsRefreshed = false
   /// Whether texts that differ only in how letters are composed are different values.
   static let areComposedTextsDistinct = false
   /// Whether objects that were taken back are freed, those that hold each other too.
