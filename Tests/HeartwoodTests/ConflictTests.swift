@@ -118,7 +118,7 @@ struct ConflictTests {
   }
 
   /// What a new object with the unique name of a stored one becomes.
-  private func clash(_ policy: MergePolicy) throws -> (age: Int, isReplaced: Bool, cars: Int) {
+  private func clash(_ policy: MergePolicy) throws -> (age: Int, isRow: Bool, cars: Int) {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
     let context = fixture.context()
@@ -131,7 +131,8 @@ struct ConflictTests {
     let people = try fixture.context().fetch(FetchRequest<Person>())
     #expect(people.count == 1 && people.first?.objectID == id)
     return (
-      people.first?.age ?? 0, new.managedObjectContext == nil, people.first?.cars.count ?? 0
+      people.first?.age ?? 0, new.objectID == id && new.age == people.first?.age,
+      people.first?.cars.count ?? 0
     )
   }
 
@@ -166,6 +167,53 @@ struct ConflictTests {
     #expect(try twins(.overwrite) == 2)
     #expect(try twins(.mergeByPropertyStoreTrump) == 1)
     #expect(try twins(.rollback) == 1)
+  }
+
+  @Test(.evidence("C-02"), arguments: [true, false])
+  func `are shown to a policy when one side has deleted`(keeps: Bool) throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
+    let context = fixture.context()
+    context.mergePolicy = .custom { conflict in
+      // Ada was deleted by others, Bob here.
+      #expect(conflict.isDeletedHere == (conflict.objectID == ids[1]))
+      #expect((conflict.theirs == nil) == (conflict.objectID == ids[0]))
+      #expect(conflict.isDeleted == conflict.isDeletedHere)
+      #expect(conflict.base["age"] == .integer(1))
+      conflict.isDeleted = !keeps
+    }
+    let (ada, bob): (Person, Person) = (context.object(with: ids[0]), context.object(with: ids[1]))
+    ada.age = 5
+    #expect(bob.age == 1)
+    context.delete(bob)
+    try fixture.change(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try fixture.change(ids[1]) { $0.age = 2 }
+    try context.save()
+    #expect(try fixture.stored(ids[0])?.age == (keeps ? 5 : nil))
+    #expect(try fixture.stored(ids[1])?.age == (keeps ? 2 : nil))
+    #expect(ada.isDeleted == !keeps && bob.isDeleted == !keeps)
+  }
+
+  @Test(.evidence("C-02"), .evidence("C-06"))
+  func `show a policy what references lead to`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: $0 == "Ada" ? 1 : 0) }
+    let context = fixture.context()
+    context.mergePolicy = .custom { conflict in
+      guard conflict.entityName == "Car" else { return }
+      #expect(conflict.baseReferences == ["owner": ids[0]])
+      #expect(conflict.myReferences == ["owner": ids[1]])
+      #expect(conflict.theirReferences == ["owner": ids[2]])
+      conflict.resultReferences["owner"] = ids[0]
+    }
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    car.owner = context.object(Person.self, with: ids[1])
+    let other = fixture.context()
+    try #require(try other.fetch(FetchRequest<Car>()).first).owner = other.object(with: ids[2])
+    try other.save()
+    try context.save()
+    #expect(car.owner?.objectID == ids[0])
+    #expect(try ids.map { try fixture.stored($0)?.cars } == [1, 0, 0])
   }
 
   @Test(.evidence("R-11")) func `leave both sides of a relationship the same`() throws {

@@ -61,10 +61,9 @@ extension PersistentContainer {
     var changes: ChangeSet?
     let generation = try store.write { transaction in
       if let known { try requireUnchanged(transaction, model, since: known) }
-      var request = try RevertRequest(
+      let request = try RevertRequest(
         transaction, to: target, model, HistoryWriter.Origin(author: author))
-      try request.run()
-      changes = request.changes
+      changes = try request.run()
     }
     guard var changes else { preconditionFailure("a transaction that ran has changes") }
     let made = try? store.snapshot(at: generation)

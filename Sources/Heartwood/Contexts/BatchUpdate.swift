@@ -1,6 +1,7 @@
 extension BatchUpdateRequest: ExecutableBatch {
   var objectType: ManagedObject.Type { M.self }
   var sentence: String { "updated rows of \(M.self)" }
+  var changesRelationships: Bool { false }
 
   func execute(_ run: inout BatchRun) throws {
     var request = FetchRequest<M>()
@@ -78,12 +79,10 @@ extension BatchRun {
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue],
     _ row: BatchRowContent
   ) throws {
-    if row.values != before {
-      try derive(&row.values, number, storage, before: before)
-      if let owner = try owner(storage, row.values, besides: number) {
-        throw constraintConflict(storage, owner)
-      }
-      try replace(number, storage, before, row.values)
+    if !row.values.isIdentical(to: before) {
+      changes.add(RowChange(number, storage, before: before, after: row.values))
+      // One row after the other: what one has may not be taken by another before it gives it up.
+      if storage.hasUniques { try flush() } else { try flushIfFull() }
     }
     note(number)
   }

@@ -21,10 +21,10 @@ extension ManagedObjectContext {
     var numbers: [ObjectNumber] = []
     var count = 0
     let generation = try write { transaction in
-      var run = BatchRun(self, transaction, keepsNumbers: request.resultType == .objectIDs)
+      var run = BatchRun(self, transaction, request)
       try request.execute(&run)
-      try run.derived.finish()
-      try run.rows.finish()
+      try run.flush()
+      try run.changes.finish()
       (numbers, count) = (run.numbers, run.count)
     }
     // Within one transaction versions do not tell what was changed in between.
@@ -44,15 +44,16 @@ protocol ExecutableBatch: BatchRequest {
   var resultType: BatchResultType { get }
   /// What it does, for the log.
   var sentence: String { get }
+  /// Whether rows are related otherwise than before.
+  var changesRelationships: Bool { get }
   func execute(_ run: inout BatchRun) throws
 }
 
 /// A batch request while it is executed, in one transaction.
 struct BatchRun {
   let model: StoreModel
-  let policy: MergePolicy
   let rows: RowWriter
-  var derived: DerivedRows
+  let changes: RowChanges
   let view: StoreView
   /// The numbers that objects had when IDs of them were put into the request.
   let renumbered: RenumberedObjects
@@ -60,14 +61,21 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction, keepsNumbers: Bool) {
+  /// The most changes that wait to be written together.
+  private static let flushCount = 256
+
+  init(
+    _ context: ManagedObjectContext, _ transaction: WriteTransaction,
+    _ request: some ExecutableBatch
+  ) {
     model = context.model
-    policy = context.whole.mergePolicy
     rows = RowWriter(transaction, context.model, context.origin)
-    derived = DerivedRows(rows, context.model)
+    changes = RowChanges(
+      rows, context.model, context.whole.mergePolicy.kind,
+      areAttributesOnly: !request.changesRelationships)
     view = StoreView(transaction, context.model)
     renumbered = context.renumbered
-    self.keepsNumbers = keepsNumbers
+    keepsNumbers = request.resultType == .objectIDs
   }
 
   /// Counts a row that was written.
@@ -76,65 +84,23 @@ struct BatchRun {
     if keepsNumbers { numbers.append(number) }
   }
 
-  /// Computes the derived attributes of a row whose relationships stay as they are, and so what is
-  /// computed over them.
-  func derive(
-    _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
-    before: [StoredValue]? = nil
-  ) throws {
-    try derived.deriveOwn(&values, number, storage)
-    for attribute in storage.entity.derived where attribute.isOverRelationship {
-      values[attribute.slot] = try before?[attribute.slot] ?? attribute.value([]) ?? .null
+  /// Writes the changes that wait if there are enough of them.
+  mutating func flushIfFull() throws {
+    if changes.list.count >= Self.flushCount { try flush() }
+  }
+
+  /// Writes the changes that wait, and counts the rows that were inserted or deleted.
+  mutating func flush() throws {
+    let inserted = changes.list.filter(\.isNew).map(\.number)
+    try changes.write()
+    for number in inserted {
+      let row = changes.resolved(number)
+      // A row that was met and stays as it is does not count.
+      if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
+        note(row)
+      }
     }
-  }
-
-  /// Writes a row in place of what it was.
-  ///
-  /// - Parameter lists: The slots of to-many relationships that were changed.
-  mutating func replace(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue]?,
-    _ after: [StoredValue], lists: [Int] = []
-  ) throws {
-    try rows.removeEntries(number, storage, before)
-    try rows.putReferences(number, storage, after, before: before)
-    try derived.note(
-      number, storage.entity, before: before, after: after, isNew: before == nil)
-    try rows.put(number, storage, after, before: before, lists: lists)
-  }
-
-  /// The row that has the unique values another one would have; `nil` if there is none.
-  ///
-  /// - Throws: `constraintConflict` if there are two.
-  func owner(
-    _ storage: EntityStorage, _ values: [StoredValue], besides number: ObjectNumber?
-  ) throws -> ObjectNumber? {
-    var found: ObjectNumber?
-    for index in storage.entity.indexes
-    where index.isUnique && !index.isOverRelationship {
-      let parts = index.slots.map { values[$0] }
-      guard !parts.contains(.null),
-        let owner = try rows.owner(model.keyspace(index), parts), owner != number
-      else { continue }
-      guard found == nil || found == owner else { throw conflict(index, owner) }
-      found = owner
-    }
-    return found
-  }
-
-  private func conflict(_ index: IndexDescription, _ owner: ObjectNumber) -> ObjectGraphError {
-    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
-    return ObjectGraphError(
-      .constraintConflict,
-      "A row of the request would have the unique values of two others, one of them its \(names).",
-      objectID: ManagedObjectID(owner, model.space))
-  }
-
-  /// Says that a row has the unique values of another one.
-  func constraintConflict(_ storage: EntityStorage, _ owner: ObjectNumber) -> ObjectGraphError {
-    ObjectGraphError(
-      .constraintConflict,
-      "There is a \(storage.entity.name) with the same unique values already. Set a mergePolicy, "
-        + "or leave it out.",
-      objectID: ManagedObjectID(owner, model.space))
+    for deletion in changes.deletions { note(deletion.change.number) }
+    changes.begin()
   }
 }

@@ -48,13 +48,26 @@ extension ManagedObjectContext {
     let snapshot = try store.snapshot()
     guard before.generation != snapshot.generation else { return }
     let newest = try newestMerge(snapshot)
-    for transaction in try HistoryReader(snapshot, model).transactions(after: before.token) {
-      try mergeChanges(from: transaction)
+    do {
+      for transaction in try HistoryReader(snapshot, model).transactions(after: before.token) {
+        try mergeChanges(from: transaction)
+      }
+    } catch let error as ObjectGraphError where error.kind == .historyExpired {
+      try mergeAll()
     }
     // Only now: what could not be merged is tried again.
     autoMerge = newest
     // Also of a transaction that has changed no object.
     advance()
+  }
+
+  /// Shows the newest generation, whatever has changed since the context has read its objects.
+  private func mergeAll() throws {
+    let view = try beginMerging(of: model.space.store)
+    for object in allRegistered() {
+      try mergeUpdate(of: object, view)
+      try mergeDeletion(of: object, view)
+    }
   }
 
   /// Has the contexts below that want it read again what this one has saved.
@@ -108,6 +121,37 @@ extension ManagedObjectContext {
         for id in entity.inserted { try part.mergeUpdate(of: id, view) }
         for id in entity.updated.keys { try part.mergeUpdate(of: id, view) }
         for id in entity.deleted { try part.mergeDeletion(of: id, view) }
+      }
+    }
+  }
+
+  /// Shows what another context has saved, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
+  /// does a transaction of the history; without history, too.
+  ///
+  /// ```swift
+  /// for await change in background.changes where change.kind == .didSave {
+  ///   try view.mergeChanges(from: change)
+  /// }
+  /// ```
+  ///
+  /// - Parameter change: One of kind ``ContextChange/Kind/didSave``; others have changed nothing in
+  ///   a store, and nothing is merged.
+  /// - Throws: As ``mergeChanges(_:)``.
+  /// - Complexity: One row read for each changed object that is here and no fault.
+  public func mergeChanges(from change: ContextChange) throws {
+    guard change.kind == .didSave else { return }
+    confinement?.enter()
+    defer { confinement?.leave() }
+    defer { processPendingChanges() }
+    let stores = Set([change.inserted, change.updated, change.deleted].joined().map(\.space.store))
+    for store in stores {
+      let part = otherPart(of: store) ?? self
+      let view = try part.beginMerging(of: store)
+      for id in change.inserted.union(change.updated) where id.space.store == store {
+        try part.mergeUpdate(of: id, view)
+      }
+      for id in change.deleted where id.space.store == store {
+        try part.mergeDeletion(of: id, view)
       }
     }
   }

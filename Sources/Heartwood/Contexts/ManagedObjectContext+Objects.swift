@@ -181,8 +181,13 @@ extension ManagedObjectContext {
   /// Reads an object again and puts on top what was changed in it.
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
-    let mine = try changes.originals.keys.map { slot in
-      (entity.properties[slot], try object.storedValue(entity.properties[slot]))
+    // What was set to the value it had is no edit.
+    let mine = try changes.originals.compactMap { slot, original in
+      let value = try object.storedValue(entity.properties[slot])
+      return value.isIdentical(to: original) ? nil : (entity.properties[slot], value)
+    }
+    changes.originals = changes.originals.filter { slot, _ in
+      mine.contains { $0.0.slot == slot }
     }
     if let parent {
       guard fill(object, from: parent) else { return }
@@ -195,10 +200,31 @@ extension ManagedObjectContext {
       for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
       try fill(object, storage, view)
       forgetMembers(of: object, entity)
+      try mergeOrders(of: object, under: changes)
     }
     guard isThere != nil else { return }
     for (property, value) in mine { try put(value, property, back: object) }
     tell(\.refreshed, object)
+  }
+
+  /// Merges ordered lists that were changed here with those of the store.
+  private func mergeOrders(of object: ManagedObject, under changes: ObjectChanges) throws {
+    guard let entity = object.entityDescription else { return }
+    for (slot, edit) in changes.members {
+      let property = entity.properties[slot]
+      guard case .toMany(isOrdered: true) = property.kind, let base = edit.base,
+        let mine = object.members(property)
+      else { continue }
+      let theirs = try currentView().numbers(
+        in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
+      let removed = Set(edit.removed.map(\.number))
+      let merge = ListMerge(
+        base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
+      let result = merge.merged(
+        theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
+      object.setMembers(result.compactMap { self.object($0) }, property)
+      changes.members[slot]?.base = theirs.compactMap { self.object($0) }
+    }
   }
 
   private func put(

@@ -17,10 +17,8 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     defer { processPendingChanges() }
     try requireReadable()
-    guard try !partsToSave().isEmpty else {
-      advance()
-      return try mergeAutomatically()
-    }
+    try mergeAutomatically()
+    guard try !partsToSave().isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
@@ -33,12 +31,12 @@ extension ManagedObjectContext {
   /// Saves what was changed in this part.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     tell(pendingChange)
-    let written = (inserted.all, updated.all, deleted.all)
     if let parent {
+      let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
       push(to: parent)
       forgetUndo()
-      tell(didSave(written, nil))
+      tell(didSave(written))
       for object in saved { object.didSave() }
       return
     }
@@ -54,7 +52,7 @@ extension ManagedObjectContext {
     advance(to: generation)
     forgetUndo()
     refreshMergingChildren()
-    tell(didSave(written, generation))
+    tell(didSave(request, generation))
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
     for object in saved { object.didSave() }
   }
@@ -67,20 +65,16 @@ extension ManagedObjectContext {
     watched.insert(object)
   }
 
-  /// What a save has written, under the IDs that objects have now.
+  /// What a save to the parent has written.
   private func didSave(
-    _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]),
-    _ generation: Generation?
+    _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
   ) -> ContextChange {
     func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
       Set(objects.map { ManagedObjectID($0.number, model.space) })
     }
-    var change = ContextChange(
-      kind: .didSave, inserted: ids(written.inserted.filter { $0.source === self }),
-      updated: ids(written.updated.filter { $0.source === self }), deleted: ids(written.deleted))
-    // If it is over already, nobody can be pinned to it.
-    change.generation = generation.flatMap { token(of: $0) }
-    return change
+    return ContextChange(
+      kind: .didSave, inserted: ids(written.inserted), updated: ids(written.updated),
+      deleted: ids(written.deleted))
   }
 
   // MARK: Before
@@ -142,83 +136,5 @@ extension ManagedObjectContext {
         "A \(type(of: object)) cannot be deleted while its \(property.name) are there.",
         objectID: object.objectID)
     }
-  }
-
-  // MARK: After
-
-  /// Makes the objects what the commit has made of them; returns those that were saved.
-  private func finish(_ request: SaveRequest) -> [ManagedObject] {
-    var saved: [ManagedObject] = []
-    repoint(request.outcomes)
-    for (object, outcome) in request.outcomes {
-      switch outcome {
-      case .saved, .merged:
-        if let number = request.numbers[object.number] { renumber(object, number) }
-        if case .merged(let values) = outcome { take(values, object) }
-        object.version = request.base
-        object.state.subtract([.inserted, .updated])
-        object.changes = nil
-        if request.isContested, let entity = object.entityDescription {
-          // Who joined may have given way, and others may have let somebody join.
-          forgetMembers(of: object, entity)
-        }
-        object.setHelp(.writing)
-        saved.append(object)
-      case .dropped:
-        object.state.subtract([.updated, .deleted])
-        turnIntoFault(object)
-      case .deleted:
-        saved.append(object)
-        forgetDeleted(object)
-      case .replaced: abandon(object)
-      }
-    }
-    showDerived(request)
-    inserted.removeAll()
-    updated.removeAll()
-    deleted.removeAll()
-    watched.removeAll()
-    tellFollowersOfAll()
-    return saved
-  }
-
-  /// Has objects refer to what has taken the place of others, as their rows do.
-  private func repoint(_ outcomes: [(object: ManagedObject, outcome: SaveRequest.Outcome)]) {
-    var places: [ObjectIdentifier: ObjectNumber] = [:]
-    for (object, outcome) in outcomes {
-      if case .replaced(let number) = outcome { places[ObjectIdentifier(object)] = number }
-    }
-    guard !places.isEmpty else { return }
-    for (object, _) in outcomes {
-      for property in object.entityDescription?.relationships ?? [] {
-        if case .toOne = property.kind, case .object(let target) = object.target(property),
-          let number = places[ObjectIdentifier(target)]
-        {
-          object.setTarget(.number(number.bits), property)
-        }
-      }
-    }
-    // Rows that others were put into are read again.
-    for number in places.values {
-      guard let object = registered[number]?.takeUnretainedValue(), !object.hasChanges else {
-        continue
-      }
-      turnIntoFault(object)
-    }
-  }
-
-  private func take(_ values: [StoredValue], _ object: ManagedObject) {
-    for property in object.entityDescription?.columns ?? [] {
-      try? object.setStoredValue(values[property.slot], property)
-    }
-    observer?.note(object)
-  }
-
-  func forgetDeleted(_ object: ManagedObject) {
-    object.state.subtract([.registered, .updated])
-    object.state.insert(.deleted)
-    // What it was can still be looked at, in didSave for one.
-    object.help = []
-    leave(object)
   }
 }

@@ -1,19 +1,11 @@
 /// Makes rows what they were in a generation, in one transaction.
 struct RevertRequest {
-  private struct Row {
-    let number: ObjectNumber
-    let storage: EntityStorage
-    let before: [StoredValue]?
-    let after: [StoredValue]?
-    let lists: Set<Int>
-  }
-
   private let model: StoreModel
   private let rows: RowWriter
-  private var derived: DerivedRows
+  private let changes: RowChanges
   private let target: StoreView
-  private let changed: [Row]
-  private(set) var changes: ChangeSet
+  private let difference: RowDifference
+  private let generation: QueryGenerationToken
 
   /// Finds out what is to be written.
   ///
@@ -30,88 +22,58 @@ struct RevertRequest {
         "Objects have changed for which the model has no class. Revert with the model that has "
           + "them.")
     }
-    let rows = RowWriter(transaction, model, origin)
-    let target = try StoreView(snapshot, model)
-    let changed = try difference.numbers.compactMap { number -> Row? in
-      guard let storage = model.storage(of: number) else { return nil }
-      return Row(
-        number: number, storage: storage, before: try rows.row(number, storage)?.values,
-        after: try target.withRecord(number, storage) { try storage.values($0) },
-        lists: difference.lists[number] ?? [])
-    }
     self.model = model
-    self.rows = rows
-    self.target = target
-    self.changed = changed.filter { $0.before != nil || $0.after != nil }
-    derived = DerivedRows(rows, model)
-    changes = ChangeSet(
-      generation: QueryGenerationToken(generation: snapshot.token), stores: [model.space.store])
+    self.difference = difference
+    rows = RowWriter(transaction, model, origin)
+    changes = RowChanges(rows, model, .overwrite, keepsTimes: true)
+    target = try StoreView(snapshot, model)
+    generation = QueryGenerationToken(generation: snapshot.token)
   }
 
-  /// Writes it.
-  mutating func run() throws {
-    // Values that one row gives up are taken by another.
-    for row in changed where row.after != nil {
-      try rows.removeEntries(row.number, row.storage, row.before)
+  /// Writes it; returns what that has changed.
+  func run() throws -> ChangeSet {
+    for number in difference.numbers {
+      guard let storage = model.storage(of: number) else { continue }
+      let before = try rows.row(number, storage)?.values
+      let after = try target.withRecord(number, storage) { try storage.values($0) }
+      guard let after else {
+        if let before { delete(RowChange(number, storage, before: before, after: before)) }
+        continue
+      }
+      changes.add(try change(number, storage, before, after))
     }
-    for row in changed where row.after == nil {
-      guard let before = row.before else { continue }
-      try derived.note(row.number, row.storage.entity, before: before, after: nil)
-      try rows.delete(row.number, row.storage, before)
-      note(row, after: nil)
-    }
-    for row in changed {
-      guard let after = row.after else { continue }
-      try rows.putReferences(row.number, row.storage, after, before: row.before)
-      for slot in row.lists { try putMembers(of: row, slot) }
-    }
-    for row in changed {
-      guard let after = row.after else { continue }
-      let values = try derive(after, row)
-      try rows.put(
-        row.number, row.storage, values, before: row.before, lists: row.lists)
-      note(row, after: values)
-    }
-    // Only where the model computes something otherwise than it did then, this finds anything.
-    for row in changed where row.after != nil {
-      try derived.note(row.number, row.storage.entity, before: row.before, after: row.after)
-      derived.note(row.number)
-    }
-    try derived.finish()
+    try changes.write()
     try rows.finish()
-  }
-
-  private mutating func note(_ row: Row, after: [StoredValue]?) {
-    changes.note(
-      row.number, row.storage, model, before: row.before, after: after, lists: row.lists)
-  }
-
-  /// The values of a row with what the model computes from it now; times stay as they were.
-  private func derive(_ values: [StoredValue], _ row: Row) throws -> [StoredValue] {
-    var result = values
-    try derived.deriveOwn(&result, row.number, row.storage)
-    for attribute in row.storage.entity.derived
-    where attribute.attribute == nil && attribute.relationship == nil {
-      result[attribute.slot] = values[attribute.slot]
+    var result = ChangeSet(generation: generation, stores: [model.space.store])
+    for change in changes.list where change.isDeleted || change.isEffective {
+      result.note(
+        change.number, change.storage, model, before: change.before,
+        after: change.isDeleted ? nil : change.after, lists: change.touched)
     }
     return result
   }
 
-  private func putMembers(of row: Row, _ slot: Int) throws {
-    let entity = row.storage.entity
-    let property = entity.properties[slot]
-    // Those that the other side refers to one by one were put with the references.
-    guard model.listsMembers(property, of: entity) else { return }
-    let keyspace = model.memberKeyspace(property, of: entity)
-    let after = try target.numbers(in: keyspace, [.integer(row.number.bits)])
-    if case .toMany(isOrdered: true) = property.kind {
-      return try rows.putList(keyspace, row.number, after)
+  /// Takes up that a row is deleted that was not there; what it is related to differs as well.
+  private func delete(_ change: RowChange) {
+    changes.delete(RowChanges.Deletion(change: change, followsRules: false))
+  }
+
+  private func change(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue]?,
+    _ after: [StoredValue]
+  ) throws -> RowChange {
+    let change = RowChange(number, storage, before: before, after: after)
+    change.edited = SlotSet(storage.references.map(\.slot))
+    for slot in difference.lists[number] ?? [] {
+      let property = storage.entity.properties[slot]
+      let keyspace = model.memberKeyspace(property, of: storage.entity)
+      let theirs = try rows.numbers(in: keyspace, of: number)
+      let mine = try target.numbers(in: keyspace, [.integer(number.bits)])
+      let (kept, wanted) = (Set(theirs), Set(mine))
+      change.members[slot] = MemberEdit(
+        added: mine.filter { !kept.contains($0) }, removed: theirs.filter { !wanted.contains($0) },
+        mine: mine, base: theirs)
     }
-    let before = try rows.numbers(in: keyspace, of: row.number)
-    let (kept, wanted) = (Set(before), Set(after))
-    try rows.changeEdges(
-      keyspace, row.number, before.filter { !wanted.contains($0) }, areAdded: false)
-    try rows.changeEdges(
-      keyspace, row.number, after.filter { !kept.contains($0) }, areAdded: true)
+    return change
   }
 }

@@ -44,6 +44,12 @@ final class PropertyDescription: Sendable {
     return false
   }
 
+  /// Whether it is a to-one relationship.
+  var isReference: Bool {
+    if case .toOne = kind { return true }
+    return false
+  }
+
   var isRelationship: Bool {
     switch kind {
     case .toOne, .toMany: true

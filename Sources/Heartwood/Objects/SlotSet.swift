@@ -25,6 +25,12 @@ package struct SlotSet: Equatable, Sendable {
     high[position] |= 1 << (slot % 64)
   }
 
+  package mutating func formUnion(_ other: SlotSet) {
+    low |= other.low
+    while high.count < other.high.count { high.append(0) }
+    for (position, slots) in other.high.enumerated() { high[position] |= slots }
+  }
+
   package mutating func remove(_ slot: Int) {
     guard slot >= 64 else { return low &= ~(1 << slot) }
     guard contains(slot) else { return }

@@ -22,6 +22,10 @@ final class EntityStorage: Sendable {
   let places: [String?]
   /// Whether any of its attributes are unique.
   let hasUniques: Bool
+  /// Its to-one relationships.
+  let references: [PropertyDescription]
+  /// Those of them whose inverse is to-one as well.
+  let pairings: [PropertyDescription]
   /// The keyspaces of the indexes the entity declares, by their position.
   let indexKeyspaces: [String]
 
@@ -30,6 +34,8 @@ final class EntityStorage: Sendable {
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
     hasUniques = entity.indexes.contains(where: \.isUnique)
+    references = entity.relationships.filter(\.isReference)
+    pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in

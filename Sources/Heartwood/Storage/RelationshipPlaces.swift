@@ -57,13 +57,4 @@ extension EntityDescription {
     guard !isOrdered, let inverse = inverses[property.slot] else { return true }
     return !inverse.entity.isMemberReference(inverse.property)
   }
-
-  /// The entity and the slot of the unordered list at the other end of a relationship.
-  func otherList(_ property: PropertyDescription) -> (position: Int, slot: Int)? {
-    guard let inverse = inverses[property.slot],
-      case .toMany(isOrdered: false) = inverse.property.kind,
-      inverse.entity.listsMembers(inverse.property)
-    else { return nil }
-    return (inverse.entity.position, inverse.property.slot)
-  }
 }

@@ -71,7 +71,13 @@ final class RowWriter {
     }
   }
 
-  /// Writes a row and its entries; those of `before` must have been removed.
+  /// Whether there is a row.
+  func exists(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
+    guard !number.isTemporary else { return false }
+    return try objects(storage).withValue(number.row) { _ in } != nil
+  }
+
+  /// Writes a row and its new entries; those of `before` must have been removed that it gives up.
   ///
   /// - Parameters:
   ///   - lists: The slots of to-many relationships that were changed, for the history.
@@ -85,12 +91,14 @@ final class RowWriter {
     try objects(storage).put(
       number.row, storage.record(values, version: version ?? transaction.base))
     if let history { try note(number, storage, values, before, lists, in: history) }
-    for index in storage.entity.indexes {
+    for index in storage.entity.indexes where !index.isSame(values, before) {
       let parts = index.slots.map { values[$0] }
       if !index.isUnique {
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts + [.integer(number.bits)]), [])
       } else if !parts.contains(.null) {
-        if index.isOverRelationship, try owner(model.keyspace(index), parts) != nil {
+        if index.isOverRelationship,
+          try owner(model.keyspace(index), EntryKey.key(parts)) != nil
+        {
           throw index.conflict(ManagedObjectID(number, model.space))
         }
         try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
@@ -119,17 +127,20 @@ final class RowWriter {
     _ before: [StoredValue]?, _ lists: some Collection<Int>, in history: HistoryWriter
   ) throws {
     guard let before else { return try history.inserted(number) }
-    let columns = storage.entity.columns.map(\.slot).filter { values[$0] != before[$0] }
+    let columns = storage.entity.columns.map(\.slot).filter {
+      !values[$0].isIdentical(to: before[$0])
+    }
     let slots = columns + lists.sorted()
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the entries that the indexes have for a row.
+  /// Removes the entries that the indexes have for a row, but for those it keeps.
   func removeEntries(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
+    unlessIn after: [StoredValue]? = nil
   ) throws {
     guard let values else { return }
-    for index in storage.entity.indexes {
+    for index in storage.entity.indexes where !index.isSame(values, after) {
       let parts = index.slots.map { values[$0] }
       if !index.isUnique {
         try keyspace(model.keyspace(index)).delete(EntryKey.key(parts + [.integer(number.bits)]))
@@ -139,7 +150,7 @@ final class RowWriter {
     }
   }
 
-  /// Deletes a row with all its entries and lists of members.
+  /// Deletes a row with all its entries and its own lists of members; those of others stay.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -157,23 +168,17 @@ final class RowWriter {
     for (slot, name) in model.references(of: storage.entity) where !values[slot].isNull {
       try keyspace(name).delete(EntryKey.key([values[slot], .integer(number.bits)]))
     }
-    for list in model.lists(of: storage.entity) {
-      if let other = list.other {
-        // Others may list it too who were not known to whoever deletes it.
-        for member in try numbers(in: list.own, of: number) {
-          try changeEdges(other, member, [number], areAdded: false)
-        }
-      }
-      let edges = try keyspace(list.own)
+    for name in model.lists(of: storage.entity) {
+      let edges = try keyspace(name)
       for part in try lastParts(edges, number) {
         try edges.delete(EntryKey.key([.integer(number.bits), .integer(part)]))
       }
     }
   }
 
-  /// The object that has these values in a unique index.
-  func owner(_ name: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    try keyspace(name).withValue(EntryKey.key(values)) { ObjectNumber(bits: try $0.number()) }
+  /// The object that has a key in a unique index.
+  func owner(_ name: String, _ key: Key) throws -> ObjectNumber? {
+    try keyspace(name).withValue(key) { ObjectNumber(bits: try $0.number()) }
   }
 
   // MARK: Edges
@@ -200,15 +205,21 @@ final class RowWriter {
     return numbers
   }
 
-  /// Writes the members of an ordered relationship.
-  func putList(_ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber]) throws {
+  /// Writes the members of an ordered relationship in place of others, where they differ.
+  func putList(
+    _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
+  ) throws {
     let edges = try keyspace(name)
-    let old = try lastParts(edges, owner)
+    let positions = before.isEmpty ? [] : try lastParts(edges, owner)
     for (position, member) in members.enumerated() {
+      // Positions have no holes unless others have written them.
+      if position < before.count, before[position] == member, positions[position] == position {
+        continue
+      }
       try edges.put(
         EntryKey.key([.integer(owner.bits), .integer(Int64(position))]), EntryKey.value(member))
     }
-    for position in old where position >= members.count {
+    for position in positions where position >= members.count {
       try edges.delete(EntryKey.key([.integer(owner.bits), .integer(position)]))
     }
   }
@@ -222,5 +233,13 @@ final class RowWriter {
       let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
       if areAdded { try edges.put(key, []) } else { try edges.delete(key) }
     }
+  }
+}
+
+extension IndexDescription {
+  /// Whether a row has the same entry with both values.
+  fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
+    guard let other else { return false }
+    return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }
   }
 }

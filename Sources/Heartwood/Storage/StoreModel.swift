@@ -25,7 +25,7 @@ final class StoreModel: Sendable {
   /// The keyspaces of relationships by entity and slot; `nil` where there is none.
   private let places: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
-  private let lists: [[(own: String, other: String?)]]
+  private let lists: [[String]]
 
   init(
     _ schema: Schema.Content, _ stored: StoredModel, store: UUID, changeCount: Int64,
@@ -62,14 +62,7 @@ final class StoreModel: Sendable {
     }
     lists = entities.map { storage in
       storage.entity.relationships.filter { storage.entity.listsMembers($0) }
-        .compactMap { property in
-          // Who says so goes on referring to what was deleted.
-          let other =
-            property.options.deleteRule == .noAction ? nil : storage.entity.otherList(property)
-          return storage.places[property.slot].map {
-            ($0, other.flatMap { places[$0.position][$0.slot] })
-          }
-        }
+        .compactMap { storage.places[$0.slot] }
     }
   }
 
@@ -111,17 +104,8 @@ final class StoreModel: Sendable {
     references[entity.position]
   }
 
-  /// The keyspaces that list the members of an entity's own relationships, and those of the other
-  /// sides, if they are unordered lists too that forget who is deleted.
-  func lists(of entity: EntityDescription) -> [(own: String, other: String?)] {
-    lists[entity.position]
-  }
-
-  /// The keyspace in which the members of a relationship list those they are members of, if it is
-  /// from many to many and there is no order to keep.
-  func otherList(_ property: PropertyDescription, of entity: EntityDescription) -> String? {
-    entity.otherList(property).flatMap { places[$0.position][$0.slot] }
-  }
+  /// The keyspaces that list the members of an entity's own relationships.
+  func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
   /// The keyspace that says who refers to an object: that of the reference itself, or of the index
   /// the schema has made where the other end does not say it.

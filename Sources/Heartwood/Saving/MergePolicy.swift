@@ -29,7 +29,18 @@ public struct MergePolicy: Sendable {
 
   /// Each conflict is settled by `resolve`, property by property; it may throw, and the save does.
   ///
-  /// What it does not settle is merged as ``mergeByPropertyObjectTrump`` would.
+  /// It is called for each object that was changed or deleted here and changed or deleted by others.
+  /// What it does not set is merged as ``mergeByPropertyObjectTrump`` would.
+  ///
+  /// ```swift
+  /// context.mergePolicy = .custom { conflict in
+  ///   guard case .integer(let mine)? = conflict.mine["count"],
+  ///     case .integer(let theirs)? = conflict.theirs?["count"],
+  ///     case .integer(let base)? = conflict.base["count"]
+  ///   else { return }
+  ///   conflict.result["count"] = .integer(theirs + mine - base)
+  /// }
+  /// ```
   public static func custom(
     _ resolve: @escaping @Sendable (_ conflict: inout MergeConflict) throws -> Void
   ) -> MergePolicy {
@@ -37,18 +48,34 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// An object that was changed here and by others.
+/// An object that was changed here and by others, as a custom policy sees it.
 public struct MergeConflict: Sendable {
   /// The object.
   public let objectID: ManagedObjectID
   /// The name of its entity.
   public let entityName: String
-  /// What the properties were when they were read, by name.
+  /// The values of the attributes when the object was read, by name.
   public let base: [String: StoredValue]
-  /// What the properties are here.
+  /// The values of the attributes here; empty if the object was deleted here.
   public let mine: [String: StoredValue]
-  /// What they are in the store; `nil` if the object was deleted there.
+  /// The values of the attributes in the store; `nil` if the object was deleted there.
   public let theirs: [String: StoredValue]?
-  /// What they shall be, by name; set by a custom policy.
+  /// The objects that to-one relationships led to when the object was read, by name.
+  public let baseReferences: [String: ManagedObjectID]
+  /// The objects that to-one relationships lead to here.
+  public let myReferences: [String: ManagedObjectID]
+  /// The objects that to-one relationships lead to in the store; `nil` if the object was deleted
+  /// there.
+  public let theirReferences: [String: ManagedObjectID]?
+  /// Whether the object was deleted here.
+  public let isDeletedHere: Bool
+  /// The values that attributes are to have, by name; set by the policy.
   public var result: [String: StoredValue] = [:]
+  /// The objects that to-one relationships are to lead to, by name; set by the policy.
+  public var resultReferences: [String: ManagedObjectID?] = [:]
+  /// Whether the row is to be gone: true at first if the object was deleted here.
+  ///
+  /// A policy that sets it decides otherwise: to keep a row that others have changed, or to leave
+  /// one deleted that others have deleted.
+  public var isDeleted = false
 }

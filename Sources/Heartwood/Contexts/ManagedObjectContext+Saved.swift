@@ -1,0 +1,192 @@
+/// What becomes of objects when a save has been committed.
+extension ManagedObjectContext {
+  /// Makes the objects what the commit has made of them; returns those that were saved.
+  func finish(_ request: SaveRequest) -> [ManagedObject] {
+    let leavers = renumberInserted(request)
+    var saved: [ManagedObject] = []
+    var isSaved = NumberTable<Bool>()
+    for (object, outcome) in request.outcomes {
+      switch outcome {
+      case .saved:
+        isSaved[request.number(of: object)] = true
+        saved.append(object)
+      case .unchanged:
+        object.state.remove(.updated)
+        object.changes = nil
+        saved.append(object)
+      case .dropped:
+        object.state.subtract([.updated, .deleted])
+        turnIntoFault(object)
+      case .deleted: saved.append(object)
+      }
+    }
+    repoint(request, leavers)
+    let isOther = request.isContested || !request.changes.replaced.isEmpty
+    for change in request.changes.list where !change.isDeleted {
+      guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
+      if isSaved[change.number] == true {
+        finish(object, change, request.base, readsMembers: isOther)
+      } else {
+        refresh(object, change, request.base)
+      }
+    }
+    for object in leavers { leave(object, as: registered[object.number]?.takeUnretainedValue()) }
+    finishDeletions(request)
+    inserted.removeAll()
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+    tellFollowersOfAll()
+    return saved
+  }
+
+  /// Gives new objects their permanent numbers; returns those whose row another object has.
+  private func renumberInserted(_ request: SaveRequest) -> [ManagedObject] {
+    var leavers: [ManagedObject] = []
+    for object in inserted.all {
+      let number = request.number(of: object)
+      if number != object.number, registered[number] != nil {
+        leavers.append(object)
+      } else {
+        renumber(object, number)
+      }
+    }
+    return leavers
+  }
+
+  /// Makes a saved object what its row is.
+  private func finish(
+    _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
+  ) {
+    if object.isFault { return }
+    object.version = change.keptVersion ?? base
+    object.state.subtract([.inserted, .updated])
+    object.changes = nil
+    if change.isAdjusted {
+      take(change.after, object)
+    } else {
+      showDerived(change, object)
+    }
+    // Others may have joined, and edits may have given way.
+    if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
+    object.setHelp(.writing)
+  }
+
+  /// Has an object that was not saved itself show what the save has made of its row.
+  private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
+    guard !object.isFault, !object.isInserted, change.isEffective else { return }
+    if change.keptVersion != nil { return showDerived(change, object) }
+    object.changes = nil
+    object.state.remove(.updated)
+    turnIntoFault(object)
+    tell(\.refreshed, object)
+  }
+
+  private func showDerived(_ change: RowChange, _ object: ManagedObject) {
+    let derived = change.storage.entity.derived
+    guard !derived.isEmpty else { return }
+    for attribute in derived {
+      try? object.setStoredValue(change.after[attribute.slot], attribute.property)
+    }
+    observer?.note(object)
+  }
+
+  /// Gives an object the values of its row, where it has others.
+  private func take(_ values: [StoredValue], _ object: ManagedObject) {
+    for property in object.entityDescription?.columns ?? [] {
+      let value = values[property.slot]
+      // What it is related to stays in memory.
+      if let mine = try? object.storedValue(property), mine.isIdentical(to: value) { continue }
+      try? object.setStoredValue(value, property)
+    }
+    observer?.note(object)
+  }
+
+  // MARK: Objects that leave
+
+  /// Has objects refer to the rows that new objects have become, where those leave the context.
+  private func repoint(_ request: SaveRequest, _ leavers: [ManagedObject]) {
+    guard !leavers.isEmpty else { return }
+    let gone = Set(leavers)
+    for (object, _) in request.outcomes where !object.isFault {
+      for property in object.entityDescription?.relationships ?? [] where property.isReference {
+        guard case .object(let target) = object.target(property), gone.contains(target) else {
+          continue
+        }
+        object.setTarget(.number(request.number(of: target).bits), property)
+      }
+    }
+    for object in leavers {
+      let number = request.number(of: object)
+      renumbered.record(number, insteadOf: object.number)
+      registered[object.number] = nil
+      object.number = number
+    }
+  }
+
+  /// Ends the time of a new object in the context whose row another object has: it keeps the values
+  /// of the row, and its ID leads to that.
+  private func leave(_ object: ManagedObject, as other: ManagedObject?) {
+    if let other {
+      if other.isFault { fire(other) }
+      for property in object.entityDescription?.properties ?? [] where property.isAttribute {
+        object.copy(property, from: other)
+      }
+    }
+    object.state.subtract([.registered, .inserted, .updated])
+    object.help = []
+    object.releaseRelated()
+    object.source = nil
+    object.changes = ObjectChanges()
+    object.changes?.space = model.space
+  }
+
+  // MARK: Deletions
+
+  /// Ends the time of objects whose rows are gone, those included that the context has not deleted.
+  private func finishDeletions(_ request: SaveRequest) {
+    for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
+    for change in request.changes.list where change.isDeleted {
+      guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
+      tell(\.deleted, object)
+      forgetDeleted(object)
+    }
+  }
+
+  func forgetDeleted(_ object: ManagedObject) {
+    object.state.subtract([.registered, .updated])
+    object.state.insert(.deleted)
+    // What it was can still be looked at, in didSave for one.
+    object.help = []
+    leave(object)
+  }
+
+  /// The changes that a save has made of this context's objects, under the IDs they have now.
+  func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
+    var change = ContextChange(kind: .didSave)
+    for (object, outcome) in request.outcomes {
+      let id = ManagedObjectID(object.number, model.space)
+      switch outcome {
+      case .deleted: change.deleted.insert(id)
+      case .saved:
+        if request.isNew(object.number) {
+          change.inserted.insert(id)
+        } else {
+          change.updated.insert(id)
+        }
+      case .unchanged, .dropped: break
+      }
+    }
+    for row in request.changes.list where row.isEffective {
+      let id = ManagedObjectID(row.number, model.space)
+      if row.isDeleted {
+        change.deleted.insert(id)
+      } else if row.keptVersion == nil, !change.inserted.contains(id) {
+        change.updated.insert(id)
+      }
+    }
+    // If it is over already, nobody can be pinned to it.
+    change.generation = token(of: generation)
+    return change
+  }
+}

@@ -1,0 +1,75 @@
+/// The conflicts that a custom policy settles.
+extension SaveRequest {
+  /// Asks a custom policy what is to become of an object that was changed here; false if its row is
+  /// to be deleted.
+  func resolve(
+    _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
+    _ theirs: [StoredValue]?, _ after: inout [StoredValue], _ edited: inout SlotSet
+  ) throws -> Bool {
+    guard let resolve = policy.resolve else { return true }
+    var base = mine
+    for (slot, value) in edits { base[slot] = value }
+    var conflict = conflict(object, base: base, mine: mine, theirs: theirs)
+    try resolve(&conflict)
+    try apply(conflict, object, &after, &edited)
+    return !conflict.isDeleted
+  }
+
+  /// Asks a custom policy whether an object that was deleted here, and that others have changed, is
+  /// kept.
+  func keeps(
+    _ object: ManagedObject, base: [StoredValue], theirs: [StoredValue]
+  ) throws -> Bool {
+    guard let resolve = policy.resolve else { return false }
+    var conflict = conflict(object, base: base, mine: nil, theirs: theirs)
+    conflict.isDeleted = true
+    try resolve(&conflict)
+    return !conflict.isDeleted
+  }
+
+  private func conflict(
+    _ object: ManagedObject, base: [StoredValue], mine: [StoredValue]?, theirs: [StoredValue]?
+  ) -> MergeConflict {
+    let entity = entity(object)
+    func attributes(_ values: [StoredValue]) -> [String: StoredValue] {
+      let named = entity.columns.filter(\.isAttribute).map { ($0.name, values[$0.slot]) }
+      return Dictionary(uniqueKeysWithValues: named)
+    }
+    func references(_ values: [StoredValue]) -> [String: ManagedObjectID] {
+      let named = entity.columns.filter(\.isReference).compactMap { property in
+        values[property.slot].reference.map { (property.name, ManagedObjectID($0, model.space)) }
+      }
+      return Dictionary(uniqueKeysWithValues: named)
+    }
+    return MergeConflict(
+      objectID: id(object), entityName: entity.name,
+      base: attributes(base), mine: mine.map(attributes) ?? [:], theirs: theirs.map(attributes),
+      baseReferences: references(base), myReferences: mine.map(references) ?? [:],
+      theirReferences: theirs.map(references), isDeletedHere: mine == nil)
+  }
+
+  /// Takes over what a policy has set.
+  private func apply(
+    _ conflict: MergeConflict, _ object: ManagedObject, _ after: inout [StoredValue],
+    _ edited: inout SlotSet
+  ) throws {
+    let entity = entity(object)
+    for (name, value) in conflict.result {
+      guard let property = entity.columns.first(where: { $0.isAttribute && $0.name == name })
+      else {
+        throw ObjectGraphError(.unknownProperty, "\(entity.name) has no attribute \(name).")
+      }
+      after[property.slot] = value
+    }
+    for (name, id) in conflict.resultReferences {
+      guard let property = entity.columns.first(where: { $0.isReference && $0.name == name })
+      else {
+        throw ObjectGraphError(
+          .unknownProperty, "\(entity.name) has no to-one relationship \(name).")
+      }
+      let number = id.map { changes.resolved($0.number) }
+      after[property.slot] = number.map { .integer($0.bits) } ?? .null
+      edited.insert(property.slot)
+    }
+  }
+}

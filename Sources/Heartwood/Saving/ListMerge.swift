@@ -1,0 +1,66 @@
+/// The three-way merge of the order of a to-many relationship.
+struct ListMerge {
+  /// The list that both sides have read; `nil` if one has not.
+  let base: [ObjectNumber]?
+  /// The list that the store has.
+  let theirs: [ObjectNumber]
+  /// The list that the object has; `nil` if it has not loaded it.
+  let mine: [ObjectNumber]?
+  /// Whether the order of the object counts where both have another one.
+  let prefersMine: Bool
+
+  /// The list of some members, each once.
+  ///
+  /// - Parameter members: The members after the merge, those that neither list has in the order in
+  ///   which they come to the end.
+  /// - Complexity: O(members).
+  func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
+    let present = Set(members)
+    let theirs = Self.only(present, of: theirs)
+    var result = theirs
+    if let mine {
+      let mine = Self.only(present, of: mine)
+      result = base == self.theirs ? mine : merged(theirs, mine)
+    }
+    let known = Set(result)
+    var seen = known
+    return result + members.filter { seen.insert($0).inserted }
+  }
+
+  private func merged(_ theirs: [ObjectNumber], _ mine: [ObjectNumber]) -> [ObjectNumber] {
+    let common = Set(theirs).intersection(mine).intersection(base ?? theirs)
+    let read = Self.only(common, of: base ?? self.theirs)
+    let isMineOther = Self.only(common, of: mine) != read
+    let areTheirsOther = Self.only(common, of: theirs) != read
+    let mineCounts = isMineOther && (prefersMine || !areTheirsOther)
+    return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
+  }
+
+  /// Puts what another list has besides into a list: each after the member it follows there, and
+  /// those at its end to the end.
+  private static func insert(
+    _ others: [ObjectNumber], into list: [ObjectNumber]
+  ) -> [ObjectNumber] {
+    let known = Set(list)
+    let end = others.lastIndex { known.contains($0) }.map { $0 + 1 } ?? 0
+    var first: [ObjectNumber] = []
+    var followers: [ObjectNumber: [ObjectNumber]] = [:]
+    var predecessor: ObjectNumber?
+    for number in others[..<end] {
+      if known.contains(number) {
+        predecessor = number
+      } else if let predecessor {
+        followers[predecessor, default: []].append(number)
+      } else {
+        first.append(number)
+      }
+    }
+    return first + list.flatMap { [$0] + (followers[$0] ?? []) } + others[end...]
+  }
+
+  private static func only(_ members: Set<ObjectNumber>, of list: [ObjectNumber]) -> [ObjectNumber]
+  {
+    var seen: Set<ObjectNumber> = []
+    return list.filter { members.contains($0) && seen.insert($0).inserted }
+  }
+}

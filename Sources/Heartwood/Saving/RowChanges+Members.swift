@@ -1,0 +1,112 @@
+/// The lists of members that have to be merged, in the order in which they were met.
+struct ListEdits {
+  struct Place: Hashable {
+    let owner: ObjectNumber
+    let slot: Int
+  }
+
+  struct Edit {
+    var joined: [ObjectNumber] = []
+    var left: Set<ObjectNumber> = []
+  }
+
+  private(set) var places: [Place] = []
+  private var edits: [Place: Edit] = [:]
+
+  subscript(place: Place) -> Edit { edits[place] ?? Edit() }
+
+  /// Takes up that a list is looked at, because its order may be another.
+  mutating func meet(_ owner: ObjectNumber, _ slot: Int) {
+    let place = Place(owner: owner, slot: slot)
+    guard edits[place] == nil else { return }
+    edits[place] = Edit()
+    places.append(place)
+  }
+
+  mutating func join(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
+    meet(owner, slot)
+    edits[Place(owner: owner, slot: slot)]?.joined.append(member)
+  }
+
+  mutating func leave(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
+    meet(owner, slot)
+    edits[Place(owner: owner, slot: slot)]?.left.insert(member)
+  }
+}
+
+/// The members of to-many relationships: both sides agree, and orders are merged.
+extension RowChanges {
+  /// Writes who joins and leaves relationships that list their members, on both sides, and the
+  /// orders of ordered ones.
+  ///
+  /// - Precondition: All references are settled.
+  func settleMembers() throws {
+    guard !areAttributesOnly else { return }
+    for position in list.indices where !list[position].isDeleted {
+      let change = list[position]
+      for (slot, edit) in change.members.sorted(by: { $0.key < $1.key }) {
+        try link(change, change.storage.entity.properties[slot], edit)
+      }
+    }
+    for place in lists.places { try writeList(place) }
+  }
+
+  private func link(
+    _ change: RowChange, _ property: PropertyDescription, _ edit: MemberEdit
+  ) throws {
+    guard case .toMany(let isOrdered) = property.kind else { return }
+    if isOrdered { lists.meet(change.number, property.slot) }
+    let inverse = change.storage.entity.inverses[property.slot]
+    // The references of the members decide.
+    if case .toOne = inverse?.property.kind { return }
+    for (members, joins) in [(edit.removed, false), (edit.added, true)] {
+      for member in members.map(resolved) {
+        let other = try self.change(of: member)
+        guard other != nil || !joins else { continue }
+        try link(change, property, member, joins: joins)
+        if let other, let inverse {
+          try link(other, inverse.property, change.number, joins: joins)
+        }
+      }
+    }
+  }
+
+  /// Has an object join or leave one side of a relationship.
+  private func link(
+    _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
+  ) throws {
+    derived.note(change.number)
+    guard case .toMany(isOrdered: true) = property.kind else {
+      change.touched.insert(property.slot)
+      let keyspace = model.memberKeyspace(property, of: change.storage.entity)
+      return try rows.changeEdges(keyspace, change.number, [member], areAdded: joins)
+    }
+    if joins {
+      lists.join(change.number, property.slot, member)
+    } else {
+      lists.leave(change.number, property.slot, member)
+    }
+  }
+
+  private func writeList(_ place: ListEdits.Place) throws {
+    guard let change = try change(of: place.owner) else { return }
+    let property = change.storage.entity.properties[place.slot]
+    let keyspace = model.memberKeyspace(property, of: change.storage.entity)
+    let theirs = try rows.numbers(in: keyspace, of: change.number)
+    let edit = lists[place]
+    let joined = Set(edit.joined)
+    let own = change.members[place.slot]
+    let merge = ListMerge(
+      base: own?.base, theirs: theirs, mine: own?.mine?.map(resolved),
+      prefersMine: policy != .storeTrump)
+    let members = theirs.filter { !edit.left.contains($0) || joined.contains($0) } + edit.joined
+    let result = merge.merged(members)
+    guard result != theirs else {
+      if joined.isEmpty, edit.left.isEmpty { change.touched.remove(place.slot) }
+      return
+    }
+    change.touched.insert(place.slot)
+    derived.note(change.number)
+    try rows.putList(keyspace, change.number, result, before: theirs)
+  }
+}

@@ -1,0 +1,150 @@
+/// References: none leads to a row that is gone, and both sides of a pair agree.
+extension RowChanges {
+  /// Has references lead to the rows that new objects have become, and to nothing where a row is
+  /// gone; then pairs objects one to one, and notes whose members change.
+  func settleReferences() throws {
+    guard !areAttributesOnly else { return }
+    let hasDeletions = !deletions.isEmpty
+    for change in list where !change.isDeleted {
+      for property in change.storage.references {
+        guard let target = change.target(property.slot) else { continue }
+        let row = resolved(target)
+        if row != target { change.redirect(property.slot, to: row) }
+        guard hasDeletions || row != change.targetBefore(property.slot), try !exists(row) else {
+          continue
+        }
+        if policy == .error, known(row) == nil, !row.isTemporary {
+          report(danglingReference(change, property))
+        }
+        change.redirect(property.slot, to: nil)
+      }
+    }
+    try settlePairs()
+    try noteMembersOfReferences()
+  }
+
+  private func danglingReference(
+    _ change: RowChange, _ property: PropertyDescription
+  ) -> ObjectGraphError {
+    ObjectGraphError(
+      .mergeConflict,
+      "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
+        + "deleted. Refresh it, or set a mergePolicy.", objectID: id(change.number))
+  }
+
+  // MARK: One to one
+
+  /// An end of a one-to-one relationship that is to be paired.
+  private struct Claim {
+    let change: RowChange
+    let slot: Int
+    let inverse: Int
+    let target: ObjectNumber
+  }
+
+  private struct End: Hashable {
+    let number: ObjectNumber
+    let slot: Int
+  }
+
+  private func settlePairs() throws {
+    var claims: [Claim] = []
+    var separated: [(change: RowChange, slot: Int, inverse: Int, old: ObjectNumber)] = []
+    for change in list where !change.isDeleted {
+      for property in change.storage.pairings {
+        guard let inverse = change.storage.entity.inverses[property.slot] else { continue }
+        let (old, new) = (change.targetBefore(property.slot), change.target(property.slot))
+        guard old != new || change.edited.contains(property.slot) else { continue }
+        if let new {
+          claims.append(
+            Claim(
+              change: change, slot: property.slot, inverse: inverse.property.slot, target: new))
+        }
+        if let old, old != new {
+          separated.append((change, property.slot, inverse.property.slot, old))
+        }
+      }
+    }
+    guard !claims.isEmpty || !separated.isEmpty else { return }
+    var settled: Set<End> = []
+    let isMutual = { (claim: Claim) in
+      self.known(claim.target)?.target(claim.inverse) == claim.change.number
+    }
+    for claim in claims where isMutual(claim) { try pair(claim, &settled) }
+    for claim in claims where claim.change.edited.contains(claim.slot) {
+      try pair(claim, &settled)
+    }
+    for claim in claims { try pair(claim, &settled) }
+    for (change, slot, inverse, old) in separated where change.target(slot) != old {
+      try separate(old, inverse, from: change.number)
+    }
+  }
+
+  /// Pairs two objects, unless one of them is paired already or its edit gave way.
+  private func pair(_ claim: Claim, _ settled: inout Set<End>) throws {
+    let (change, slot) = (claim.change, claim.slot)
+    let (own, there) = (
+      End(number: change.number, slot: slot), End(number: claim.target, slot: claim.inverse)
+    )
+    guard change.target(slot) == claim.target, !settled.contains(own) else { return }
+    guard !settled.contains(there), let other = try self.change(of: claim.target) else {
+      return try revert(change, slot, claim.inverse)
+    }
+    let partner = other.target(claim.inverse)
+    if partner != change.number {
+      // An edit takes what is paired with another object; what was not edited does not.
+      let isEdit = change.edited.contains(slot)
+      guard !hasYielded(claim.target, claim.inverse), isEdit || partner == nil else {
+        return try revert(change, slot, claim.inverse)
+      }
+      if let partner { try separate(partner, slot, from: other.number) }
+      other.redirect(claim.inverse, to: change.number)
+    }
+    if let old = other.targetBefore(claim.inverse), old != change.number {
+      try separate(old, slot, from: other.number)
+    }
+    settled.insert(own)
+    settled.insert(there)
+  }
+
+  /// Has an end be as the store has it, if its partner there still has it.
+  private func revert(_ change: RowChange, _ slot: Int, _ inverse: Int) throws {
+    let old = change.targetBefore(slot)
+    let isStill = try old.flatMap { try self.change(of: $0) }?.target(inverse) == change.number
+    change.redirect(slot, to: isStill ? old : nil)
+  }
+
+  /// Has an object have no partner, if it has this one.
+  private func separate(_ number: ObjectNumber, _ slot: Int, from other: ObjectNumber) throws {
+    guard let change = try change(of: number), change.target(slot) == other else { return }
+    change.redirect(slot, to: nil)
+  }
+
+  // MARK: To-one and to-many
+
+  /// Notes whose members change because references do.
+  private func noteMembersOfReferences() throws {
+    var position = 0
+    while position < list.count {
+      let change = list[position]
+      position += 1
+      guard !change.isDeleted else { continue }
+      for property in change.storage.references {
+        guard let inverse = change.storage.entity.inverses[property.slot],
+          case .toMany(let isOrdered) = inverse.property.kind
+        else { continue }
+        let (old, new) = (change.targetBefore(property.slot), change.target(property.slot))
+        guard old != new else { continue }
+        let slot = inverse.property.slot
+        if let old, let owner = try self.change(of: old) {
+          if isOrdered { lists.leave(old, slot, change.number) }
+          owner.touched.insert(slot)
+        }
+        if let new, let owner = try self.change(of: new) {
+          if isOrdered { lists.join(new, slot, change.number) }
+          owner.touched.insert(slot)
+        }
+      }
+    }
+  }
+}

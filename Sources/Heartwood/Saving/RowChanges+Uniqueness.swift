@@ -1,0 +1,128 @@
+/// Unique values: which row a new object becomes, and what cannot be.
+extension RowChanges {
+  /// A value of a unique constraint, as the store has it.
+  private struct UniqueKey: Hashable {
+    let keyspace: String
+    let key: Key
+  }
+
+  /// The changes by the unique values that they take.
+  private struct Owners {
+    var changes: [UniqueKey: RowChange] = [:]
+  }
+
+  /// A row that has a unique value.
+  private enum Owner {
+    case change(RowChange)
+    case stored(ObjectNumber)
+  }
+
+  /// Has new objects become the rows they meet, and finds what has the values of another row.
+  ///
+  /// - Complexity: For each row of an entity with unique constraints one read of each.
+  func settleUniqueness() throws {
+    guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniques }) else { return }
+    var owners = Owners()
+    for change in list where !change.isNew && !change.isDeleted && change.storage.hasUniques {
+      try claim(change, &owners)
+    }
+    for change in list where change.isNew && change.storage.hasUniques {
+      try meet(change, &owners)
+    }
+    if !replaced.isEmpty { removeReplaced() }
+  }
+
+  private func uniqueKeys(
+    _ storage: EntityStorage, _ values: [StoredValue]
+  ) -> [(index: IndexDescription, key: UniqueKey)] {
+    storage.entity.indexes.compactMap { index in
+      guard index.isUnique, !index.isOverRelationship else { return nil }
+      let parts = index.slots.map { values[$0] }
+      guard !parts.contains(where: \.isNull) else { return nil }
+      return (index, UniqueKey(keyspace: model.keyspace(index), key: EntryKey.key(parts)))
+    }
+  }
+
+  /// The row that has a unique value after the transaction, as far as that is known.
+  private func owner(
+    _ key: UniqueKey, _ index: IndexDescription, besides change: RowChange, _ owners: Owners
+  ) throws -> Owner? {
+    if let known = owners.changes[key] { return known === change ? nil : .change(known) }
+    guard let stored = try rows.owner(key.keyspace, key.key), stored != change.number else {
+      return nil
+    }
+    guard let other = known(stored) else { return .stored(stored) }
+    // It may give the value up.
+    guard !other.isDeleted,
+      uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
+    else { return nil }
+    return .change(other)
+  }
+
+  /// Gives a row its unique values.
+  private func claim(_ change: RowChange, _ owners: inout Owners) throws {
+    for (index, key) in uniqueKeys(change.storage, change.after) {
+      if try owner(key, index, besides: change, owners) != nil {
+        report(index.conflict(id(change.number)))
+      } else {
+        owners.changes[key] = change
+      }
+    }
+  }
+
+  /// Has a new object become the row it meets, if there is one.
+  private func meet(_ change: RowChange, _ owners: inout Owners) throws {
+    var met: RowChange?
+    for (index, key) in uniqueKeys(change.storage, change.after) {
+      guard let owner = try owner(key, index, besides: change, owners) else { continue }
+      guard policy != .error, let target = try target(owner), target.storage === change.storage,
+        met == nil || met === target
+      else { return report(index.conflict(id(change.number))) }
+      met = target
+    }
+    guard let met else { return try claim(change, &owners) }
+    for (_, key) in uniqueKeys(met.storage, met.after) where owners.changes[key] === met {
+      owners.changes[key] = nil
+    }
+    try merge(change, into: met)
+    replace(change, by: met)
+    try claim(met, &owners)
+  }
+
+  private func target(_ owner: Owner) throws -> RowChange? {
+    switch owner {
+    case .change(let change): return change
+    case .stored(let number): return try self.change(of: number)
+    }
+  }
+
+  /// Gives a row what counts of a new object that becomes it.
+  private func merge(_ new: RowChange, into row: RowChange) throws {
+    row.isAdjusted = true
+    var yields = SlotSet()
+    for property in row.storage.entity.columns
+    where !areAttributesOnly || property.isAttribute {
+      let slot = property.slot
+      let counts: Bool =
+        switch policy {
+        case .overwrite: true
+        case .objectTrump: new.assigned.contains(slot)
+        case .error, .storeTrump, .rollback: false
+        }
+      if counts {
+        row.after[slot] = new.after[slot]
+        row.assigned.insert(slot)
+        if property.isRelationship { row.edited.insert(slot) }
+      } else if property.isRelationship, new.assigned.contains(slot) {
+        yields.insert(slot)
+      }
+    }
+    yield(row.number, yields)
+    if policy == .objectTrump || policy == .overwrite {
+      for (slot, edit) in new.members { row.members[slot, default: MemberEdit()].append(edit) }
+    }
+    if model.hasDerived {
+      try derived.deriveOwn(&row.after, row.number, row.storage, keepsTimes: keepsTimes)
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/// The one way in which rows are changed: by a context, a batch request or a revert, in one
+/// transaction.
+///
+/// Who changes rows says what each is to hold, and which members join and leave. What follows from
+/// that is found here: which row a new object becomes, what a deletion entails, which references
+/// are `nil`, that both sides of a relationship agree, what is derived, and what the history says.
+/// Everything that depends on other rows goes by what the store holds now.
+final class RowChanges {
+  let rows: RowWriter
+  let model: StoreModel
+  let policy: MergePolicy.Kind
+  var derived: DerivedRows
+  /// The changes in the order in which they were asked for, then those that follow from them.
+  private(set) var list: [RowChange] = []
+  /// The changes by the number of the row.
+  private var table = NumberTable<RowChange>()
+  /// The rows that new objects have become, by the numbers they would have had.
+  private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
+  /// The slots of edits that gave way, by object.
+  private var yielded: [ObjectNumber: SlotSet] = [:]
+  var deletions: [Deletion] = []
+  var denials: [Denial] = []
+  /// The ordered lists to be written, in the order in which they were met.
+  var lists = ListEdits()
+  /// Whether rows that others refer to were asked for, by number.
+  private var knownRows = NumberTable<Bool>()
+  private(set) var conflicts: [ObjectGraphError] = []
+  /// Whether the values of rows are all that changes, and no relationship: so it is in batches.
+  let areAttributesOnly: Bool
+  /// Whether the times of objects stay as they are.
+  let keepsTimes: Bool
+  /// The number of changes at the beginning whose own derived attributes are computed.
+  private var requestedCount = 0
+
+  init(
+    _ rows: RowWriter, _ model: StoreModel, _ policy: MergePolicy.Kind,
+    areAttributesOnly: Bool = false, keepsTimes: Bool = false
+  ) {
+    self.rows = rows
+    self.model = model
+    self.policy = policy
+    self.areAttributesOnly = areAttributesOnly
+    self.keepsTimes = keepsTimes
+    derived = DerivedRows(rows, model)
+  }
+
+  // MARK: What is asked for
+
+  /// Takes up a change; a row has one at most.
+  func add(_ change: RowChange) {
+    list.append(change)
+    table[change.number] = change
+  }
+
+  /// Notes that an object has edits of these references, which give way.
+  func yield(_ number: ObjectNumber, _ slots: SlotSet) {
+    yielded[number, default: SlotSet()].formUnion(slots)
+  }
+
+  /// Whether an edit of a reference gave way.
+  func hasYielded(_ number: ObjectNumber, _ slot: Int) -> Bool {
+    yielded[number]?.contains(slot) ?? false
+  }
+
+  func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
+
+  // MARK: Rows
+
+  /// The change of a row, made if there is none; `nil` if the row is gone or deleted.
+  func change(of number: ObjectNumber) throws -> RowChange? {
+    if let known = table[number] { return known.isDeleted ? nil : known }
+    guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
+      return nil
+    }
+    let change = RowChange(number, storage, before: row.values, after: row.values)
+    add(change)
+    return change
+  }
+
+  /// The change of a row, if there is one.
+  func known(_ number: ObjectNumber) -> RowChange? { table[number] }
+
+  /// The number of the row that an object is or becomes.
+  func resolved(_ number: ObjectNumber) -> ObjectNumber {
+    guard !replaced.isEmpty, var result = replaced[number] else { return number }
+    while let next = replaced[result] { result = next }
+    return result
+  }
+
+  /// Has a new object become another row.
+  func replace(_ change: RowChange, by other: RowChange) {
+    replaced[change.number] = other.number
+    table[change.number] = nil
+    if let slots = yielded.removeValue(forKey: change.number) { yield(other.number, slots) }
+  }
+
+  /// Takes the new objects out that have become other rows.
+  func removeReplaced() { list.removeAll { replaced[$0.number] != nil } }
+
+  /// Whether there will be a row after the transaction.
+  func exists(_ number: ObjectNumber) throws -> Bool {
+    if let known = table[number] { return !known.isDeleted }
+    if let known = knownRows[number] { return known }
+    let isThere = try model.storage(of: number).map { try rows.exists(number, $0) } ?? false
+    knownRows[number] = isThere
+    return isThere
+  }
+
+  // MARK: Writing
+
+  /// Works out what follows from the changes, and writes all of it.
+  ///
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all of them; `deniedDelete`;
+  ///   `validation` if a value cannot be stored.
+  func write() throws {
+    for change in list where !change.isDeleted { try deriveOwn(change) }
+    try settleUniqueness()
+    requestedCount = list.count
+    try carryOutDeletions()
+    try settleReferences()
+    try throwConflicts()
+    for change in list where !change.isDeleted {
+      try rows.putReferences(
+        change.number, change.storage, change.after, before: change.before)
+    }
+    try settleMembers()
+    for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
+      try deriveOwn(change)
+    }
+    if areAttributesOnly {
+      try derived.noteChanges(self)
+    } else {
+      for change in try derived.deriveRelated(self) { add(change) }
+    }
+    try put()
+  }
+
+  /// Ends a transaction of several writes: what depends on rows that were written is computed.
+  func finish() throws {
+    begin()
+    for change in try derived.deriveRelated(self) { add(change) }
+    try put()
+    try rows.finish()
+  }
+
+  /// Forgets the changes, which were written, so that others of the same transaction can follow.
+  func begin() {
+    list.removeAll(keepingCapacity: true)
+    table.removeAll()
+    knownRows.removeAll()
+    (replaced, yielded, deletions, lists) = ([:], [:], [], ListEdits())
+  }
+
+  private func deriveOwn(_ change: RowChange) throws {
+    guard model.hasDerived, change.keptVersion == nil else { return }
+    try derived.deriveOwn(
+      &change.after, change.number, change.storage, keepsTimes: keepsTimes)
+  }
+
+  /// Writes the rows with their entries: what one gives up may be taken by another.
+  private func put() throws {
+    for change in list where !change.isDeleted && change.isEffective {
+      try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)
+    }
+    for change in list where !change.isDeleted && change.isEffective {
+      try rows.put(
+        change.number, change.storage, change.after, before: change.before,
+        lists: change.touched, version: change.keptVersion)
+    }
+  }
+
+  func throwConflicts() throws {
+    guard let first = conflicts.first else { return }
+    guard conflicts.count > 1 else { throw first }
+    var all = ObjectGraphError(
+      first.kind, "\(conflicts.count) objects cannot be saved.", objectID: first.objectID)
+    all.failures = conflicts
+    throw all
+  }
+
+  func id(_ number: ObjectNumber) -> ManagedObjectID { ManagedObjectID(number, model.space) }
+}

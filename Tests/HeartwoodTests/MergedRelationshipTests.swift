@@ -1,0 +1,282 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Relationships that two contexts have changed")
+struct MergedRelationshipTests {
+  private let fixture: GraphFixture
+  private let id: ManagedObjectID
+
+  /// A stored order with lines `a`, `b`, `c`.
+  init() throws {
+    fixture = try GraphFixture(orders)
+    id = try fixture.saved { context in
+      let order = Order(context: context)
+      order.number = 1
+      for text in ["a", "b", "c"] {
+        let line = Line(context: context)
+        (line.text, line.order) = (text, order)
+      }
+      return order
+    }.objectID
+  }
+
+  private func order(_ context: ManagedObjectContext) throws -> Order {
+    try #require(try context.existingObject(Order.self, with: id))
+  }
+
+  private func line(_ text: String, _ context: ManagedObjectContext) -> Line {
+    let line = Line(context: context)
+    line.text = text
+    return line
+  }
+
+  /// The lines after one context has changed them, and others had before.
+  private func merged(
+    _ policy: MergePolicy.Each, mine: (Order, ManagedObjectContext) throws -> Void,
+    theirs: (Order, ManagedObjectContext) throws -> Void
+  ) throws -> String {
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let own = try order(context)
+    #expect(own.lines.count == 3)
+    try mine(own, context)
+    try fixture.saved { try theirs(try order($0), $0) }
+    try context.save()
+    let shown = own.isDeleted ? "gone" : own.lines.map(\.text).joined()
+    try fixture.expectAgreement(in: context)
+    try fixture.stored { fresh in
+      try fixture.expectAgreement(in: fresh)
+      let stored = try fresh.existingObject(Order.self, with: id)
+      #expect(shown == stored?.lines.map(\.text).joined() ?? "gone")
+    }
+    return shown
+  }
+
+  @Test(.evidence("C-07"), .evidence("C-09"), arguments: MergePolicy.Each.allCases)
+  func `have the ordered members of both`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let result = try merged(policy) { order, context in
+      order.lines.append(line("m", context))
+    } theirs: { order, context in
+      order.lines.insert(line("t", context), at: 1)
+    }
+    #expect(result == "atbcm")
+  }
+
+  @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
+  func `have the order that one side has changed`(policy: MergePolicy.Each) throws {
+    guard policy != .error, policy != .rollback else { return }
+    let mine = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, context in
+      order.lines.append(line("t", context))
+    }
+    #expect(mine == "cbat")
+  }
+
+  @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
+  func `have one of two orders, by policy`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let result = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, _ in
+      order.lines = [order.lines[1], order.lines[0], order.lines[2]]
+    }
+    #expect(result == (policy.prefersMine ? "cba" : "bac"))
+  }
+
+  @Test(.evidence("C-07"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `have no ghost of a member that others have deleted`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let result = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, context in
+      context.delete(order.lines[1])
+    }
+    #expect(result == (policy == .rollback ? "ac" : "ca"))
+  }
+
+  @Test(.evidence("C-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `agree after a deletion that meets a new member`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    context.delete(try order(context))
+    try fixture.saved { other in try order(other).lines.append(line("t", other)) }
+    try context.save()
+    try fixture.stored { fresh in
+      try fixture.expectAgreement(in: fresh)
+      let texts = try fresh.fetch(FetchRequest<Line>()).map(\.text)
+      #expect(texts == (policy.prefersMine ? [] : ["t"]))
+      #expect(try fresh.count(for: FetchRequest<Order>()) == (policy.prefersMine ? 0 : 1))
+    }
+    try fixture.expectAgreement(in: context)
+  }
+
+  @Test(.evidence("C-02"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `agree after a new member that meets a deletion`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let result = try merged(policy) { order, context in
+      order.lines.append(line("m", context))
+    } theirs: { order, context in
+      context.delete(order)
+    }
+    #expect(result == (policy.prefersMine ? "m" : "gone"))
+    let left = try fixture.stored { try $0.fetch(FetchRequest<Line>()).map(\.text) }
+    #expect(left == ["m"])
+  }
+
+  @Test(.evidence("C-08"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `pair two objects and no third`(policy: MergePolicy.Each) throws {
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let own = try order(context)
+    #expect(own.invoice == nil)
+    let mine = Invoice(context: context)
+    (mine.name, own.invoice) = ("mine", mine)
+    try fixture.saved { other in
+      let theirs = Invoice(context: other)
+      (theirs.name, theirs.order) = ("theirs", try order(other))
+    }
+    guard policy != .error else {
+      #expect(throws: ObjectGraphError.self) { try context.save() }
+      return
+    }
+    try context.save()
+    #expect(own.invoice?.name == (policy.prefersMine ? "mine" : "theirs"))
+    #expect(mine.order === (policy.prefersMine ? own : nil))
+    try fixture.expectAgreement(in: context)
+    try fixture.stored { try fixture.expectAgreement(in: $0) }
+  }
+
+  @Test(.evidence("C-05")) func `are unchanged where everything was taken back by hand`() throws {
+    let context = fixture.context()
+    context.mergePolicy = .overwrite
+    let own = try order(context)
+    let (lines, extra) = (own.lines, Line(context: context))
+    own.lines.append(extra)
+    own.lines.removeLast()
+    own.lines.reverse()
+    own.lines = lines
+    own.note = "changed"
+    own.note = ""
+    context.delete(extra)
+    try fixture.saved { try order($0).note = "theirs" }
+    let token = try #require(try fixture.container.currentHistoryToken)
+    try context.save()
+    #expect(try fixture.stored { try order($0).note } == "theirs")
+    #expect(try fixture.container.fetchHistory(after: token).isEmpty)
+    context.mergePolicy = .error
+    own.weight = 4
+    own.weight = 0
+    try context.save()
+  }
+
+  @Test(.evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `lead to no row that is gone`(policy: MergePolicy.Each) throws {
+    let hint = try fixture.saved { context in Hint(context: context) }.objectID
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let mine = line("mine", context)
+    mine.hint = context.object(with: hint)
+    try fixture.saved { $0.delete($0.object(Hint.self, with: hint)) }
+    if policy == .error {
+      let error = try #require(throws: ObjectGraphError.self) { try context.save() }
+      #expect(error.kind == .mergeConflict && error.message.contains("hint"))
+      context.mergePolicy = .overwrite
+    }
+    try context.save()
+    #expect(mine.hint == nil)
+    // One that was deleted in the same context.
+    context.mergePolicy = policy.policy
+    let own = try context.fetch(FetchRequest<Line>())
+    let other = Hint(context: context)
+    try context.save()
+    context.delete(other)
+    own[0].hint = other
+    let new = Hint(context: context)
+    own[1].hint = new
+    context.delete(new)
+    try context.save()
+    try fixture.stored { fresh in
+      let hinted = FetchRequest<Line>(where: #Predicate { $0.hint != nil })
+      let count = try fresh.count(for: hinted)
+      #expect(count == 0)
+    }
+  }
+
+  @Test(.evidence("C-07"), .evidence("H-02"), .evidence("F-09"), arguments: MergePolicy.Each.allCases)
+  func `are shown alike by every context afterwards`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let label = try fixture.saved { context in
+      let label = Label(context: context)
+      label.name = "label"
+      return label
+    }.objectID
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let fetching = fixture.context()
+    let merging = fixture.context()
+    let following = fixture.context()
+    following.automaticallyMergesChangesFromParent = true
+    for other in [fetching, merging, following] {
+      other.retainsRegisteredObjects = true
+      try fixture.expectAgreement(in: other)
+    }
+    let token = try #require(try fixture.container.currentHistoryToken)
+    let own = try order(context)
+    own.labels = [context.object(with: label)]
+    own.note = "mine"
+    // The order gives way by some policies; the label stands.
+    try fixture.saved { try order($0).note = "theirs" }
+    try context.save()
+    for transaction in try fixture.container.fetchHistory(after: token) {
+      try merging.mergeChanges(from: transaction)
+    }
+    for other in [context, fetching, merging, following] {
+      let labels = try other.fetch(FetchRequest<Label>())
+      let orders = try other.fetch(FetchRequest<Order>())
+      #expect(labels.map { $0.orders.count } == [1] && orders.map { $0.labels.count } == [1])
+      try fixture.expectAgreement(in: other)
+    }
+    // And when one side is deleted, while another context joins it.
+    let joining = fixture.context()
+    joining.mergePolicy = policy.policy
+    let second = Order(context: joining)
+    second.number = 2
+    second.labels = [joining.object(with: label)]
+    let deleting = fixture.context()
+    deleting.delete(deleting.object(Label.self, with: label))
+    let before = try #require(try fixture.container.currentHistoryToken)
+    try deleting.save()
+    try joining.save()
+    for transaction in try fixture.container.fetchHistory(after: before) {
+      try merging.mergeChanges(from: transaction)
+    }
+    for other in [joining, deleting, fetching, merging, following] {
+      try fixture.expectAgreement(in: other)
+      let label = try other.fetch(FetchRequest<Label>()).first
+      #expect((label == nil) != policy.prefersMine)
+      #expect(second.labels.isEmpty == (label == nil))
+    }
+  }
+
+  @Test(.evidence("C-10")) func `let nobody be deleted whom others have given members`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.saved { context in Club(context: context) }.objectID
+    let context = fixture.context()
+    context.mergePolicy = .overwrite
+    context.delete(context.object(Club.self, with: id))
+    try fixture.saved { Hall(context: $0).club = $0.object(with: id) }
+    let error = try #require(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error.kind == .deniedDelete && error.objectID == id)
+    #expect(try fixture.stored { try $0.count(for: FetchRequest<Club>()) } == 1)
+  }
+
+  @Test(.evidence("C-10"))
+  func `keep what was taken out of an object before that was deleted`() throws {
+    let context = fixture.context()
+    let own = try order(context)
+    let kept = own.lines.removeFirst()
+    context.delete(own)
+    try context.save()
+    #expect(try fixture.stored { try $0.fetch(FetchRequest<Line>()).map(\.text) } == ["a"])
+    #expect(kept.order == nil && !kept.isDeleted)
+  }
+}

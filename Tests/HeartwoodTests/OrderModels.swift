@@ -1,0 +1,141 @@
+import Foundation
+import Heartwood
+import Testing
+
+/// An order with parts of its own, in every kind of relationship.
+final class Order: ManagedObject {
+  @Attribute var number: Int = 0
+  @Attribute var code: String? = nil
+  @Attribute var note: String = ""
+  @Attribute var weight: Double = 0
+  @ToOne var customer: Customer?
+  @ToOne(inverse: \Invoice.order) var invoice: Invoice?
+  @OrderedToMany(inverse: \Line.order, deleteRule: .cascade) var lines: [Line]
+  @ToMany(inverse: \Piece.order) var pieces: Set<Piece>
+  @ToMany(inverse: \Label.orders) var labels: Set<Label>
+  @Attribute var lineCount: Int = 0
+
+  override class var entity: Entity {
+    Entity("Order") {
+      Unique(\Order.number)
+      Unique(\Order.code)
+      Derived(\Order.lineCount, .count(\Order.lines))
+    }
+  }
+}
+
+final class Customer: ManagedObject {
+  @Attribute var name: String = ""
+  @ToMany(inverse: \Order.customer) var orders: Set<Order>
+}
+
+final class Invoice: ManagedObject {
+  @Attribute var name: String = ""
+  @ToOne var order: Order?
+}
+
+final class Line: ManagedObject {
+  @Attribute var text: String = ""
+  @ToOne var order: Order?
+  @ToOne var hint: Hint?
+}
+
+final class Piece: ManagedObject {
+  @Attribute var name: String = ""
+  @ToOne var order: Order?
+}
+
+final class Label: ManagedObject {
+  @Attribute var name: String = ""
+  @OrderedToMany var orders: [Order]
+
+  override class var entity: Entity { Entity("Label") { Unique(\Label.name) } }
+}
+
+/// What others refer to without its knowing.
+final class Hint: ManagedObject {
+  @Attribute var text: String = ""
+}
+
+let orders = Schema(
+  Order.self, Customer.self, Invoice.self, Line.self, Piece.self, Label.self, Hint.self)
+
+extension GraphFixture {
+  /// Saves what `body` does in a context of its own.
+  @discardableResult
+  func saved<Result>(
+    _ policy: MergePolicy = .error, _ body: (ManagedObjectContext) throws -> Result
+  ) throws -> Result {
+    let context = context()
+    context.mergePolicy = policy
+    let result = try body(context)
+    try context.save()
+    return result
+  }
+
+  /// Looks at the store with a context of its own.
+  func stored<Result>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+    try body(context())
+  }
+
+  /// What is wrong with the two sides of the relationships of orders, in a context.
+  private func disagreements(in context: ManagedObjectContext) throws -> [String] {
+    var found: [String] = []
+    func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
+    for order in try context.fetch(FetchRequest<Order>()) {
+      check(order.lines.allSatisfy { $0.order === order }, "lines of \(order.number)")
+      check(Set(order.lines).count == order.lines.count, "a line of \(order.number) twice")
+      check(order.pieces.allSatisfy { $0.order === order }, "pieces of \(order.number)")
+      check(order.labels.allSatisfy { $0.orders.contains(order) }, "labels of \(order.number)")
+      check(order.invoice.map { $0.order === order } ?? true, "invoice of \(order.number)")
+      check(order.customer?.orders.contains(order) ?? true, "customer of \(order.number)")
+      check(order.lineCount == order.lines.count, "count of \(order.number)")
+      check(!order.isDeleted, "\(order.number) is deleted")
+    }
+    for line in try context.fetch(FetchRequest<Line>()) {
+      check(line.order?.lines.contains(line) ?? true, "order of \(line.text)")
+    }
+    for piece in try context.fetch(FetchRequest<Piece>()) {
+      check(piece.order?.pieces.contains(piece) ?? true, "order of \(piece.name)")
+    }
+    for invoice in try context.fetch(FetchRequest<Invoice>()) {
+      check(invoice.order.map { $0.invoice === invoice } ?? true, "order of \(invoice.name)")
+    }
+    for label in try context.fetch(FetchRequest<Label>()) {
+      check(label.orders.allSatisfy { $0.labels.contains(label) }, "orders of \(label.name)")
+    }
+    for customer in try context.fetch(FetchRequest<Customer>()) {
+      check(customer.orders.allSatisfy { $0.customer === customer }, "orders of \(customer.name)")
+    }
+    return found
+  }
+
+  /// Expects both sides of all relationships of orders to agree in a context.
+  func expectAgreement(
+    in context: ManagedObjectContext, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let found = try disagreements(in: context)
+    #expect(found == [], sourceLocation: location)
+  }
+}
+
+extension MergePolicy {
+  /// All policies, by name.
+  enum Each: String, CaseIterable {
+    case error, storeTrump, objectTrump, overwrite, rollback, custom
+
+    var policy: MergePolicy {
+      switch self {
+      case .error: .error
+      case .storeTrump: .mergeByPropertyStoreTrump
+      case .objectTrump: .mergeByPropertyObjectTrump
+      case .overwrite: .overwrite
+      case .rollback: .rollback
+      case .custom: .custom { _ in }
+      }
+    }
+
+    /// Whether what the context has counts.
+    var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
+  }
+}
