@@ -44,7 +44,7 @@ extension CrewRun {
       tagsByID[id] = tag
     }
     var graph = reference.graph
-    let found = try stored()
+    let found = reference.tokens.isEmpty ? CrewGraph() : try stored()
     for tag in reference.tokens where graph[tag] != nil {
       guard let token = found[tag]?[.token] else { continue }
       let isNew = tokens.insert(token).inserted
@@ -141,7 +141,7 @@ extension CrewRun {
         BatchDeleteRequest<CrewTeam>(where: #Predicate { $0.members.count < limit }))
     }
     let members = store.graph.rows.filter { $0.value.kind == .member }.keys.sorted()
-    guard let tag = one(members, step.a), let id = ids[tag] else {
+    guard let tag = one(members, step.a), let id = ids[tag], !isMentor(tag) else {
       return try place.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
     }
     note("  deletes the row \(tag)")

@@ -188,6 +188,7 @@ extension CrewRun {
     {
       return
     }
+    if isMentor(tag) { return }
     begin(place)
     note("  deletes \(tag)")
     place.context.delete(try place.object(tag))
@@ -211,6 +212,13 @@ extension CrewRun {
         throw CrewMismatch("\(tag) should be deleted, and is not")
       }
     }
+  }
+
+  /// Whether an object is referred to by one that would not know of its deletion, which is left out.
+  func isMentor(_ tag: Int) -> Bool {
+    guard !RandomGraphScope.areLeftReferencesForgotten else { return false }
+    let graphs = places.map(\.view.now) + places.map(\.view.base) + [store.graph]
+    return graphs.contains { $0.rows.values.contains { $0[.mentor].contains(tag) } }
   }
 
   // MARK: Undo

@@ -53,7 +53,8 @@ extension CrewRun {
     let result = try settled(reference)
     let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
-    try expectStored("after a save")
+    // In one context, which is compared each time, the store is looked at now and then.
+    if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
     try expectHistory(difference, isExact: isExact, "after a save")
     try replaceNew(place, reference)
     let gone = place.view.work.deleted
@@ -66,7 +67,10 @@ extension CrewRun {
     let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
     if isKept { return try expectSame(place, "after a save without changes") }
     if wasStale {
-      try expectAgreement(place, "in the context that has saved")
+      if RandomGraphScope.agreesInSavingContext {
+        try expectAgreement(place, "in the context that has saved")
+      }
+      place.view.read(store)
       try sync(place)
     } else {
       place.view.read(store)

@@ -143,6 +143,8 @@ struct CrewSave {
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
     for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
     guard let target, !view.work.deleted.contains(target) else { return }
+    // It was new, and was taken out again.
+    if view.isNew(target), mine[target] == nil { return }
     if result[target] != nil {
       result.join(tag, link, target)
     } else if policy == .error {

@@ -57,8 +57,8 @@ enum CrewShrinking {
   private static func shrink(_ setting: CrewSetting, _ steps: [CrewStep]) -> [CrewStep] {
     var steps = steps
     var size = max(1, steps.count / 2)
-    var budget = 2000
-    let end = ContinuousClock.now + .seconds(20)
+    var budget = 3000
+    let end = ContinuousClock.now + .seconds(60)
     while true {
       var position = 0
       var isShorter = false

@@ -13,27 +13,31 @@ enum RandomGraphScope {
   /// Whether an object that was set to the value it has, or undone, is no changed one.
   static let isUpdatedExact = false
   /// Whether an object without edits is not written (C-05), so that the history does not name it.
-  static let areUnchangedLeftAlone = false
+  static let areUnchangedLeftAlone = true
   /// Whether a unique constraint has 0.0 and -0.0 as one value.
   static let areZerosOneValue = false
   /// Whether those that a rule keeps from losing a new object forget it when it is deleted.
   static let areDeniedFreedOfNew = false
   /// Whether rolling back restores who was a member of an object that could not be deleted.
-  static let areDeniedRestored = false
+  static let areDeniedRestored = true
   /// Whether a context that merges by itself does so before a save with changes, too (QG-35).
-  static let mergesBeforeSaving = false
+  static let mergesBeforeSaving = true
   /// Whether a context that merges by itself goes on when the history was deleted.
-  static let outlivesHistory = false
+  static let outlivesHistory = true
   /// Whether each row of a batch insertion has declared values of its own (BR-01).
   static let areRowsLikeNewObjects = false
   /// Whether a deletion that was refreshed still meets what others change afterwards (C-10).
-  static let areDeletionsRefreshed = false
+  static let areDeletionsRefreshed = true
+  /// Whether both sides of every relationship agree in a context that has saved over others' changes.
+  static let agreesInSavingContext = false
+  /// Whether a reference without an inverse that was left behind by a deletion is no conflict.
+  static let areLeftReferencesForgotten = false
   /// Whether texts that differ only in how letters are composed are different values.
   static let areComposedTextsDistinct = false
   /// Whether objects that were taken back are freed, those that hold each other too.
   static let areLeftObjectsFreed = false
   /// Whether objects are related to themselves.
-  static let relatesToItself = true
+  static let relatesToItself = false
   /// Whether setting an attribute to the value it has leaves nothing that could be undone.
   static let isSettingSameNothingToUndo = false
 }
