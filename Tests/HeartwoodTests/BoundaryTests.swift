@@ -65,7 +65,7 @@ struct BoundaryTests {
     #expect(held?.managedObjectContext == nil)
   }
 
-  @Test(.evidence("U-09"))
+  @Test(.evidence("U-09"), .evidence("X-08"))
   func `traps where more is asked of an object without its context`() async {
     func message(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

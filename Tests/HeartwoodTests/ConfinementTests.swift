@@ -107,7 +107,7 @@ struct ConfinementTests {
     try door.pass(context, person, &fault, transaction)
   }
 
-  @Test(.evidence("T-01"), arguments: Door.allCases)
+  @Test(.evidence("T-01"), .evidence("X-09"), arguments: Door.allCases)
   private func `are stopped at every door`(door: Door) async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]

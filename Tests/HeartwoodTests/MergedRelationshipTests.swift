@@ -249,7 +249,9 @@ struct MergedRelationshipTests {
     for transaction in try fixture.container.fetchHistory(after: before) {
       try merging.mergeChanges(from: transaction)
     }
-    for other in [joining, deleting, fetching, merging, following] {
+    let names = ["joining", "deleting", "fetching", "merging", "following"]
+    for (other, name) in zip([joining, deleting, fetching, merging, following], names) {
+      other.name = name
       try fixture.expectAgreement(in: other)
       let label = try other.fetch(FetchRequest<Label>()).first
       #expect((label == nil) != policy.prefersMine)

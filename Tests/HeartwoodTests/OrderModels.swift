@@ -82,6 +82,13 @@ extension GraphFixture {
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
+    // All of them first: what is not fetched may be as it was when it was read.
+    let labels = try context.fetch(FetchRequest<Label>())
+    let customers = try context.fetch(FetchRequest<Customer>())
+    let invoices = try context.fetch(FetchRequest<Invoice>())
+    let (lines, pieces) = (
+      try context.fetch(FetchRequest<Line>()), try context.fetch(FetchRequest<Piece>())
+    )
     for order in try context.fetch(FetchRequest<Order>()) {
       check(order.lines.allSatisfy { $0.order === order }, "lines of \(order.number)")
       check(Set(order.lines).count == order.lines.count, "a line of \(order.number) twice")
@@ -92,19 +99,19 @@ extension GraphFixture {
       check(order.lineCount == order.lines.count, "count of \(order.number)")
       check(!order.isDeleted, "\(order.number) is deleted")
     }
-    for line in try context.fetch(FetchRequest<Line>()) {
+    for line in lines {
       check(line.order?.lines.contains(line) ?? true, "order of \(line.text)")
     }
-    for piece in try context.fetch(FetchRequest<Piece>()) {
+    for piece in pieces {
       check(piece.order?.pieces.contains(piece) ?? true, "order of \(piece.name)")
     }
-    for invoice in try context.fetch(FetchRequest<Invoice>()) {
+    for invoice in invoices {
       check(invoice.order.map { $0.invoice === invoice } ?? true, "order of \(invoice.name)")
     }
-    for label in try context.fetch(FetchRequest<Label>()) {
+    for label in labels {
       check(label.orders.allSatisfy { $0.labels.contains(label) }, "orders of \(label.name)")
     }
-    for customer in try context.fetch(FetchRequest<Customer>()) {
+    for customer in customers {
       check(customer.orders.allSatisfy { $0.customer === customer }, "orders of \(customer.name)")
     }
     return found
@@ -115,7 +122,7 @@ extension GraphFixture {
     in context: ManagedObjectContext, _ location: SourceLocation = #_sourceLocation
   ) throws {
     let found = try disagreements(in: context)
-    #expect(found == [], sourceLocation: location)
+    #expect(found == [], "\(context.name ?? "")", sourceLocation: location)
   }
 }
 

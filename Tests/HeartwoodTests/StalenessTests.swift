@@ -57,15 +57,4 @@ struct StalenessTests {
     let again: Person = context.object(with: id)
     #expect(again !== old && again.age == 1)
   }
-
-  @Test(.evidence("S-06"))
-  func `trap when they are used after that`() async {
-    await #expect(processExitsWith: .failure) {
-      let container = try PersistentContainer.inMemory(schema: people)
-      let context = container.newContext()
-      let person = Person(context: context)
-      context.reset()
-      person.age = 1
-    }
-  }
 }

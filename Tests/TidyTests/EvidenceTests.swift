@@ -5,6 +5,7 @@ import Testing
 struct EvidenceTests {
   private static let documents = [
     "Docs/Durability.md", "Docs/Concurrency.md", "Docs/ObjectGraph.md", "Docs/LiveResults.md",
+    "Docs/ProgrammerErrors.md",
   ]
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.

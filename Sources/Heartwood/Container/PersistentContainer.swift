@@ -36,7 +36,7 @@ public final class PersistentContainer: Sendable {
   /// The version of the schema, which counts for all stores.
   let version: Int
   let options: ContainerOptions
-  @MainActor private var view: ManagedObjectContext?
+  @MainActor private var view: ViewContext?
   /// What has the view context merge as soon as others have saved; cancelled with the container.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
@@ -116,13 +116,13 @@ public final class PersistentContainer: Sendable {
   /// If it merges automatically, it does so as soon as the main actor is free after others have
   /// saved, and not only when it fetches.
   @MainActor public var viewContext: ManagedObjectContext {
-    if let view { return view }
+    if let view { return view.context }
     let new = newContext()
     new.automaticMergingChanged = { [weak self] isOn in self?.followForView(isOn) }
     new.scheduleProcessing = { [weak self] in
-      Task { @MainActor in self?.view?.processPendingChanges() }
+      Task { @MainActor in self?.view?.context.processPendingChanges() }
     }
-    view = new
+    view = ViewContext(new)
     return new
   }
 
@@ -133,7 +133,7 @@ public final class PersistentContainer: Sendable {
       guard isWanted else { return }
       let changes = remoteChanges
       follower = Task { @MainActor [weak self] in
-        for await _ in changes { self?.view?.mergePromptly() }
+        for await _ in changes { self?.view?.context.mergePromptly() }
       }
     }
   }
@@ -166,4 +166,14 @@ public final class PersistentContainer: Sendable {
       return try body(context)
     }
   }
+}
+
+/// The context of the main actor, which ends there wherever its container does: what becomes of its
+/// objects then is theirs to see.
+@MainActor private final class ViewContext {
+  let context: ManagedObjectContext
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+
+  isolated deinit {}
 }

@@ -10,11 +10,11 @@ extension BatchInsertRequest: ExecutableBatch {
         .unknownEntity, "\(entity.name) is abstract; insert rows of a subclass.")
     }
     let storage = run.model.storage(of: entity)
-    let initial = entity.properties.map(\.initialValue)
+    let constants = try entity.initialValues()
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
     while true {
-      content.begin(initial)
+      content.begin(entity.hasVolatileDefaults ? try entity.initialValues() : constants)
       let isFinished = try handler(&row)
       try content.requireSuccess()
       if isFinished { return }

@@ -90,6 +90,17 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
     self.predicate = predicate.map { QueryPredicate($0) }
     self.change = change
   }
+
+  /// Describes rows and their change, by a predicate that was put together of others or read from a
+  /// format.
+  @_disfavoredOverload
+  public init(
+    _ type: M.Type = M.self, where predicate: QueryPredicate<M>?,
+    set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
+  ) {
+    self.predicate = predicate
+    self.change = change
+  }
 }
 
 /// Deletes all rows that meet a condition, or that IDs name.
@@ -108,6 +119,13 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   /// Describes rows by a condition.
   public init(_ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil) {
     self.predicate = predicate.map { QueryPredicate($0) }
+    objectIDs = nil
+  }
+
+  /// Describes rows by a predicate that was put together of others or read from a format.
+  @_disfavoredOverload
+  public init(_ type: M.Type = M.self, where predicate: QueryPredicate<M>?) {
+    self.predicate = predicate
     objectIDs = nil
   }
 
@@ -179,7 +197,7 @@ final class BatchRowContent {
     at keyPath: KeyPath<M, V>, rootedIn root: M.Type
   ) -> V {
     do {
-      return try V(storedValue: values[try slot(keyPath)])
+      return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
       // The request is given up when the closure returns; until then, as in a new object.
@@ -190,8 +208,13 @@ final class BatchRowContent {
   func set<V: AttributeValue>(_ value: V, at keyPath: AnyKeyPath) {
     do {
       let slot = try slot(keyPath)
-      values[slot] = try value.storedValue
       changed.append(slot)
+      do {
+        values[slot] = try value.storedValue
+      } catch {
+        throw ObjectGraphError(
+          .validation, "\(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+      }
     } catch {
       failure = failure ?? error
     }

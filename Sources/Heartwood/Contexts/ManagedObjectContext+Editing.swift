@@ -1,46 +1,97 @@
 extension ManagedObjectContext {
-  /// Takes an object into the context: saving makes a row of it.
+  /// Deletes an object; what its relationships say becomes of others happens at once.
   ///
-  /// - Precondition: Its class is part of the model and not abstract, and it belongs to no other
-  ///   context.
-  public func insert(_ object: ManagedObject) {
+  /// One that was never saved just leaves the context, and the others forget it.
+  ///
+  /// - Precondition: It belongs to this context.
+  /// - Complexity: O(related objects), each of which is loaded. Cascades take memory, and no stack.
+  public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
-    if object.source === self {
-      if object.isDeleted, deleted.contains(object) { revive(object) }
+    if let part = otherPart(holding: object) { return part.delete(object) }
+    // Not a precondition: those do not say in release builds what is wrong.
+    guard object.source === self else {
+      fatalError(
+        "A \(type(of: object)) of another context, or of none, cannot be deleted: take this "
+          + "context's object with its objectID.")
+    }
+    // A list, and no recursion: a cascade can be as long as there are objects.
+    var work: [Deletion] = []
+    begin(deletionOf: object, &work)
+    while !work.isEmpty { advance(&work) }
+  }
+
+  /// An object that is being deleted.
+  private struct Deletion {
+    let object: ManagedObject
+    /// What is left to do of its relationships, the last one first.
+    var relationships: [PropertyDescription]
+    /// The relationship that is cascading.
+    var cascade: PropertyDescription?
+    /// The objects that are left of that, the last one first.
+    var others: [ManagedObject] = []
+  }
+
+  private func begin(deletionOf object: ManagedObject, _ work: inout [Deletion]) {
+    guard object.source === self, !object.isDeleted,
+      isDeleting.insert(ObjectIdentifier(object)).inserted
+    else { return }
+    if object.isFault { fire(object) }
+    if !object.isDeleted { object.prepareForDeletion() }
+    guard !object.isDeleted, object.source === self else {
+      isDeleting.remove(ObjectIdentifier(object))
       return
     }
-    if let part = otherPart(holding: object) ?? otherPart(for: type(of: object)) {
-      return part.insert(object)
+    work.append(
+      Deletion(
+        object: object, relationships: object.entityDescription?.relationships.reversed() ?? []))
+  }
+
+  /// Does the next step of a deletion: that of the object at the end of the list.
+  private func advance(_ work: inout [Deletion]) {
+    let top = work.count - 1
+    let object = work[top].object
+    if let other = work[top].others.popLast() { return begin(deletionOf: other, &work) }
+    if let property = work[top].cascade {
+      work[top].cascade = nil
+      unrelate(object, property)
+      clearing.remove(ClearedRelationship(object, property))
+      return
     }
-    precondition(
-      object.source == nil && object.number.bits == 0, "an object belongs to one context only")
-    let entity = entity(of: object)
-    precondition(!entity.isAbstract, "\(entity.name) is abstract; insert objects of subclasses")
-    object.entityDescription = entity
-    object.state.insert(.inserted)
-    register(object, nextTemporaryNumber(entity))
-    inserted.insert(object)
-    undoLog?.record(.insertion(object))
-    tell(\.inserted, object)
-    object.setHelp(helpOfNew(entity))
-    let written = object.changes?.written ?? []
-    object.changes = nil
-    if !object.state.contains(.hasAwoken) {
-      object.state.insert(.hasAwoken)
-      object.awakeFromInsert()
+    guard let property = work[top].relationships.popLast() else {
+      work.removeLast()
+      isDeleting.remove(ObjectIdentifier(object))
+      return finish(deletionOf: object)
     }
-    guard entity.hasUniques else { return }
-    // What awakeFromInsert sets is what a new object has by itself.
-    object.changes?.assigned = SlotSet()
-    for offset in written {
-      if let property = entity.property(at: offset) { object.noteAssigned(property) }
+    switch property.options.deleteRule ?? .nullify {
+    case .cascade:
+      work[top].cascade = property
+      work[top].others = related(to: object, property).reversed()
+      if case .toMany = property.kind {
+        clearing.insert(ClearedRelationship(object, property))
+      }
+    case .noAction, .deny:
+      // No row will be there to be referred to.
+      if object.isInserted { unrelate(object, property) }
+    case .nullify: unrelate(object, property)
     }
   }
 
-  /// What setting properties of new objects has to be told for.
-  func helpOfNew(_ entity: EntityDescription) -> ObjectHelp {
-    tracksUndo || isFollowed || observer != nil || entity.hasUniques ? .writing : []
+  private func finish(deletionOf object: ManagedObject) {
+    guard object.source === self, !object.isDeleted else { return }
+    guard object.isInserted else { return markDeleted(object) }
+    undoLog?.record(.deletion(object))
+    inserted.remove(object)
+    tell(\.deleted, object)
+    abandon(object)
+  }
+
+  func markDeleted(_ object: ManagedObject) {
+    undoLog?.record(.deletion(object))
+    updated.remove(object)
+    object.state.insert(.deleted)
+    deleted.insert(object)
+    tell(\.deleted, object)
   }
 
   /// Takes back that an object was deleted.
@@ -54,50 +105,13 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Deletes an object; what its relationships say becomes of others happens at once.
-  ///
-  /// One that was never saved just leaves the context.
-  ///
-  /// - Precondition: It belongs to this context.
-  public func delete(_ object: ManagedObject) {
-    confinement?.enter()
-    defer { confinement?.leave() }
-    if let part = otherPart(holding: object) { return part.delete(object) }
-    precondition(object.source === self, "an object is deleted in the context it belongs to")
-    guard !object.isDeleted, isDeleting.insert(ObjectIdentifier(object)).inserted else { return }
-    defer { isDeleting.remove(ObjectIdentifier(object)) }
-    if object.isFault { fire(object) }
-    guard !object.isDeleted else { return }
-    object.prepareForDeletion()
-    propagateDelete(of: object)
-    if object.isInserted {
-      undoLog?.record(.deletion(object))
-      inserted.remove(object)
-      tell(\.deleted, object)
-      return abandon(object)
-    }
-    markDeleted(object)
-  }
-
-  func markDeleted(_ object: ManagedObject) {
-    undoLog?.record(.deletion(object))
+  /// Has an object count as unchanged, if nothing of it is changed any more.
+  func settle(_ object: ManagedObject) {
+    guard object.changes?.isEmpty != false, object.isUpdated else { return }
+    object.state.remove(.updated)
     updated.remove(object)
-    object.state.insert(.deleted)
-    deleted.insert(object)
-    tell(\.deleted, object)
-  }
-
-  private func propagateDelete(of object: ManagedObject) {
-    guard let entity = object.entityDescription else { return }
-    for property in entity.relationships {
-      let others = related(to: object, property)
-      switch property.options.deleteRule ?? .nullify {
-      case .noAction, .deny: continue
-      case .cascade: for other in others { delete(other) }
-      case .nullify: break
-      }
-      unrelate(object, property)
-    }
+    if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+    observer?.note(object)
   }
 
   /// The objects at the other end of a relationship.
@@ -122,6 +136,7 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    clearing = []
     for object in changed {
       object.state.subtract([.updated, .deleted])
       restore(object)

@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     } else {
       total = try candidates(plan.counting, request.includesPendingChanges, .number).count
     }
-    let result = max(0, min(total - request.fetchOffset, request.fetchLimit ?? .max))
+    let result = request.pageCount(of: total)
     try log(plan) { ContextLog.counted($0, result, start) }
     return result
   }

@@ -22,6 +22,7 @@ extension ManagedObjectContext {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)

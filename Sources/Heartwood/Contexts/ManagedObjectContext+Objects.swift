@@ -82,6 +82,7 @@ extension ManagedObjectContext {
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
       try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
@@ -100,6 +101,7 @@ extension ManagedObjectContext {
   }
 
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
+    if !pendingValues.isEmpty { notePendingValue(of: object) }
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
     awaken(object)
@@ -248,7 +250,10 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Forgets all objects and changes; objects still held must not be used any more.
+  /// Forgets all objects and changes.
+  ///
+  /// Objects still held are of no context then: they keep the attributes that were loaded, and are
+  /// related to nobody. A fault has the values of a new object.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -357,8 +362,9 @@ extension ManagedObjectContext: ObjectSource {
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    if let undoLog, property.isAttribute, let value = try? object.storedValue(property) {
-      undoLog.record(.value(object, property, value))
+    if !pendingValues.isEmpty { notePendingValue(of: object, property) }
+    if let undoLog, property.isAttribute {
+      undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
       object.noteAssigned(property)
@@ -367,8 +373,14 @@ extension ManagedObjectContext: ObjectSource {
     }
     noteChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      changes.originals[property.slot] = try? object.storedValue(property)
+      // What cannot be stored was never in a row.
+      changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
+  }
+
+  /// Whether a property of an object is as it was read.
+  func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
+    !object.isInserted && object.changes?.originals[property.slot] == nil
   }
 
   /// Marks an object as changed.

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
   /// The members of a to-many relationship, which are loaded first if need be.
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if object.isFault { fire(object) }
-    if let members = object.members(property) { return members }
+    if object.hasMembers(property) { return object.members(property) ?? [] }
     confinement?.enter()
     defer { confinement?.leave() }
     let members = members(of: object, property)
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
       }
     }
     guard let changes = object.changes?.members[property.slot] else { return members }
-    if case .toMany(isOrdered: true) = property.kind, !object.isInserted {
+    if property.isOrdered, !object.isInserted {
       object.changes?.members[property.slot]?.base = members
     }
     members.removeAll { changes.removed.contains($0) }
@@ -67,22 +67,74 @@ extension ManagedObjectContext {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
   ) {
+    guard property.isOrdered else {
+      return relate(object, property, to: Set(members), hashed: nil)
+    }
     confinement?.enter()
     defer { confinement?.leave() }
-    for member in members { requireSameContext(member) }
-    let old = loadedMembers(of: object, property)
-    let (before, after) = (Set(old), Set(members))
-    for member in old where !after.contains(member) {
+    requireMembers(of: object, property)
+    let difference = members.withUnsafeBufferPointer { new in
+      object.withList(property) { MemberDifference(from: $0, to: new) }
+    }
+    change(object, property, difference)
+    if difference.position == nil {
+      var seen: Set<ManagedObject> = []
+      reorder(object, property, members.filter { seen.insert($0).inserted })
+    }
+    keepSpare(members, of: object, property)
+  }
+
+  /// Keeps a list for the next change in place, if it is another one with the members of an object.
+  private func keepSpare(
+    _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
+  ) {
+    let isOther = members.withUnsafeBufferPointer { new in
+      object.withList(property) { old in
+        new.baseAddress != old.baseAddress && MemberDifference.areEqual(old, new)
+      }
+    }
+    if isOther { object.ownChanges.spareLists[property.slot] = members }
+  }
+
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
+    hashed: [ObjectIdentifier]?
+  ) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    requireMembers(of: object, property)
+    guard let old = object.set(at: property.offset) else { return }
+    let difference = MemberDifference(from: old, to: members, hashed: hashed)
+    let isOther =
+      unsafeBitCast(old, to: UnsafeRawPointer.self)
+      != unsafeBitCast(members, to: UnsafeRawPointer.self)
+    // Held by nobody else any more, so that it is not copied to be changed.
+    withExtendedLifetime(consume old) {}
+    // What awakeFromInsert does may make it another set than this one.
+    let isQuiet = difference.added.allSatisfy { $0.source === self }
+    change(object, property, difference)
+    if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {
+      object.ownChanges.spareSets[property.slot] = members
+    }
+  }
+
+  private func requireMembers(of object: ManagedObject, _ property: PropertyDescription) {
+    if object.isFault || !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
+  }
+
+  /// Has objects leave and join a to-many relationship, on both sides of it.
+  private func change(
+    _ object: ManagedObject, _ property: PropertyDescription, _ difference: MemberDifference
+  ) {
+    for member in difference.added { requireSameContext(member) }
+    for member in difference.removed {
       drop(member, from: object, property)
       detach(object, from: member, property)
     }
-    for member in members where !before.contains(member) {
-      add(member, to: object, property)
+    for (index, member) in difference.added.enumerated() {
+      add(member, to: object, property, at: difference.position.map { $0 + index })
       attach(object, to: member, property)
     }
-    guard case .toMany(isOrdered: true) = property.kind else { return }
-    var seen: Set<ManagedObject> = []
-    reorder(object, property, members.filter { seen.insert($0).inserted })
   }
 
   /// Sets the order of the members of a relationship, who stay the same.
@@ -91,15 +143,18 @@ extension ManagedObjectContext {
   ) {
     let old = loadedMembers(of: object, property)
     guard old != members else { return }
-    undoLog?.record(.order(object, property, old))
+    let isFirst = object.changes?.members[property.slot] == nil
+    undoLog?.record(.order(object, property, old, isFirst: isFirst))
     noteMembers(of: object, property) { _ in }
     object.setMembers(members, property)
+    settleMembers(of: object, property)
     object.tellIfObserved(property)
   }
 
+  /// Sees that an object can be related to those of this context; one of none is inserted.
   private func requireSameContext(_ object: ManagedObject) {
-    if object.source == nil, object.number.bits == 0 { return insert(object) }
     guard object.source !== self else { return }
+    if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.part, other.store !== store {
       // Not a precondition: those do not say in release builds what is wrong.
       fatalError(
@@ -111,13 +166,19 @@ extension ManagedObjectContext {
         + "with its objectID.")
   }
 
-  /// Takes an object out of all its relationships of a kind, and the others' sides of it.
+  /// Takes an object that is deleted out of all its relationships of a kind, and the others' sides.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
-    if case .toOne = property.kind {
-      relate(object, property, to: nil)
-    } else {
-      relate(object, property, to: [])
+    if case .toOne = property.kind { return relate(object, property, to: nil) }
+    let members = loadedMembers(of: object, property)
+    guard !members.isEmpty else { return }
+    for member in members { detach(object, from: member, property) }
+    undoLog?.record(.cleared(object, property, members))
+    noteMembers(of: object, property) { change in
+      for member in members { change.leave(member) }
     }
+    object.setMembers([], property)
+    settleMembers(of: object, property)
+    object.tellIfObserved(property)
   }
 
   /// Lets the other side of a relationship forget an object.
@@ -125,8 +186,12 @@ extension ManagedObjectContext {
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
-    if other.isFault { fire(other) }
     let there = inverse.property
+    // One that is deleted forgets all members at once.
+    if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
+    // It was related to itself, which is one change of one side.
+    if object === other, there === property { return }
+    if other.isFault { fire(other) }
     if case .toOne = there.kind {
       if toOneTarget(of: other, there) === object { setToOne(other, there, nil) }
     } else {
@@ -139,8 +204,9 @@ extension ManagedObjectContext {
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
-    if other.isFault { fire(other) }
     let there = inverse.property
+    if object === other, there === property { return }
+    if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
       // It can be related to one only, and leaves the one it was related to.
@@ -159,39 +225,41 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?
   ) {
     if object.isFault { fire(object) }
-    if undoLog != nil {
-      undoLog?.record(.target(object, property, toOneTarget(of: object, property)))
+    if let undoLog {
+      let isFirst = isFirstChange(of: object, property)
+      undoLog.record(
+        .target(object, property, toOneTarget(of: object, property), isFirst: isFirst))
     }
     willChange(object, property)
     object.setTarget(target.map { .object($0) } ?? .none, property)
     object.tellIfObserved(property)
   }
 
+  /// - Parameter position: The position in an ordered relationship; by default the end.
   func add(
-    _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
+    _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
+    at position: Int? = nil
   ) {
     undoLog?.record(.joined(object, property, member))
     noteMembers(of: object, property) { $0.join(member) }
-    object.insertMember(member, property)
+    object.insertMember(member, at: position, property)
+    settleMembers(of: object, property)
     object.tellIfObserved(property)
   }
 
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
-    if undoLog != nil, case .toMany(isOrdered: true) = property.kind {
-      // Taken back last, when the member is there again: at the end, and not where it was.
-      undoLog?.record(.order(object, property, loadedMembers(of: object, property)))
-    }
-    undoLog?.record(.left(object, property, member))
     noteMembers(of: object, property) { $0.leave(member) }
-    object.removeMember(member, property)
+    let position = object.removeMember(member, property)
+    undoLog?.record(.left(object, property, member, position))
+    settleMembers(of: object, property)
     object.tellIfObserved(property)
   }
 
   /// Notes who joins or leaves, before the list itself is changed; of an inserted object too, whose
   /// members are not in the store.
-  private func noteMembers(
+  func noteMembers(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
   ) {
@@ -202,10 +270,35 @@ extension ManagedObjectContext {
       return
     }
     noteChange(of: object) { changes in
-      if case .toMany(isOrdered: true) = property.kind, changes.members[property.slot] == nil {
+      if property.isOrdered, changes.members[property.slot] == nil {
         changes.members[property.slot] = MemberChanges(base: object.members(property))
       }
       change(&changes.members[property.slot, default: MemberChanges()])
     }
+  }
+
+  /// Forgets that members were changed, if they are again as they were read.
+  func settleMembers(of object: ManagedObject, _ property: PropertyDescription) {
+    guard let changes = object.changes,
+      changes.members[property.slot]?.hasSameMembers == true
+    else { return }
+    if let base = changes.members[property.slot]?.base {
+      let isSame = base.withUnsafeBufferPointer { base in
+        object.withList(property) { MemberDifference.areEqual($0, base) }
+      }
+      guard isSame else { return }
+    }
+    changes.members[property.slot] = nil
+    settle(object)
+  }
+}
+
+/// A to-many relationship of an object that is being deleted, which loses its members at once.
+struct ClearedRelationship: Hashable {
+  private let object: ObjectIdentifier
+  private let slot: Int
+
+  init(_ object: ManagedObject, _ property: PropertyDescription) {
+    (self.object, slot) = (ObjectIdentifier(object), property.slot)
   }
 }

@@ -115,10 +115,8 @@ extension ManagedObjectContext {
     for object in inserted.all + updated.all {
       do {
         try object.validate()
-      } catch let error as ObjectGraphError {
-        failures.append(error)
       } catch {
-        failures.append(ObjectGraphError(.validation, "\(error)", objectID: object.objectID))
+        failures.append(validationFailure(of: object, error))
       }
     }
     for object in deleted.all { failures += denials(of: object) }
@@ -134,7 +132,7 @@ extension ManagedObjectContext {
       return ObjectGraphError(
         .deniedDelete,
         "A \(type(of: object)) cannot be deleted while its \(property.name) are there.",
-        objectID: object.objectID)
+        property: property.name, objectID: object.objectID)
     }
   }
 }

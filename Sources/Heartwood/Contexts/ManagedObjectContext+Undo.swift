@@ -11,6 +11,7 @@ extension ManagedObjectContext {
       let log = newValue ? UndoLog() : nil
       for part in parts {
         part.undoLog = log
+        part.pendingValues = []
         // New objects do not tell of what is set otherwise.
         for object in part.inserted.all {
           object.setHelp(part.helpOfNew(part.entity(of: object)))
@@ -43,33 +44,121 @@ extension ManagedObjectContext {
   }
 
   private func take(back step: UndoLog.Step) {
+    let object = step.object
     switch step {
-    case .value(let object, let property, let value):
-      willChange(object, property)
-      try? object.setStoredValue(value, property)
-      settle(object, property)
-    case .target(let object, let property, let target):
-      setToOne(object, property, target)
-      settle(object, property)
-    case .joined(let object, let property, let member): drop(member, from: object, property)
-    case .left(let object, let property, let member): add(member, to: object, property)
-    case .order(let object, let property, let members): reorder(object, property, members)
-    case .insertion(let object):
-      if object.isInserted { withdraw(object) } else { markDeleted(object) }
-    case .deletion(let object):
-      if object.source === self { revive(object) } else { restore(object) }
+    case .insertion:
+      guard object.source === self, !object.isDeleted else { return }
+      return object.isInserted ? withdraw(object) : markDeleted(object)
+    case .deletion:
+      if object.source === self {
+        if deleted.contains(object) { revive(object) }
+      } else if object.source == nil, !object.hasRow, !object.isDeleted {
+        restore(object)
+      }
+      return
+    case .value, .target, .joined, .left, .cleared, .order: break
+    }
+    // It may have become a fault since, or have gone.
+    guard object.source === self else { return }
+    if object.isFault { fire(object) }
+    guard !object.isFault, !object.isGivenUp else { return }
+    switch step {
+    case .value(_, let property, let value, let isFirst):
+      takeBackValue(of: object, property, value, isFirst)
+    case .target(_, let property, let target, let isFirst):
+      takeBackTarget(of: object, property, target, isFirst)
+    case .joined(_, let property, let member):
+      if isMember(member, object, property) { drop(member, from: object, property) }
+    case .left(_, let property, let member, let position):
+      addAgain(member, object, property, position)
+    case .cleared(_, let property, let members): fill(object, property, members)
+    case .order(_, let property, let members, let isFirst):
+      takeBackOrder(of: object, property, members, isFirst)
+    case .insertion, .deletion: break
     }
   }
 
-  /// Forgets that an attribute was set, if it is again as its row is.
+  private func takeBackValue(
+    of object: ManagedObject, _ property: PropertyDescription, _ value: StoredValue, _ isFirst: Bool
+  ) {
+    // Nothing of it is left to be taken back, if the object was read again without the change.
+    guard let value = isFirst ? object.changes?.originals[property.slot] : value else { return }
+    willChange(object, property)
+    try? object.setStoredValue(value, property)
+    settle(object, property)
+    object.tellIfObserved(property)
+  }
+
+  private func takeBackTarget(
+    of object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?,
+    _ isFirst: Bool
+  ) {
+    var target = target
+    if isFirst {
+      guard let original = object.changes?.originals[property.slot] else { return }
+      target = nil
+      if case .integer(let bits) = original { target = self.object(ObjectNumber(bits: bits)) }
+    }
+    // One that is gone cannot be referred to again.
+    setToOne(object, property, target?.source === self ? target : nil)
+    settle(object, property)
+  }
+
+  /// Whether somebody is a member, as it may be otherwise if the members were read again.
+  private func isMember(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
+    return object.containsMember(member, property)
+  }
+
+  private func addAgain(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    _ position: Int?
+  ) {
+    guard member.source === self, !isMember(member, object, property) else { return }
+    add(member, to: object, property, at: position)
+  }
+
+  /// Gives back the members of a relationship that lost all of them.
+  private func fill(
+    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    guard loadedMembers(of: object, property).isEmpty else {
+      for member in members { addAgain(member, object, property, nil) }
+      return
+    }
+    for member in members { undoLog?.record(.joined(object, property, member)) }
+    noteMembers(of: object, property) { change in
+      for member in members { change.join(member) }
+    }
+    object.setMembers(members, property)
+    settleMembers(of: object, property)
+    object.tellIfObserved(property)
+  }
+
+  /// Puts members in the order they had; who has joined since comes last.
+  private func takeBackOrder(
+    of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject],
+    _ isFirst: Bool
+  ) {
+    if isFirst, object.changes?.members[property.slot] == nil { return }
+    let present = loadedMembers(of: object, property)
+    let wanted = MemberSet(members)
+    let known = Set(present)
+    reorder(
+      object, property,
+      members.filter { known.contains($0) } + present.filter { !wanted.contains($0) })
+  }
+
+  /// Forgets that a property was set, if it is again as its row is.
   private func settle(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
-      changes.originals[property.slot] == (try? object.storedValue(property))
+      let original = changes.originals[property.slot],
+      (try? object.storedValue(property))?.isIdentical(to: original) == true
     else { return }
     changes.originals[property.slot] = nil
-    guard changes.isEmpty else { return }
-    object.state.remove(.updated)
-    updated.remove(object)
+    settle(object)
   }
 
   /// Takes back that an object was inserted.
@@ -83,8 +172,10 @@ extension ManagedObjectContext {
   /// Takes back that an object left, which was never saved.
   private func restore(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
-    object.state.insert(.inserted)
+    let assigned = object.changes?.assigned ?? SlotSet()
     object.changes = nil
+    if !assigned.isEmpty { object.ownChanges.assigned = assigned }
+    object.state.insert(.inserted)
     object.setHelp(.writing)
     // Somebody may have asked for it while it was gone.
     dismissFault(object.number)

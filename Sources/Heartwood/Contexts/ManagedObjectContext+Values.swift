@@ -54,13 +54,14 @@ extension ManagedObjectContext {
     var keyPaths: [AnyKeyPath?] = [key]
     repeat keyPaths.append((each aggregates).keyPath)
     try forEachRow(request, keyPaths) { values in
-      let states = groups[values[0]] ?? (repeat (each aggregates).begin())
-      groups[values[0]] = states
+      let key = values[0].grouped
+      let states = groups[key] ?? (repeat (each aggregates).begin())
+      groups[key] = states
       try Self.add(values.dropFirst(), to: repeat each states)
     }
-    return try groups.sorted { StoredValue.areInOrder($0.key, $1.key) }.map { key, states in
+    return try groups.sorted { StoredValue.areInOrder($0.key, $1.key) }.map { stored, states in
       AggregateGroup(
-        key: try Key(storedValue: key), values: (repeat try (each states).result()))
+        key: try M.value(stored, at: key), values: (repeat try (each states).result()))
     }
   }
 
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
       (whole.fetchLimit, whole.fetchOffset) = (nil, 0)
       var known: Set<[StoredValue]> = []
       try forEachRow(whole, paths, inOrder: true) { row in
-        if known.insert(row).inserted { rows.append(row) }
+        if known.insert(row.map(\.grouped)).inserted { rows.append(row) }
       }
       rows = request.page(of: rows)
     } else {
@@ -99,11 +100,11 @@ extension ManagedObjectContext {
     }
     return try rows.map { row in
       var position = 0
-      func next<Next: AttributeValue>(_ type: Next.Type) throws -> Next {
+      func next<Next: AttributeValue>(_ keyPath: KeyPath<M, Next>) throws -> Next {
         defer { position += 1 }
-        return try Next(storedValue: row[position])
+        return try M.value(row[position], at: keyPath)
       }
-      return (repeat try next((each Value).self))
+      return (repeat try next(each keyPaths))
     }
   }
 

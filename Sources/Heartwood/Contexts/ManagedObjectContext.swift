@@ -61,6 +61,8 @@ public final class ManagedObjectContext {
   var inserted = ObjectList()
   var updated = ObjectList()
   var deleted = ObjectList()
+  /// Where objects with unsaved changes are, by the unique attributes that were asked for.
+  var pendingValues: [PendingValues] = []
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
   var undoLog: UndoLog?
@@ -86,6 +88,8 @@ public final class ManagedObjectContext {
   public var generationAfterSave = GenerationAfterSave.advance
   /// Objects that are being deleted, so that a cycle of cascades ends.
   var isDeleting: Set<ObjectIdentifier> = []
+  /// Relationships of those that are about to lose all members.
+  var clearing: Set<ClearedRelationship> = []
 
   /// Makes a context of the first store of a group.
   convenience init(_ group: StoreGroup) { self.init(group.first, of: group) }
@@ -112,7 +116,7 @@ public final class ManagedObjectContext {
     (follower, observer, isFollowed) = (nil, nil, false)
     // What was loaded can still be read: the compiler lets go of a context after its last use, and
     // objects may be used for longer.
-    abandonAll { $0.isFault ? [.reading, .writing] : .writing }
+    abandonAll(isOver: true)
     if !isPart { for place in listeners { place.listener?.end() } }
   }
 
@@ -185,10 +189,17 @@ public final class ManagedObjectContext {
   }
 
   /// Ends an object's time in the context; it is of no context then.
+  ///
+  /// Its attributes stay as they are. It lets go of all related objects: those that hold each other
+  /// would do so for ever.
   func abandon(_ object: ManagedObject) {
+    let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
-    object.help = [.reading, .writing]
+    object.help = []
+    object.releaseRelated()
     leave(object)
+    object.changes?.wasNew = wasNew
+    if let assigned { object.changes?.assigned = assigned }
   }
 
   /// Lets go of an object, which keeps its ID.
@@ -203,14 +214,14 @@ public final class ManagedObjectContext {
 
   /// Ends the time of all objects.
   ///
-  /// - Parameter help: What an object cannot do any more.
-  func abandonAll(_ help: (ManagedObject) -> ObjectHelp = { _ in [.reading, .writing] }) {
+  /// - Parameter isOver: Whether the context is, so that what was not loaded cannot be known.
+  func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
       abandon(object)
-      object.help = help(object)
-      // Objects that hold each other would do so for ever.
-      object.releaseRelated()
+      guard isOver else { continue }
+      if object.isFault { object.help = [.reading, .writing] }
+      object.changes?.isOrphaned = true
     }
     registered.removeAll()
     retained = []
@@ -230,7 +241,8 @@ public final class ManagedObjectContext {
   func entity(of object: ManagedObject) -> EntityDescription {
     if let known = object.entityDescription { return known }
     guard let entity = model.schema.entity(of: type(of: object)) else {
-      preconditionFailure(
+      // Not a precondition: those do not say in release builds what is wrong.
+      fatalError(
         "\(type(of: object)) is no part of the model; name it when you make the Schema, or add a "
           + "store for it")
     }
@@ -245,12 +257,15 @@ extension ManagedObject {
   /// The part of that context which it is in.
   final var part: ManagedObjectContext? { source as? ManagedObjectContext }
 
+  /// Whether it left a context, and its row is there still as far as that knew.
+  final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
+
   /// What names it; temporary until it was saved.
   ///
   /// - Precondition: It was inserted into a context.
   public final var objectID: ManagedObjectID {
     guard let space = part?.model.space ?? changes?.space else {
-      preconditionFailure("an object that was inserted into no context has no ID")
+      fatalError("A \(type(of: self)) that was inserted into no context has no ID.")
     }
     return ManagedObjectID(number, space)
   }
@@ -259,7 +274,7 @@ extension ManagedObject {
   public convenience init(context: ManagedObjectContext) {
     self.init()
     // What an initializer sets is what a new object has by itself.
-    changes = nil
+    changes?.written = []
     context.insert(self)
   }
 }

@@ -4,6 +4,8 @@
 struct ObjectList {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0
+  /// How often the places were given anew.
+  private var emptyings = 0
 
   var isEmpty: Bool { count == 0 }
   /// The objects, the first that was added first.
@@ -25,11 +27,29 @@ struct ObjectList {
     guard contains(object) else { return }
     objects[object.listPosition] = nil
     count -= 1
-    if count == 0 { objects = [] }
+    if count == 0 { removeAll() }
   }
 
   mutating func removeAll() {
     objects = []
     count = 0
+    emptyings += 1
+  }
+}
+
+extension ObjectList {
+  /// How far somebody has gone through a list.
+  struct Place {
+    fileprivate var position = 0
+    fileprivate var emptyings = 0
+  }
+
+  /// Whether the list was not emptied since somebody was at a place.
+  func continues(_ place: Place) -> Bool { place.emptyings == emptyings || place.position == 0 }
+
+  /// The objects that were added since somebody was at a place, which moves to the end.
+  func objects(after place: inout Place) -> [ManagedObject] {
+    defer { place = Place(position: objects.count, emptyings: emptyings) }
+    return objects[min(place.position, objects.count)...].compactMap { $0 }
   }
 }

@@ -25,6 +25,8 @@ struct SaveRequest {
   /// The numbers that inserted objects were given.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
+  /// What objects hold that has no stored form.
+  var unencodable: [ObjectGraphError] = []
   /// Whether others have changed what is saved.
   private(set) var isContested = false
 
@@ -52,7 +54,8 @@ struct SaveRequest {
     }
     for object in context.deleted.all { try delete(object) }
     for object in context.updated.all { try update(object) }
-    for object in inserted { try insert(object) }
+    for object in inserted { insert(object) }
+    try requireStorable(changes.list)
     try changes.write()
     try rows.finish()
   }
@@ -76,9 +79,9 @@ struct SaveRequest {
   // MARK: What objects hold
 
   /// The values of an object as its row is to hold them.
-  private func values(of object: ManagedObject) throws -> [StoredValue] {
-    try entity(object).properties.map { property in
-      guard property.isReference else { return try object.storedValue(property) }
+  private mutating func values(of object: ManagedObject) -> [StoredValue] {
+    entity(object).properties.map { property in
+      guard property.isReference else { return storedValue(property, of: object) }
       switch object.target(property) {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
@@ -138,11 +141,11 @@ struct SaveRequest {
           + "or set a mergePolicy.", objectID: id(object)))
   }
 
-  private mutating func insert(_ object: ManagedObject) throws {
+  private mutating func insert(_ object: ManagedObject) {
     let entity = entity(object)
     let change = RowChange(
       numbers[object.number] ?? object.number, model.storage(of: entity), before: nil,
-      after: try values(of: object))
+      after: values(of: object))
     change.isNew = true
     if let assigned = object.changes?.assigned { change.assigned = assigned }
     for property in change.storage.pairings where !change.after[property.slot].isNull {
@@ -167,7 +170,7 @@ struct SaveRequest {
       case .storeTrump, .rollback: return outcomes.append((object, .dropped))
       case .overwrite: break
       case .objectTrump:
-        let mine = try originals(of: object)
+        let mine = originals(of: object)
         guard try !keeps(object, base: mine, theirs: row.values) else {
           return outcomes.append((object, .dropped))
         }
@@ -187,15 +190,15 @@ struct SaveRequest {
   }
 
   /// The values that an object had when it was read.
-  private func originals(of object: ManagedObject) throws -> [StoredValue] {
-    var values = try values(of: object)
+  private mutating func originals(of object: ManagedObject) -> [StoredValue] {
+    var values = values(of: object)
     for (slot, value) in object.changes?.originals ?? [:] { values[slot] = value }
     return values
   }
 
   private mutating func update(_ object: ManagedObject) throws {
     let storage = model.storage(of: entity(object))
-    let mine = try values(of: object)
+    let mine = values(of: object)
     let edits = (object.changes?.originals ?? [:]).filter { !$1.isIdentical(to: mine[$0]) }
     let members = members(of: object)
     guard !edits.isEmpty || !members.isEmpty else {

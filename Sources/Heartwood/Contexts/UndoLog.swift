@@ -2,23 +2,34 @@
 final class UndoLog {
   /// A change, with what is needed to take it back.
   enum Step {
-    case value(ManagedObject, PropertyDescription, StoredValue)
-    case target(ManagedObject, PropertyDescription, ManagedObject?)
+    // Of the first change since the object was read, what is taken back is whatever its row holds
+    // by then: it may have been read again.
+    case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
+    case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    case left(ManagedObject, PropertyDescription, ManagedObject)
-    case order(ManagedObject, PropertyDescription, [ManagedObject])
+    /// A member left, who had a position in an ordered relationship.
+    case left(ManagedObject, PropertyDescription, ManagedObject, Int?)
+    /// All members left at once.
+    case cleared(ManagedObject, PropertyDescription, [ManagedObject])
+    case order(ManagedObject, PropertyDescription, [ManagedObject], isFirst: Bool)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
 
     /// The object that was changed.
     var object: ManagedObject {
       switch self {
-      case .value(let object, _, _), .target(let object, _, _), .joined(let object, _, _),
-        .left(let object, _, _), .order(let object, _, _), .insertion(let object),
-        .deletion(let object):
+      case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
+        .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _, _),
+        .insertion(let object), .deletion(let object):
         object
       }
     }
+  }
+
+  /// An attribute of an object.
+  private struct Place: Hashable {
+    let object: ObjectIdentifier
+    let slot: Int
   }
 
   private enum Direction {
@@ -28,6 +39,8 @@ final class UndoLog {
   private var undoable: [[Step]] = []
   private var redoable: [[Step]] = []
   private var open: [Step] = []
+  /// The attributes whose values the open group has: only the first of each is taken back to.
+  private var valued: Set<Place> = []
   private var direction = Direction.doing
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
@@ -39,14 +52,27 @@ final class UndoLog {
     if direction == .doing { redoable = [] }
   }
 
+  /// Records the value that an attribute has before it is set, if that is the first time in the
+  /// group.
+  func recordValue(
+    of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
+  ) {
+    let place = Place(object: ObjectIdentifier(object), slot: property.slot)
+    guard valued.insert(place).inserted, let value = try? object.storedValue(property) else {
+      return
+    }
+    record(.value(object, property, value, isFirst: isFirst))
+  }
+
   /// Forgets everything, because it cannot be taken back any more.
   func forget() {
-    (undoable, redoable, open) = ([], [], [])
+    (undoable, redoable, open, valued) = ([], [], [], [])
     direction = .doing
   }
 
   /// Ends a group: what follows is taken back by itself.
   func endGroup() {
+    valued = []
     guard !open.isEmpty else { return }
     if direction == .undoing { redoable.append(open) } else { undoable.append(open) }
     open = []

@@ -14,6 +14,8 @@ struct AccessPath {
   let kind: Kind
   /// Whether rows come in the order of the request, and then whether backwards.
   var direction: Bool?
+  /// By how many of the first terms they are in order, if not by all.
+  var leadingTermCount: Int?
   /// About how many rows are looked at.
   let rowCount: Double
   /// What it takes, in rows that are read one after the other.
@@ -49,7 +51,8 @@ struct AccessPlanner {
     }
     let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     let uses = try possible.map { use in
-      Candidate(use: use, count: Double(try use.estimatedCount(view)))
+      Candidate(
+        use: use, count: Double(try use.estimatedCount(view)), groups: try groups(use))
     }
     let search = Search(plan: plan, total: Double(all), candidates: uses)
     var best = AccessPath(
@@ -65,6 +68,19 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
+    /// How its rows are grouped, if they are in order by some terms only.
+    let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
+  }
+
+  /// How the rows of an index come in groups, where the order of the plan goes on within them.
+  private func groups(
+    _ use: IndexUse
+  ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
+    guard plan.limit != nil, let order = plan.order, use.direction(of: order) == nil,
+      let (count, isBackwards) = use.leadingTerms(of: order),
+      let first = try use.firstGroupCount(plan, isBackwards: isBackwards, view)
+    else { return nil }
+    return (count, isBackwards, first)
   }
 
   /// What is known of a request while ways are compared.
@@ -110,6 +126,15 @@ struct AccessPlanner {
         let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(
           AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
+      }
+      if let groups = candidate.groups, let limit = plan.limit {
+        // To the end of the group in which the limit is reached.
+        let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
+        let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
+        paths.append(
+          AccessPath(
+            kind: .index(use), direction: groups.isBackwards, leadingTermCount: groups.termCount,
+            rowCount: needed, cost: 1 + cost + sortingCost(of: needed * share)))
       }
       return paths
     }

@@ -105,7 +105,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          let value = try Wrapped(storedValue: $0)
+          // One that the program does not know cannot be compared.
+          guard let value = try Wrapped(known: $0) else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
     }

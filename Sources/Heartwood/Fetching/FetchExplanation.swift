@@ -38,8 +38,9 @@ extension FetchExplanation {
       first += ": about \(rows) of \(Self.text(total)) rows"
     }
     var steps = [first]
-    let isInOrder = path.direction != nil || !plan.needsSorting
-    if let limit = plan.limit, isInOrder { steps[0] += ", until \(Self.text(limit)) are found" }
+    let stopsEarly = path.direction != nil || !plan.needsSorting
+    let isInOrder = stopsEarly && path.leadingTermCount == nil
+    if let limit = plan.limit, stopsEarly { steps[0] += ", until \(Self.text(limit)) are found" }
     if !plan.isEverything {
       steps.append("Each is asked: \(plan.namesWithValues.joined(separator: "; "))")
     }

@@ -14,6 +14,8 @@ struct FetchOrder {
     let isReversed: Bool
     /// Whether values are decimal numbers, which are stored as texts.
     let isDecimal: Bool
+    /// Whether each value takes as much space as every other one.
+    let hasFixedLength: Bool
   }
 
   /// What an object is sorted by.
@@ -47,7 +49,8 @@ struct FetchOrder {
       terms.append(
         Term(
           name: term.name, value: value, slot: term.property?.slot,
-          isReversed: descriptor.order == .reverse, isDecimal: type == .decimal))
+          isReversed: descriptor.order == .reverse, isDecimal: type == .decimal,
+          hasFixedLength: term.type.hasFixedLength))
     }
     self.terms = terms
   }
@@ -74,7 +77,7 @@ struct FetchOrder {
 extension ObjectNumber {
   /// Whether an object was made before another: those that are not saved come last, whose numbers
   /// are negative.
-  fileprivate func isMade(before other: ObjectNumber) -> Bool {
+  func isMade(before other: ObjectNumber) -> Bool {
     UInt64(bitPattern: bits) < UInt64(bitPattern: other.bits)
   }
 }
@@ -83,9 +86,10 @@ extension FetchRequest {
   /// Objects in the order of the request, compared by its descriptors as they are in memory.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
+    let comparisons = sortDescriptors.map(\.comparison)
     return objects.sorted { first, second in
-      for descriptor in sortDescriptors {
-        let order = descriptor.compare(first, second)
+      for compare in comparisons {
+        let order = compare(first, second)
         if order != .orderedSame { return order == .orderedAscending }
       }
       return first.number.isMade(before: second.number) != endsReversed && first !== second
@@ -106,7 +110,7 @@ extension FetchOrder.Term {
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,
-      isDecimal: term.type.isDecimal)
+      isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 
   /// Below 0 if the first value comes first, above if the other does, were it not reversed.
@@ -116,6 +120,13 @@ extension FetchOrder.Term {
 }
 
 extension QueryType {
+  fileprivate var hasFixedLength: Bool {
+    switch self {
+    case .bool, .integer, .number, .date, .uuid: true
+    case .nothing, .text, .bytes, .decimal, .opaque, .object, .list: false
+    }
+  }
+
   /// Whether values can be put in an order that brings equal ones together.
   fileprivate var hasOrder: Bool {
     switch self {
@@ -157,6 +168,31 @@ extension StoredValue {
     case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN
     case .string(let text): text == "NaN"
     default: false
+    }
+  }
+}
+
+extension SortDescriptor where Compared: ManagedObject {
+  /// The comparison of two objects.
+  ///
+  /// A plain descriptor of a text compares as it does for stored values, also where another one of
+  /// the request needs objects. On Darwin `compare` would ask a locale.
+  fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
+    guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
+    return { [order] first, second in
+      let result = text(first).place(beside: text(second), isDecimal: false)
+      if result == 0 { return .orderedSame }
+      return (result < 0) == (order == .forward) ? .orderedAscending : .orderedDescending
+    }
+  }
+
+  /// What reads the text that a key path leads to; `nil` if it leads to something else.
+  private static func text(_ keyPath: PartialKeyPath<Compared>) -> ((Compared) -> StoredValue)? {
+    switch keyPath {
+    case let keyPath as KeyPath<Compared, String>: { .string($0[keyPath: keyPath]) }
+    case let keyPath as KeyPath<Compared, String?>:
+      { object in object[keyPath: keyPath].map { .string($0) } ?? .null }
+    default: nil
     }
   }
 }

@@ -25,7 +25,7 @@ struct FetchPlan {
       .map { try resolver.resolve($0) }
     let conditions = try terms.map { try resolver.condition($0) }
     order = try FetchOrder(request.sortDescriptors, resolver, section: section)
-    limit = request.fetchLimit.map { max(0, $0) + max(0, request.fetchOffset) }
+    limit = request.end
     question = Question(entity, storages, terms, conditions, resolver)
   }
 
@@ -131,7 +131,10 @@ struct FetchPlan {
 
   /// What each condition is called, with the values that it compares.
   var namesWithValues: [String] {
-    question.terms.map { term in term.demand.map { "\(term.name) (\($0.text))" } ?? term.name }
+    question.terms.map { term in
+      // Those of a condition that is put together of others are not all that it compares.
+      term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
+    }
   }
 
   // MARK: What can be looked up
@@ -139,14 +142,16 @@ struct FetchPlan {
   /// How many conditions ask only for these properties.
   func demandCount(of slots: Set<Int>) -> Int {
     question.terms.count { term in
-      if case .property(let slot) = term.demand?.subject { return slots.contains(slot) }
-      return false
+      term.demands.contains { demand in
+        if case .property(let slot) = demand.subject { return slots.contains(slot) }
+        return false
+      }
     }
   }
 
   /// The objects that are asked for by their numbers; `nil` if none are.
   var namedNumbers: [ObjectNumber]? {
-    for case .some(let demand) in question.terms.lazy.map(\.demand) {
+    for demand in question.demands {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
       return values.compactMap { value in
         if case .integer(let bits) = value { return ObjectNumber(bits: bits) }
@@ -159,7 +164,7 @@ struct FetchPlan {
   /// What is asked of each property that an index could help with, by slot.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
-    for case .some(let demand) in question.terms.lazy.map(\.demand) {
+    for demand in question.demands {
       guard case .property(let slot) = demand.subject else { continue }
       result[slot, default: PropertyDemand()].add(demand.test)
     }
@@ -198,6 +203,8 @@ extension FetchPlan {
     /// What each condition is made of; all must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
+    /// What the conditions ask, as far as it can be looked up.
+    let demands: [QueryDemand]
     let leavesObject: Bool
     let askedEntities: [EntityDescription]
     let namedObjects: [ObjectNumber]
@@ -211,6 +218,7 @@ extension FetchPlan {
       self.storages = storages
       self.terms = terms
       self.conditions = conditions
+      demands = terms.flatMap(\.demands)
       leavesObject = resolver.leavesObject
       askedEntities = resolver.askedEntities
       namedObjects = resolver.namedObjects
@@ -222,6 +230,7 @@ extension FetchPlan {
       storages = other.storages
       terms = []
       conditions = []
+      demands = []
       leavesObject = false
       askedEntities = other.askedEntities
       namedObjects = []

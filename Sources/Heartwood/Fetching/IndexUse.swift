@@ -86,17 +86,20 @@ extension IndexUse {
         return EntryRange(prefix, from: demand.lower, through: demand.upper)
       }
     } else {
-      ranges = prefixes.map { EntryRange($0) }
+      ranges = prefixes.map {
+        rest.isEmpty ? EntryRange($0, ofAllIn: index) : EntryRange($0)
+      }
     }
-    let isLookup = index.isUnique && rest.isEmpty
-    // Each only once, in the order of the index.
-    ranges = Set(ranges).sorted { $0.lower < $1.lower }
-    guard ranges.allSatisfy(\.isWithinLimits) else { return nil }
+    let isLookup =
+      index.isUnique && rest.isEmpty
+      && !prefixes.contains { EntryKey.isShortened($0, isUnique: true) }
+    // Each entry only once, in the order of the index.
+    ranges = EntryRange.merged(ranges)
     entity = index.entity
     attributes = index.slots
     isUnique = index.isUnique
     self.keyspace = keyspace
-    keys = isLookup ? ranges.map(\.lower) : []
+    keys = isLookup ? Set(prefixes.map { EntryKey.key($0) }).sorted() : []
     self.ranges = isLookup ? [] : ranges
     slots = used
     fixedSlots = Array(fixed)
@@ -114,7 +117,7 @@ extension IndexUse {
       values.append(all[0])
     }
     let key = EntryKey.key(values)
-    guard EntryRange.isWithinLimits(key) else { return nil }
+    guard key.bytes.count <= Limits.maxKeyByteCount else { return nil }
     entity = index.entity
     attributes = index.slots
     isUnique = true
@@ -136,8 +139,7 @@ extension IndexUse {
     isUnique = false
     self.keyspace = keyspace
     keys = []
-    ranges = Set(owners.filter { !$0.isNull }.map { EntryRange([$0]) })
-      .sorted { $0.lower < $1.lower }
+    ranges = EntryRange.merged(owners.filter { !$0.isNull }.map { EntryRange([$0]) })
     slots = [property.slot]
     orderedSlots = []
     fixedSlots = owners.count == 1 ? [property.slot] : []

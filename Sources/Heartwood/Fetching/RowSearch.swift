@@ -43,10 +43,15 @@ struct RowSearch {
       }
       return
     case .index(let use) where path.direction != nil:
-      try forEachNumber(use, reversed: path.direction == true) { number in
+      var ties = EntryTies(search: self, scope: scope)
+      func add(_ number: ObjectNumber) throws -> Bool {
         lookups.add(number)
         return lookups.isFull ? try lookups.run(body) : true
       }
+      try forEachNumber(use, reversed: path.direction == true) { number, key in
+        try ties.add(number, key, add)
+      }
+      guard try ties.finish(add) else { return }
       _ = try lookups.run(body)
     case .objects, .index, .all:
       for number in try numbers() ?? [] {
@@ -74,28 +79,29 @@ struct RowSearch {
 
   private func numbers(_ use: IndexUse) throws -> [ObjectNumber] {
     var result: [ObjectNumber] = []
-    try forEachNumber(use, reversed: false) { number in
+    try forEachNumber(use, reversed: false) { number, _ in
       result.append(number)
       return true
     }
     return result
   }
 
+  /// - Parameter body: Takes the number of an entry, and its key where that was read.
   private func forEachNumber(
-    _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber) throws -> Bool
+    _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {
     guard let entries = try view.keyspace(use.keyspace) else { return }
-    func pass(_ number: ObjectNumber) throws -> Bool {
-      plan.includes(number) ? try body(number) : true
+    func pass(_ number: ObjectNumber, _ key: RawSpan?) throws -> Bool {
+      plan.includes(number) ? try body(number, key) : true
     }
     for key in reversed ? use.keys.reversed() : use.keys {
       let number = try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
-      if let number, try !pass(number) { return }
+      if let number, try !pass(number, nil) { return }
     }
     var isDone = false
     for range in reversed ? use.ranges.reversed() : use.ranges where !isDone {
       try entries.forEach(from: range.lower, upTo: range.upper, reversed: reversed) { key, value in
-        isDone = try !pass(EntryKey.number(key, value))
+        isDone = try !pass(EntryKey.number(key, value), key)
         return !isDone
       }
     }

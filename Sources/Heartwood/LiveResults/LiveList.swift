@@ -175,7 +175,10 @@ final class LiveList {
       entries, found.entries, areTogether: query.areTogether)
     var updated: Set<ObjectNumber> = []
     for number in stays {
-      let isOther = try before[number].map { $0 != found.values[number] } ?? isUpdated(number)
+      let isOther =
+        try before[number].map {
+          !$0.isIdentical(to: found.values[number] ?? [])
+        } ?? isUpdated(number)
       if isOther { updated.insert(number) }
     }
     take(found)

@@ -57,8 +57,9 @@ final class LiveQuery {
       .union(entities)
     fetchesAgain = plan.order == nil || plan.leavesObject || part.parent != nil
     // A list that is fetched again is fetched as the part of all that it is.
-    offset = fetchesAgain ? 0 : max(0, request.fetchOffset)
-    limit = fetchesAgain ? nil : request.fetchLimit.map { max(0, $0) }
+    offset = fetchesAgain ? 0 : request.offset
+    // One that no list can reach is none.
+    limit = fetchesAgain || (request.end ?? .max) > Self.mostLimited ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
@@ -107,7 +108,15 @@ final class LiveQuery {
   /// every one that goes has it fetched again.
   var mostKept: Int? { limit.map { offset + 2 * $0 + Self.leastSpare } }
 
+  /// What a fetch takes, in rows that are read one after the other.
+  func fetchCost(_ view: StoreView, _ model: StoreModel) throws -> Double {
+    guard !fetchesAgain else { return 0 }
+    return try AccessPlanner(plan: plan.limited(to: mostKept), view: view, model: model).best().cost
+  }
+
   private static let leastSpare = 64
+  /// The greatest end of a list that is kept in part.
+  private static let mostLimited = 1 << 40
 
   /// Whether two entries are in the same section.
   func areTogether(_ first: Entry, _ second: Entry) -> Bool {

@@ -8,7 +8,7 @@ final class ResultsFeed: ContextFollower {
   /// The part of the context that the lists are of, which holds this.
   unowned let part: ManagedObjectContext
   /// The lists, each until its controller gives it up.
-  private var lists: [LiveList] = []
+  private(set) var lists: [LiveList] = []
   /// The same by the entities of their objects, but for those that are always fetched again; `nil`
   /// when lists have come or gone since.
   private var directories: [Int: ListDirectory]?
@@ -142,7 +142,10 @@ final class ResultsFeed: ContextFollower {
     let touched = Set(numbers.map(\.entity))
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
-    if difference == nil { numbers = [] }
+    if difference == nil {
+      numbers = []
+      try refreshRegistered(view)
+    }
     let snapshot = part.parent == nil ? view.snapshot : nil
     generation = snapshot.map { part.group.token($0, of: part.model) }
     let directories = currentDirectories()
@@ -174,7 +177,7 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// The objects whose rows, or members, two generations hold differently; `nil` if that cannot be
-  /// told.
+  /// told, or if they are so many that the lists are fetched again in less time.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard part.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -183,8 +186,9 @@ final class ResultsFeed: ContextFollower {
     }
     guard source.generation != target.generation else { return [] }
     var difference = RowDifference(part.model)
-    try difference.take(part.store, from: source, to: target)
-    return Set(difference.numbers)
+    let isAll = try difference.take(
+      part.store, from: source, to: target, while: cheaperThanFetching(view))
+    return isAll ? Set(difference.numbers) : nil
   }
 
   private func currentDirectories() -> [Int: ListDirectory] {

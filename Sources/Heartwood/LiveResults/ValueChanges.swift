@@ -46,7 +46,7 @@ final class ValueChanges {
     guard let old, let new else { return false }
     return storage.entity.columns.contains { property in
       let slot = property.slot
-      guard old[slot] != new[slot] else { return false }
+      guard !old[slot].isIdentical(to: new[slot]) else { return false }
       // A reference to an object that has another number now is none to another object.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))

@@ -14,6 +14,8 @@ final class EntityDescription: @unchecked Sendable {
   /// Those with a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
+  /// Whether new objects differ in what they have before anything was set.
+  let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
   /// The uniques and indexes, those inherited first.
@@ -51,6 +53,7 @@ final class EntityDescription: @unchecked Sendable {
     self.properties = properties
     columns = properties.filter { $0.recordForm != nil }
     relationships = properties.filter(\.isRelationship)
+    hasVolatileDefaults = properties.contains(where: \.isVolatile)
     firstOffset = properties.map(\.offset).min() ?? 0
     let end = (properties.map(\.offset).max() ?? -1) + 1
     var slots = [Int16](repeating: -1, count: max(end - firstOffset, 0))

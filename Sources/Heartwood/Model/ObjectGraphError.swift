@@ -58,18 +58,40 @@ public struct ObjectGraphError: Error, Sendable {
   /// The single failures, if there are several.
   public var failures: [ObjectGraphError] = []
 
+  /// The name of the class concerned, as the store has it.
+  public var entityName: String?
+  /// The name of the property concerned.
+  public var propertyName: String?
+  /// The error that led to this one, such as what `validate` threw.
+  public var underlyingError: (any Error)?
+
   /// Describes a failure.
-  public init(_ kind: Kind, _ message: String, objectID: ManagedObjectID? = nil) {
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of failure.
+  ///   - message: A sentence: what happened and what to do about it.
+  ///   - property: The name of the property concerned.
+  ///   - objectID: The object concerned; a save fills in the one whose `validate` throws.
+  ///   - underlyingError: The error that led to this one.
+  public init(
+    _ kind: Kind, _ message: String, property: String? = nil, objectID: ManagedObjectID? = nil,
+    underlyingError: (any Error)? = nil
+  ) {
     self.kind = kind
     self.message = message
     self.objectID = objectID
+    propertyName = property
+    self.underlyingError = underlyingError
   }
 }
 
 extension ObjectGraphError: CustomStringConvertible {
-  /// The message, and those of the single failures.
+  /// The message, after the class and the property if they are known, and those of the single
+  /// failures.
   public var description: String {
-    ([message] + failures.map { "- \($0)" }).joined(separator: "\n")
+    let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
+    let line = subject.isEmpty ? message : "\(subject): \(message)"
+    return ([line] + failures.map { "- \($0)" }).joined(separator: "\n")
   }
 }
 

@@ -19,12 +19,14 @@ final class PropertyDescription: Sendable {
   let representation: PropertyRepresentation
   let offset: Int
   let options: PropertyOptions
-  /// What an object has before anything was set.
+  /// What an object has before anything was set; one of many if ``isVolatile``.
   let initialValue: StoredValue
+  /// Whether each new object has another one, as a declaration of `UUID()` says.
+  let isVolatile: Bool
 
   init(
     name: String, slot: Int, storage: any PropertyStorage.Type, offset: Int,
-    options: PropertyOptions, initialValue: StoredValue
+    options: PropertyOptions, initialValue: StoredValue, isVolatile: Bool = false
   ) {
     self.name = name
     self.slot = slot
@@ -34,6 +36,7 @@ final class PropertyDescription: Sendable {
     self.offset = offset
     self.options = options
     self.initialValue = initialValue
+    self.isVolatile = isVolatile
   }
 
   /// The name in the store.

@@ -7,6 +7,10 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
+  /// Whether it is an optional of an optional, of which a row cannot tell which is `nil`.
+  static var isNestedOptional: Bool { get }
+  /// Whether values of the property, or their raw values, are of a type or an optional of it.
+  static func isValue(of type: Any.Type) -> Bool
   /// The value of an attribute, in its stored form.
   static func value(at place: UnsafeRawPointer) throws -> StoredValue
   /// Sets an attribute.
@@ -35,6 +39,8 @@ extension PropertyStorage {
   }
 
   static var destination: AnyClass? { nil }
+  static var isNestedOptional: Bool { false }
+  static func isValue(of type: Any.Type) -> Bool { true }
   static func value(at place: UnsafeRawPointer) throws -> StoredValue { .null }
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {}
 }

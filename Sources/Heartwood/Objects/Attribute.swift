@@ -50,6 +50,9 @@ public struct Attribute<Value: AttributeValue> {
 
   /// The value in an object, which is loaded first if that is a fault.
   ///
+  /// While the value is changed in place, by a method that changes it or an `inout` parameter, the
+  /// property shows what it was before or, if it is a collection, an empty one.
+  ///
   /// Always inlined: only then the compiler knows the key path, and takes the property's place
   /// instead of a projection at run time, which is a hundred times as much.
   @inlinable
@@ -73,6 +76,29 @@ public struct Attribute<Value: AttributeValue> {
         owner.didWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
     }
+    @inline(__always) _modify {
+      if owner.help.contains(.reading) {
+        owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
+      }
+      if owner.help.contains(.writing) {
+        owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
+      }
+      // Moved out, so that a collection is not copied, and that the property can be read meanwhile.
+      var value: Value
+      if let placeholder = Value.placeholderWhileChanging {
+        value = placeholder
+        swap(&owner[keyPath: storage].stored, &value)
+      } else {
+        value = owner[keyPath: storage].stored
+      }
+      defer {
+        owner[keyPath: storage].stored = value
+        if owner.help.contains(.observed) {
+          owner.didWrite(at: ManagedObject.offset(of: storage, in: owner))
+        }
+      }
+      yield &value
+    }
   }
 }
 
@@ -92,6 +118,17 @@ extension Attribute: PropertyStorage {
 
   static func value(at place: UnsafeRawPointer) throws -> StoredValue {
     try place.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
+  }
+
+  static var isNestedOptional: Bool {
+    (Value.self as? any NestableOptional.Type)?.isNested ?? false
+  }
+
+  static func isValue(of type: Any.Type) -> Bool {
+    func rawType<Raw: RawRepresentable>(_: Raw.Type) -> Any.Type { Raw.RawValue.self }
+    let own = (Value.self as? any NestableOptional.Type)?.wrappedType ?? Value.self
+    let other = (type as? any NestableOptional.Type)?.wrappedType ?? type
+    return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
   }
 
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
@@ -114,15 +151,9 @@ extension ManagedObject {
     // A precondition would say nothing in a release build.
     guard source != nil else {
       fatalError(
-        "A \(type(of: self)) was used that was reset, or whose context is gone. Hold the context "
-          + "for as long as you use its objects.")
+        "A \(type(of: self)) was used whose context is gone, and asked for something that it had not "
+          + "loaded. Hold the context for as long as you use its objects.")
     }
-  }
-
-  /// Traps if relationships cannot be followed because the object's context is gone; one that was
-  /// deleted, or never was in a context, has none.
-  final func requireContextOfRelated() {
-    if source == nil, number.bits != 0, !isDeleted { requireContext() }
   }
 
   /// Tells of a property that is about to be set.
@@ -133,6 +164,7 @@ extension ManagedObject {
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
+    if unreadable != nil { forgetUnreadable(property) }
   }
 
   /// Notes that a property was set while the object is in no context.

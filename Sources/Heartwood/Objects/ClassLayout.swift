@@ -1,77 +1,58 @@
-/// Where the stored properties of a class lie in its objects.
+/// Where the stored properties of a class lie in its objects, as the Swift runtime tells.
 ///
-/// The properties of a Swift class lie one after the other as they are declared, each where its
-/// alignment allows, those of the superclass first. What is found that way is compared with an
-/// object before anything relies on it.
+/// Properties without a wrapper may be of any type; only their places matter here.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {
     let label: String
-    let value: Any
+    let type: Any.Type
     let offset: Int
+
+    /// The wrapper, if it is a property of the model.
+    var storage: (any PropertyStorage.Type)? { type as? any PropertyStorage.Type }
+    /// The name in the class: that of a wrapper begins with an underscore.
+    var name: String { String(label.drop { $0 == "_" }) }
   }
 
-  /// The stored properties that an object has beyond those of ``ManagedObject``, the class nearest
-  /// to that first; and for each the class that declares it.
-  static func fields(of object: ManagedObject) -> [(type: Any.Type, fields: [Field])]? {
-    var mirrors: [Mirror] = []
-    var mirror: Mirror? = Mirror(reflecting: object)
-    while let current = mirror, current.subjectType != ManagedObject.self {
-      mirrors.append(current)
-      mirror = current.superclassMirror
-    }
-    var end = ManagedObject.instanceByteCount
-    var result: [(type: Any.Type, fields: [Field])] = []
-    for mirror in mirrors.reversed() {
-      var fields: [Field] = []
-      for child in mirror.children {
-        let (byteCount, alignment) = extent(of: child.value)
-        let offset = (end + alignment - 1) / alignment * alignment
-        end = offset + byteCount
-        fields.append(Field(label: child.label ?? "", value: child.value, offset: offset))
-      }
-      result.append((mirror.subjectType, fields))
-    }
-    return result.allSatisfy({ $0.fields.allSatisfy { holds($0, object) } }) ? result : nil
+  /// The stored properties that objects of a class have beyond those of ``ManagedObject``, for each
+  /// class on the way, the one nearest to that first.
+  static func fields(of type: ManagedObject.Type) -> [[Field]] {
+    guard type != ManagedObject.self, let above = _getSuperclass(type) as? ManagedObject.Type
+    else { return [] }
+    let inherited = fieldCount(above)
+    let own = (inherited..<max(inherited, fieldCount(type))).map { field(of: type, at: $0) }
+    return fields(of: above) + [own]
   }
 
-  private static func extent(of value: Any) -> (byteCount: Int, alignment: Int) {
-    func measure<Value>(_ type: Value.Type) -> (byteCount: Int, alignment: Int) {
-      (MemoryLayout<Value>.size, MemoryLayout<Value>.alignment)
-    }
-    let type: Any.Type = type(of: value)
-    return _openExistential(type, do: measure)
-  }
-
-  /// Whether the bytes at a field's place are those of its value.
-  private static func holds(_ field: Field, _ object: ManagedObject) -> Bool {
-    func holds<Value: PropertyStorage>(_ value: Value) -> Bool {
-      withUnsafeBytes(of: value) { expected in
-        let found = UnsafeRawBufferPointer(
-          start: object.memory + field.offset, count: expected.count)
-        return expected.elementsEqual(found)
-      }
-    }
-    return (field.value as? any PropertyStorage).map { holds($0) } ?? true
+  private static func field(of type: AnyClass, at index: Int) -> Field {
+    var details = FieldDetails()
+    let fieldType = fieldType(type, index: index, details: &details)
+    defer { details.free?(details.name) }
+    return Field(
+      label: details.name.map { String(cString: $0) } ?? "", type: fieldType,
+      offset: fieldOffset(type, index: index))
   }
 }
 
-extension ManagedObject {
-  /// Where the properties of subclasses begin: behind the last one of this class.
-  fileprivate static var instanceByteCount: Int {
-    var end = 2 * MemoryLayout<Int>.size
-    func add<Value>(_: Value.Type) {
-      let alignment = MemoryLayout<Value>.alignment
-      end = (end + alignment - 1) / alignment * alignment + MemoryLayout<Value>.size
-    }
-    add(ObjectHelp.self)
-    add(ObjectState.self)
-    add(ObjectNumber.self)
-    add(UInt64.self)
-    add(EntityDescription?.self)
-    add((any ObjectSource)?.self)
-    add(ObjectChanges?.self)
-    add(Int.self)
-    return end
-  }
+// What `Mirror` is made of. It shows values only, and those of a type that describes itself may be
+// anything.
+
+/// What the runtime tells of a field besides its type and place.
+private struct FieldDetails {
+  var name: UnsafePointer<CChar>?
+  var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?
+  var isStrong = false
+  var isVariable = false
 }
+
+/// How many fields a class has with those of its superclasses, which come first.
+@_silgen_name("swift_reflectionMirror_recursiveCount")
+private func fieldCount(_ type: Any.Type) -> Int
+
+@_silgen_name("swift_reflectionMirror_recursiveChildMetadata")
+private func fieldType(
+  _ type: Any.Type, index: Int, details: UnsafeMutablePointer<FieldDetails>
+) -> Any.Type
+
+@_silgen_name("swift_reflectionMirror_recursiveChildOffset")
+private func fieldOffset(_ type: Any.Type, index: Int) -> Int

@@ -30,6 +30,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The context, which clears this when it goes.
   final unowned(unsafe) var source: (any ObjectSource)?
   final var changes: ObjectChanges?
+  /// What the row holds of attributes that show another value, as the program cannot read it.
+  final var unreadable: [Int: StoredValue]?
   /// Its place in the list of changed objects it is in.
   final var listPosition = 0
 
@@ -40,6 +42,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   deinit {
     if state.contains(.registered) { source?.forget(number) }
+    if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
   /// What the class is called in the store, and its rules; by default its name, and none.
@@ -86,7 +89,10 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public static func == (first: ManagedObject, second: ManagedObject) -> Bool { first === second }
 
   /// Feeds its identity, which loads nothing.
-  public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  public final func hash(into hasher: inout Hasher) {
+    if HashRecorder.isRecording { HashRecorder.note(ObjectIdentifier(self)) }
+    hasher.combine(ObjectIdentifier(self))
+  }
 }
 
 /// When properties of an object cannot simply be used.

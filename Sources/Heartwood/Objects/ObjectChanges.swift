@@ -11,11 +11,21 @@ final class ObjectChanges {
   ///
   /// To-many relationships are not in it: ``members`` has them.
   var assigned = SlotSet()
-  /// The offsets of the properties that were set while the object was in no context.
+  /// The offsets of the attributes that were set while the object was in no context.
   var written: [Int] = []
+  /// The relationships that were set while the object was in no context, by offset.
+  var pending: [Int: PendingRelated] = [:]
+  /// Lists and sets equal to the members in the object, by slot, that nobody else holds: handed
+  /// out when members are changed in place, so that a change copies none of them.
+  var spareLists: [Int: [ManagedObject]] = [:]
+  var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The space of the object's ID, once it belongs to no context any more.
   var space: ManagedObjectID.Space?
+  /// Whether the object was new when it left its context, so that it has no row.
+  var wasNew = false
+  /// Whether its context is gone, and has not just let go of it.
+  var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
@@ -33,6 +43,9 @@ struct MemberChanges {
 
   init(base: [ManagedObject]? = nil) { self.base = base }
 
+  /// All objects that it holds.
+  var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
+
   /// Whether nobody joined or left.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
@@ -44,6 +57,21 @@ struct MemberChanges {
   /// Notes that a member left; one that had joined was never there.
   mutating func leave(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }
+  }
+}
+
+/// Related objects of an object that is in no context.
+enum PendingRelated {
+  case target(ManagedObject?)
+  case list([ManagedObject])
+  case set(Set<ManagedObject>)
+
+  var all: [ManagedObject] {
+    switch self {
+    case .target(let target): target.map { [$0] } ?? []
+    case .list(let members): members
+    case .set(let members): Array(members)
+    }
   }
 }
 

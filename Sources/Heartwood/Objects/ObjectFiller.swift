@@ -65,14 +65,17 @@ final class ObjectFiller: Sendable {
 
   /// Sets every stored property of an object.
   ///
+  /// What the program cannot read has its declared value, and is remembered.
+  ///
   /// - Throws: `corrupt` if the record does not hold what the class wants; the object holds some of
   ///   the values then.
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
+    if object.unreadable != nil { object.unreadable = nil }
     for word in words {
       guard !view.isNull(word.field) else {
-        try fillHole(word.field, memory)
+        try fillHole(word.field, object)
         continue
       }
       // An Int64 or a Double: the only thing in its wrapper, and of the same eight bytes.
@@ -80,7 +83,7 @@ final class ObjectFiller: Sendable {
     }
     for text in texts {
       guard !view.isNull(text.field) else {
-        try fillHole(text.field, memory)
+        try fillHole(text.field, object)
         continue
       }
       (memory + text.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
@@ -93,16 +96,16 @@ final class ObjectFiller: Sendable {
     }
     for (field, property) in others {
       let value = view.isNull(field) ? constants[property.slot] : try view.value(field)
-      try property.storage.setValue(value, at: memory + property.offset)
+      try object.setStoredValue(value, property)
     }
     for property in missing {
-      try property.storage.setValue(constants[property.slot], at: memory + property.offset)
+      try object.setStoredValue(constants[property.slot], property)
     }
   }
 
   /// Sets what a record has no value of.
-  private func fillHole(_ field: Int, _ memory: UnsafeMutableRawPointer) throws {
+  private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
-    try property.storage.setValue(constants[property.slot], at: memory + property.offset)
+    try object.setStoredValue(constants[property.slot], property)
   }
 }

@@ -21,7 +21,9 @@ final class ObjectObservation {
 
   /// Tells of a property if it is another than was seen.
   func compare(_ object: ManagedObject, _ slot: Int, _ value: StoredValue?) {
-    guard let value, let before = seen[slot], before != value else { return }
+    guard let value, let before = seen[slot],
+      !before.isIdentical(to: value)
+    else { return }
     seen[slot] = value
     registrar.withMutation(of: object, keyPath: ObservedProperties.path(slot)) {}
   }

@@ -17,6 +17,14 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?)
   /// Sets a to-many relationship, and the other side of it.
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
+  /// Sets a to-many relationship without an order, and the other side of it.
+  ///
+  /// - Parameter hashed: The only objects that can have joined, if that is known.
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
+    hashed: [ObjectIdentifier]?)
+  /// Takes in an object that was in no context.
+  func insert(_ object: ManagedObject)
   /// Told when a registered object goes.
   func forget(_ number: ObjectNumber)
 }

@@ -40,7 +40,12 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// The related objects, faults perhaps.
   ///
-  /// - Complexity: O(members) to read for the first time, and to set.
+  /// While the list is changed in place, by a method that changes it or an `inout` parameter, the
+  /// property shows what it was before.
+  ///
+  /// - Complexity: O(members) to read for the first time, and to set. Changing it in place compares
+  ///   addresses, which takes ten microseconds for ten thousand members, and relates only the
+  ///   objects that join or leave.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -49,34 +54,61 @@ public struct OrderedToMany<Destination: ManagedObject> {
   ) -> [Destination] {
     @inline(__always) get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
-      owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
-      return owner[keyPath: storage].members ?? []
+      let members = owner.loadedList(at: ManagedObject.offset(of: storage, in: owner))
+      return unsafeBitCast(members, to: [Destination].self)
     }
     @inline(__always) set {
-      owner.setMembers(newValue, at: ManagedObject.offset(of: storage, in: owner))
+      owner.setList(
+        unsafeBitCast(newValue, to: [ManagedObject].self),
+        at: ManagedObject.offset(of: storage, in: owner))
+    }
+    @inline(__always) _modify {
+      let offset = ManagedObject.offset(of: storage, in: owner)
+      var members = unsafeBitCast(owner.beginChangingList(at: offset), to: [Destination].self)
+      defer { owner.setList(unsafeBitCast(members, to: [ManagedObject].self), at: offset) }
+      yield &members
     }
   }
 }
 
-extension OrderedToMany: MemberStorage {
+extension OrderedToMany: PropertyStorage {
   static var kind: PropertyDescription.Kind { .toMany(isOrdered: true) }
   static var destination: AnyClass? { Destination.self }
+}
 
-  static func members(at place: UnsafeRawPointer) -> [ManagedObject]? {
-    place.assumingMemoryBound(to: Self.self).pointee.members
+extension ManagedObject {
+  /// The members of the ordered relationship at an offset, which are loaded first.
+  @usableFromInline
+  final func loadedList(at offset: Int) -> [ManagedObject] {
+    loadMembers(at: offset)
+    guard source == nil else { return list(at: offset) ?? [] }
+    guard let related = pendingRelated(at: offset), case .list(let members) = related else {
+      return []
+    }
+    return members
   }
 
-  static func setMembers(_ members: [ManagedObject]?, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members =
-      members?.map { unsafeDowncast($0, to: Destination.self) }
+  /// The members of the ordered relationship at an offset, which are about to be changed.
+  @usableFromInline
+  final func beginChangingList(at offset: Int) -> [ManagedObject] {
+    let members = loadedList(at: offset)
+    guard let changes, !changes.spareLists.isEmpty,
+      let property = entityDescription?.property(at: offset)
+    else { return members }
+    return changes.spareLists.removeValue(forKey: property.slot) ?? members
   }
 
-  static func insert(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members?
-      .append(unsafeDowncast(member, to: Destination.self))
-  }
-
-  static func remove(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members?.removeAll { $0 === member }
+  @usableFromInline
+  final func setList(_ members: [ManagedObject], at offset: Int) {
+    if source == nil, let other = members.first(where: { $0.source != nil }) {
+      joinContext(of: other)
+    }
+    guard let source else {
+      var seen: Set<ManagedObject> = []
+      ownChanges.pending[offset] = .list(members.filter { seen.insert($0).inserted })
+      return
+    }
+    guard let property = entityDescription?.property(at: offset) else { return }
+    source.relate(self, property, to: members)
   }
 }

@@ -24,7 +24,11 @@ final class PropertyProbe: ObjectSource {
     let any: Any = prototype
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
-    return probe.path.isEmpty ? nil : probe.path
+    // A computed property has read what it is made of, which mostly is of another type.
+    guard let last = probe.path.last,
+      last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
+    else { return nil }
+    return probe.path
   }
 
   /// Whether a key path names the ID of the object it is read on.
@@ -91,5 +95,10 @@ final class PropertyProbe: ObjectSource {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject]
   ) {}
+  func relate(
+    _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
+    hashed: [ObjectIdentifier]?
+  ) {}
+  func insert(_ object: ManagedObject) {}
   func forget(_ number: ObjectNumber) {}
 }

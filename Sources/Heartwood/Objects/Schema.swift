@@ -76,8 +76,8 @@ public struct Schema: Sendable {
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath) is no stored property of a class of the model. Mark it @Attribute, or name "
-            + "its class when you make the Schema.")
+          "\(keyPath.sentence) is no stored property of a class of the model. Mark it @Attribute, "
+            + "or name its class when you make the Schema.")
       }
       paths.withLock { $0[key] = path }
       return path
@@ -91,10 +91,19 @@ public struct Schema: Sendable {
       guard path.count == 1, path[0].property.slot < entity.properties.count,
         path[0].entity.isKind(of: entity) || entity.isKind(of: path[0].entity)
       else {
+        let names = path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
         throw ObjectGraphError(
-          .unknownProperty, "\(keyPath) is no stored property of \(entity.name).")
+          .unknownProperty, "\(names) is no stored property of \(entity.name).")
       }
       return entity.properties[path[0].property.slot]
     }
+  }
+}
+
+extension AnyKeyPath {
+  /// What it leads from and to: its own description has no names but in a few builds.
+  var sentence: String {
+    let type = Swift.type(of: self)
+    return "What a key path from \(type.rootType) to \(type.valueType) leads to"
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Looks at classes and describes their entities.
 struct SchemaBuilder {
   private var entities: [EntityDescription] = []
@@ -60,36 +62,63 @@ struct SchemaBuilder {
 
   private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
     let (object, entries) = PropertyRecorder.record { type.init() }
-    guard let classes = ClassLayout.fields(of: object) else {
-      fail("The properties of \(type) do not lie where they should; is one of them weak?")
-      return nil
-    }
+    let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
     // Wrappers tell of themselves from the class up; they are wanted from the top down.
-    var perClass: [[PropertyRecorder.Entry]] = []
+    var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
-    for (_, fields) in classes.reversed() {
-      let count = fields.count { $0.value is any PropertyStorage }
-      guard rest.count >= count else { break }
-      perClass.insert(Array(rest.prefix(count)), at: 0)
-      rest = rest.dropFirst(count)
+    for fields in classes.reversed() {
+      ordered.insert(contentsOf: rest.prefix(fields.count), at: 0)
+      rest = rest.dropFirst(fields.count)
     }
-    let fields = classes.flatMap(\.fields).filter { $0.value is any PropertyStorage }
-    let ordered = perClass.flatMap { $0 }
-    guard rest.isEmpty, ordered.count == fields.count else {
-      fail("\(type) sets properties in an init of its own; give each a value where it is declared.")
+    let fields = classes.flatMap { $0 }
+    guard rest.isEmpty, ordered.count == fields.count,
+      zip(fields, ordered).allSatisfy({ $0.type == $1.storage })
+    else {
+      fail(
+        "\(type) sets properties in an init of its own, or makes objects of the model there; give "
+          + "each property a value where it is declared.")
       return nil
     }
+    let others = (0..<Self.prototypeCount).map { _ in type.init() }
     var result: [PropertyDescription] = []
     for (field, entry) in zip(fields, ordered) {
-      let initial = try? entry.storage.value(at: object.memory + field.offset)
+      if field.storage?.isNestedOptional == true {
+        fail("\(type).\(field.name) is an optional of an optional, which cannot be stored.")
+      }
+      let values = initialValues(field, ([object] + others), type)
       result.append(
         PropertyDescription(
-          name: String(field.label.drop { $0 == "_" }), slot: result.count,
-          storage: entry.storage, offset: field.offset, options: entry.options,
-          initialValue: initial ?? .null))
+          name: field.name, slot: result.count, storage: entry.storage, offset: field.offset,
+          options: entry.options, initialValue: values[0],
+          isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0])))
     }
-    withExtendedLifetime(object) {}
     return result
+  }
+
+  /// How many objects of a class are compared to find out whether their declared values differ:
+  /// some that are drawn from a few may be the same by chance.
+  private static let prototypeCount = 7
+
+  /// What an attribute is in new objects.
+  private mutating func initialValues(
+    _ field: ClassLayout.Field, _ objects: [ManagedObject], _ type: ManagedObject.Type
+  ) -> [StoredValue] {
+    do {
+      return try objects.map { object in
+        defer { withExtendedLifetime(object) {} }
+        return try field.storage?.value(at: object.memory + field.offset) ?? .null
+      }
+    } catch {
+      fail("The declared value of \(type).\(field.name) cannot be stored: \(error)")
+      return [.null]
+    }
+  }
+
+  /// Whether a date is that of the moment: it is another one for each object, though clocks may not
+  /// tell that of objects which are made right after each other.
+  private func isNow(_ value: StoredValue) -> Bool {
+    guard case .date = value, let date = try? Date(storedValue: value) else { return false }
+    return abs(date.timeIntervalSinceNow) < 60
   }
 
   private mutating func checkNames() {
@@ -150,9 +179,13 @@ struct SchemaBuilder {
   private mutating func checkInverses(of entity: EntityDescription) {
     for property in entity.relationships where entity.inverses[property.slot] == nil {
       guard case .toMany = property.kind else { continue }
+      let path = "\\\(entity.name).\(property.name)"
+      let isOwnClass = property.storage.destination == entity.type
       fail(
         "\(entity.name).\(property.name) has no inverse. Declare it on one of the two sides: "
-          + "@ToMany(inverse: \\Other.property).")
+          + "@ToMany(inverse: \\Other.property)"
+          + (isOwnClass
+            ? "; if it is its own inverse, in the entity: Inverse(\(path), \(path))." : "."))
     }
   }
 

@@ -4,8 +4,8 @@
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
-/// Both sides are kept at once. Adding many objects one by one is quicker from the other side
-/// (`car.owner = person`), which does not have to look at the others.
+/// Both sides are kept at once. Adding an object from the other side (`car.owner = person`) does not
+/// load the members.
 @propertyWrapper
 public struct ToMany<Destination: ManagedObject> {
   @usableFromInline var members: Set<Destination>?
@@ -41,7 +41,11 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// The related objects, faults perhaps.
   ///
-  /// - Complexity: O(members) to read for the first time, and to set.
+  /// While the set is changed in place, by a method that changes it or an `inout` parameter, the
+  /// property shows what it was before.
+  ///
+  /// - Complexity: O(members) to read for the first time, and to set. Inserting and removing in
+  ///   place is O(1), but for the first time since the object was read or saved.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -50,55 +54,109 @@ public struct ToMany<Destination: ManagedObject> {
   ) -> Set<Destination> {
     @inline(__always) get {
       if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
-      owner.loadMembers(at: ManagedObject.offset(of: storage, in: owner))
-      return owner[keyPath: storage].members ?? []
+      let members = owner.loadedSet(at: ManagedObject.offset(of: storage, in: owner))
+      return unsafeBitCast(members, to: Set<Destination>.self)
     }
     @inline(__always) set {
-      owner.setMembers(Array(newValue), at: ManagedObject.offset(of: storage, in: owner))
+      owner.setSet(
+        unsafeBitCast(newValue, to: Set<ManagedObject>.self),
+        at: ManagedObject.offset(of: storage, in: owner))
+    }
+    @inline(__always) _modify {
+      let offset = ManagedObject.offset(of: storage, in: owner)
+      let change = SetChange()
+      var members = unsafeBitCast(
+        owner.beginChangingSet(at: offset, change), to: Set<Destination>.self)
+      defer {
+        owner.endChangingSet(
+          unsafeBitCast(members, to: Set<ManagedObject>.self), at: offset, change)
+      }
+      yield &members
     }
   }
 }
 
-extension ToMany: MemberStorage {
+/// A change of a set of members in place.
+@usableFromInline
+final class SetChange {
+  fileprivate var recording: UInt64 = 0
+  /// What holds the elements; gone if the set was replaced by another.
+  fileprivate weak var storage: AnyObject?
+
+  @usableFromInline
+  init() {}
+}
+
+extension ToMany: PropertyStorage {
   static var kind: PropertyDescription.Kind { .toMany(isOrdered: false) }
   static var destination: AnyClass? { Destination.self }
-
-  static func members(at place: UnsafeRawPointer) -> [ManagedObject]? {
-    place.assumingMemoryBound(to: Self.self).pointee.members.map { Array($0) }
-  }
-
-  static func setMembers(_ members: [ManagedObject]?, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members = members.map {
-      Set($0.map { unsafeDowncast($0, to: Destination.self) })
-    }
-  }
-
-  static func insert(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members?
-      .insert(unsafeDowncast(member, to: Destination.self))
-  }
-
-  static func remove(_ member: ManagedObject, at place: UnsafeMutableRawPointer) {
-    place.assumingMemoryBound(to: Self.self).pointee.members?
-      .remove(unsafeDowncast(member, to: Destination.self))
-  }
 }
 
 extension ManagedObject {
-  @usableFromInline
+  /// Loads the members of the to-many relationship at an offset.
   final func loadMembers(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
-    guard let property = entityDescription?.property(at: offset) else { return }
-    requireContextOfRelated()
-    if help.contains(.observed) { source?.didRead(self, property) }
-    source?.loadedMembers(of: self, property)
+    guard let source, let property = entityDescription?.property(at: offset) else { return }
+    if help.contains(.observed) { source.didRead(self, property) }
+    if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
+  }
+
+  /// The members of the relationship without an order at an offset, which are loaded first.
+  @usableFromInline
+  final func loadedSet(at offset: Int) -> Set<ManagedObject> {
+    loadMembers(at: offset)
+    guard source == nil else { return set(at: offset) ?? [] }
+    guard let related = pendingRelated(at: offset), case .set(let members) = related else {
+      return []
+    }
+    return members
+  }
+
+  /// The members of the relationship without an order at an offset, which are about to be changed.
+  @usableFromInline
+  final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
+    var members = loadedSet(at: offset)
+    if let changes, !changes.spareSets.isEmpty,
+      let property = entityDescription?.property(at: offset),
+      let spare = changes.spareSets.removeValue(forKey: property.slot)
+    {
+      members = spare
+    }
+    change.storage = Self.storage(of: members)
+    change.recording = HashRecorder.begin()
+    return members
   }
 
   @usableFromInline
-  final func setMembers(_ members: [ManagedObject], at offset: Int) {
-    guard let property = entityDescription?.property(at: offset), let source else {
-      preconditionFailure("insert an object into a context before you set its relationships")
+  final func endChangingSet(
+    _ members: Set<ManagedObject>, at offset: Int, _ change: SetChange
+  ) {
+    let hashed = HashRecorder.end(change.recording)
+    let isSame = change.storage === Self.storage(of: members)
+    setSet(members, at: offset, hashed: isSame ? hashed : nil)
+  }
+
+  @usableFromInline
+  final func setSet(_ members: Set<ManagedObject>, at offset: Int) {
+    setSet(members, at: offset, hashed: nil)
+  }
+
+  private func setSet(
+    _ members: Set<ManagedObject>, at offset: Int, hashed: [ObjectIdentifier]?
+  ) {
+    if source == nil, let other = members.first(where: { $0.source != nil }) {
+      joinContext(of: other)
     }
-    source.relate(self, property, to: members)
+    guard let source else {
+      ownChanges.pending[offset] = .set(members)
+      return
+    }
+    guard let property = entityDescription?.property(at: offset) else { return }
+    source.relate(self, property, to: members, hashed: hashed)
+  }
+
+  /// What holds the elements of a set: the only thing that there is of it.
+  private static func storage(of members: Set<ManagedObject>) -> AnyObject {
+    unsafeBitCast(members, to: AnyObject.self)
   }
 }

@@ -91,17 +91,41 @@ extension ManagedObject {
   @usableFromInline
   final func target(at offset: Int) -> ManagedObject? {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
+    guard let source else { return pendingTarget(at: offset) }
     guard let property = entityDescription?.property(at: offset) else { return nil }
-    requireContextOfRelated()
-    if help.contains(.observed) { source?.didRead(self, property) }
-    return source?.toOneTarget(of: self, property)
+    if help.contains(.observed) { source.didRead(self, property) }
+    return source.toOneTarget(of: self, property)
   }
 
   @usableFromInline
   final func setTarget(_ target: ManagedObject?, at offset: Int) {
-    guard let property = entityDescription?.property(at: offset), let source else {
-      preconditionFailure("insert an object into a context before you set its relationships")
+    joinContext(of: target)
+    guard let source else {
+      ownChanges.pending[offset] = .target(target)
+      return
     }
+    guard let property = entityDescription?.property(at: offset) else { return }
     source.relate(self, property, to: target)
+  }
+
+  private func pendingTarget(at offset: Int) -> ManagedObject? {
+    guard let related = pendingRelated(at: offset), case .target(let target) = related else {
+      return nil
+    }
+    return target
+  }
+
+  /// The relationship at an offset of an object that is in no context, if it was set there.
+  ///
+  /// It traps if the context is gone: whom the object was related to cannot be known.
+  final func pendingRelated(at offset: Int) -> PendingRelated? {
+    if let related = changes?.pending[offset] { return related }
+    if changes?.isOrphaned == true, !isDeleted { requireContext() }
+    return nil
+  }
+
+  /// Inserts an object that was in no context yet into that of an object it is to be related to.
+  final func joinContext(of other: ManagedObject?) {
+    if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }
 }

@@ -59,13 +59,13 @@ extension PredicateExpressions.KeyPath: PathNode {
 
 extension PredicateExpressions.Conjunction: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
-    .all([try translation.expression(of: lhs), try translation.expression(of: rhs)])
+    .all(try translation.chain(lhs, rhs, (any ConjunctionNode).self))
   }
 }
 
 extension PredicateExpressions.Disjunction: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
-    .any([try translation.expression(of: lhs), try translation.expression(of: rhs)])
+    .any(try translation.chain(lhs, rhs, (any DisjunctionNode).self))
   }
 }
 

@@ -10,6 +10,8 @@ final class PredicateTranslation {
   let schema: Schema.Content
   private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
   private var lastVariable = 0
+  /// How many parts around the one that is read are not finished.
+  private var depth = 0
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
@@ -22,6 +24,9 @@ final class PredicateTranslation {
   }
 
   func expression(of node: Any) throws -> QueryExpression {
+    depth += 1
+    defer { depth -= 1 }
+    try QueryExpression.requireDepth(depth)
     if let node = node as? any TranslatableNode { return try node.translated(by: self) }
     if let node = node as? any PredicateExpression,
       let value = try? node.evaluate(PredicateBindings()) as Any,
@@ -30,6 +35,20 @@ final class PredicateTranslation {
       return constant
     }
     throw refusal(of: node)
+  }
+
+  /// The parts of a chain of conjunctions, or of disjunctions, whichever way they are nested.
+  func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
+    var result: [QueryExpression] = []
+    var rest = [second, first]
+    while let node = rest.popLast() {
+      if node is Node, let pair = node as? any PairNode {
+        rest += [pair.second, pair.first]
+      } else {
+        result.append(try expression(of: node))
+      }
+    }
+    return result
   }
 
   func refusal(of node: Any) -> ObjectGraphError {
@@ -79,13 +98,15 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate asks \(keyPath) of \(root), which is no stored property of an object.")
+        "\(keyPath.sentence) is no stored property of an object.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "\(keyPath) is more than one stored property of an object.")
+        .unsupportedPredicate,
+        "\(path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")) is not one "
+          + "stored property of an object, but several.")
     }
     return .property(base, .known(step.property, step.entity))
   }
@@ -103,6 +124,28 @@ final class PredicateTranslation {
 /// A kind of node that is understood.
 protocol TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression
+}
+
+/// A conjunction or a disjunction.
+protocol PairNode {
+  var first: Any { get }
+  var second: Any { get }
+}
+
+/// A conjunction.
+protocol ConjunctionNode: PairNode {}
+
+/// A disjunction.
+protocol DisjunctionNode: PairNode {}
+
+extension PredicateExpressions.Conjunction: ConjunctionNode {
+  var first: Any { lhs }
+  var second: Any { rhs }
+}
+
+extension PredicateExpressions.Disjunction: DisjunctionNode {
+  var first: Any { lhs }
+  var second: Any { rhs }
 }
 
 /// A range, whose ends are nodes themselves.

@@ -49,17 +49,9 @@ struct QueryDemand {
     test = .among(constants)
   }
 
-  /// What several ask for of which one must hold; `nil` unless all name values of one subject.
-  init?(anyOf demands: [QueryDemand?]) {
-    guard let first = demands.first ?? nil else { return nil }
-    var values: [StoredValue] = []
-    for demand in demands {
-      guard let demand, demand.subject == first.subject, case .among(let others) = demand.test
-      else { return nil }
-      values += others
-    }
-    subject = first.subject
-    test = .among(values)
+  init(_ subject: Subject, _ test: Test) {
+    self.subject = subject
+    self.test = test
   }
 
   /// What it asks for that a text begins with another.

@@ -12,21 +12,17 @@ public import Foundation
 /// ```
 ///
 /// Both mean the same by the same operators. What a predicate names is looked up when it is used.
+/// It may have up to a million terms, and up to 64 parts within each other: terms that are joined by
+/// one operator, in a loop or by ``any(_:)`` and ``all(_:)``, are one level however many there are.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
-  private let content: Content
+  private let tree: PredicateTree
 
-  private indirect enum Content: Sendable {
-    case language(Foundation.Predicate<M>)
-    case expression(QueryExpression)
-    case all(Content, Content)
-    case any(Content, Content)
-    case not(Content)
-  }
-
-  private init(_ content: Content) { self.content = content }
+  private init(_ tree: PredicateTree) { self.tree = tree }
 
   /// Takes a predicate of the language: `#Predicate { $0.age > 5 }`.
-  public init(_ predicate: Foundation.Predicate<M>) { content = .language(predicate) }
+  public init(_ predicate: Foundation.Predicate<M>) {
+    tree = PredicateTree { try PredicateTranslation.expression(of: predicate, in: $0) }
+  }
 
   /// Reads a predicate in the format language of `NSPredicate`.
   ///
@@ -44,7 +40,8 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Reads a predicate in the format language of `NSPredicate`, as ``init(format:_:)`` does.
   public init(format: String, arguments: [any Sendable]) throws {
-    content = .expression(try FormatParser.expression(format, arguments))
+    let expression = try FormatParser.expression(format, arguments)
+    tree = PredicateTree { _ in expression }
   }
 
   /// Asks whether a property of an entity has a value, stored in some form.
@@ -52,24 +49,40 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
     _ form: StoredForm
   ) {
-    content = .expression(
-      .comparison(
-        .property(.variable(0), .known(property, entity)), .equal,
-        .constant(QueryConstant(value: value, type: QueryType(form))), []))
+    let expression = QueryExpression.comparison(
+      .property(.variable(0), .known(property, entity)), .equal,
+      .constant(QueryConstant(value: value, type: QueryType(form))), [])
+    tree = PredicateTree { _ in expression }
+  }
+
+  /// Returns a predicate that all of some have to hold for; without any, it holds for each object.
+  public static func all(_ predicates: some Sequence<QueryPredicate>) -> QueryPredicate {
+    QueryPredicate(PredicateTree(all: predicates.map(\.tree)))
+  }
+
+  /// Returns a predicate that one of some has to hold for; without any, it holds for no object.
+  ///
+  /// ```swift
+  /// request.predicate = .any(words.map { word in
+  ///   QueryPredicate(#Predicate { $0.text.contains(word) })
+  /// })
+  /// ```
+  public static func any(_ predicates: some Sequence<QueryPredicate>) -> QueryPredicate {
+    QueryPredicate(PredicateTree(any: predicates.map(\.tree)))
   }
 
   /// A predicate that both have to hold for.
   public func and(_ other: QueryPredicate) -> QueryPredicate {
-    QueryPredicate(.all(content, other.content))
+    QueryPredicate(PredicateTree(all: [tree, other.tree]))
   }
 
   /// A predicate that one of both has to hold for.
   public func or(_ other: QueryPredicate) -> QueryPredicate {
-    QueryPredicate(.any(content, other.content))
+    QueryPredicate(PredicateTree(any: [tree, other.tree]))
   }
 
   /// A predicate that holds where this one does not.
-  public var not: QueryPredicate { QueryPredicate(.not(content)) }
+  public var not: QueryPredicate { QueryPredicate(tree.not) }
 
   /// A predicate that both have to hold for.
   public static func && (first: QueryPredicate, second: QueryPredicate) -> QueryPredicate {
@@ -85,22 +98,9 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   public static prefix func ! (predicate: QueryPredicate) -> QueryPredicate { predicate.not }
 
   /// What it asks.
+  ///
+  /// - Throws: `unsupportedPredicate` for what cannot be asked of a store.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
-    try Self.expression(content, schema)
-  }
-
-  private static func expression(
-    _ content: Content, _ schema: Schema.Content
-  ) throws -> QueryExpression {
-    switch content {
-    case .language(let predicate):
-      try PredicateTranslation.expression(of: predicate, in: schema)
-    case .expression(let expression): expression
-    case .all(let first, let second):
-      .all([try expression(first, schema), try expression(second, schema)])
-    case .any(let first, let second):
-      .any([try expression(first, schema), try expression(second, schema)])
-    case .not(let part): .not(try expression(part, schema))
-    }
+    try tree.expression(in: schema)
   }
 }

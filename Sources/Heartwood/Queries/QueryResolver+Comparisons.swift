@@ -49,7 +49,7 @@ extension QueryResolver {
     } else {
       result = QueryTerm(name) { comparison.holds(try value($0), constant) }
     }
-    result.demand = QueryDemand(term, comparison, constant)
+    result.demands = QueryDemand(term, comparison, constant).map { [$0] } ?? []
     return result
   }
 
@@ -136,7 +136,7 @@ extension QueryResolver {
           return fitted.contains { $0.isEqual(to: wanted) }
         }
       }
-      if options.isEmpty { result.demand = QueryDemand(element, among: fitted) }
+      if options.isEmpty { result.demands = QueryDemand(element, among: fitted).map { [$0] } ?? [] }
       return result
     }
     return QueryTerm(name) { scope in

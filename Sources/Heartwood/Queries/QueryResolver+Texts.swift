@@ -37,7 +37,9 @@ extension QueryResolver {
         result = term { test.holds($0.folded(options), folded) }
         if case .begins = test { prefix = folded }
       }
-      if options.isEmpty { result.demand = prefix.flatMap { QueryDemand(subject, prefix: $0) } }
+      if options.isEmpty {
+        result.demands = prefix.flatMap { QueryDemand(subject, prefix: $0) }.map { [$0] } ?? []
+      }
       return result
     }
     let wanted = try self.value(pattern, as: .text)

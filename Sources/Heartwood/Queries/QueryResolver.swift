@@ -11,6 +11,8 @@ final class QueryResolver {
   let space: ManagedObjectID.Space
   private let entity: EntityDescription
   private let renumbered: RenumberedObjects
+  /// How many parts around the one that is resolved are not finished.
+  private var depth = 0
   /// What the variables are that can be used where the resolver is.
   var variables: [Int: QueryType] = [:]
   /// How many variables there are, at most.
@@ -56,11 +58,28 @@ final class QueryResolver {
   // MARK: Terms
 
   func resolve(_ expression: QueryExpression) throws -> QueryTerm {
+    depth += 1
+    defer { depth -= 1 }
+    try QueryExpression.requireDepth(depth)
+    // Each kind in a function of its own: one for all would take kilobytes of the stack at each
+    // level.
     switch expression {
     case .constant(let constant): return term(constant)
     case .list(let elements): return try list(elements)
     case .variable(let variable): return try self.variable(variable)
-    case .property(let base, let property): return try self.property(property, of: resolve(base))
+    case .all(let parts): return try all(parts)
+    case .any(let parts): return try any(parts)
+    case .not(let part): return try not(part)
+    case .comparison, .range, .membership, .text: return try comparison(expression)
+    case .coalescing, .whenPresent, .choice, .arithmetic, .negation:
+      return try calculation(expression)
+    case .property, .quantified, .filter, .summary, .end, .length, .cast:
+      return try path(expression)
+    }
+  }
+
+  private func comparison(_ expression: QueryExpression) throws -> QueryTerm {
+    switch expression {
     case .comparison(let first, let comparison, let second, let options):
       return try compare(resolve(first), comparison, resolve(second), options)
     case .range(let value, let lower, let upper, let isClosed):
@@ -69,18 +88,12 @@ final class QueryResolver {
       return try membership(resolve(value), resolve(collection), options)
     case .text(let subject, let test, let pattern, let options):
       return try text(resolve(subject), test, resolve(pattern), options)
-    case .all(let parts):
-      let conditions = try parts.map { try condition($0) }
-      return QueryTerm("AND") { scope in try conditions.allSatisfy { try $0(scope) } }
-    case .any(let parts):
-      let terms = try parts.map { try resolve($0) }
-      let conditions = try terms.map { try condition($0) }
-      var result = QueryTerm("OR") { scope in try conditions.contains { try $0(scope) } }
-      result.demand = QueryDemand(anyOf: terms.map(\.demand))
-      return result
-    case .not(let part):
-      let condition = try condition(part)
-      return QueryTerm("NOT") { try !condition($0) }
+    default: preconditionFailure("no comparison")
+    }
+  }
+
+  private func calculation(_ expression: QueryExpression) throws -> QueryTerm {
+    switch expression {
     case .coalescing(let first, let second):
       return try coalescing(resolve(first), resolve(second))
     case .whenPresent(let first, let then): return try whenPresent(first, then)
@@ -89,6 +102,13 @@ final class QueryResolver {
     case .arithmetic(let first, let operation, let second):
       return try arithmetic(resolve(first), operation, resolve(second))
     case .negation(let part): return try negation(resolve(part))
+    default: preconditionFailure("no calculation")
+    }
+  }
+
+  private func path(_ expression: QueryExpression) throws -> QueryTerm {
+    switch expression {
+    case .property(let base, let property): return try self.property(property, of: resolve(base))
     case .quantified(let quantifier, let collection, let variable, let test):
       return try quantified(quantifier, collection, variable, test)
     case .filter(let collection, let variable, let test):
@@ -98,8 +118,52 @@ final class QueryResolver {
     case .end(let collection, let isFirst): return try end(resolve(collection), isFirst)
     case .length(let text): return try length(resolve(text))
     case .cast(let object, let entity): return try cast(resolve(object), entity)
+    default: preconditionFailure("no path")
     }
   }
+
+  // MARK: Logic
+
+  private func all(_ parts: [QueryExpression]) throws -> QueryTerm {
+    let (conditions, demands) = try conditions(parts)
+    var result = QueryTerm("AND") { scope in
+      for condition in conditions where try !condition(scope) { return false }
+      return true
+    }
+    result.demands = demands.flatMap { $0 }
+    return result
+  }
+
+  private func any(_ parts: [QueryExpression]) throws -> QueryTerm {
+    let (conditions, demands) = try conditions(parts)
+    var result = QueryTerm("OR") { scope in
+      for condition in conditions where try condition(scope) { return true }
+      return false
+    }
+    result.demands = QueryDemand.common(to: demands)
+    return result
+  }
+
+  /// Parts as conditions, and what each of them asks.
+  private func conditions(
+    _ parts: [QueryExpression]
+  ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
+    var conditions: [QueryTerm.Condition] = []
+    var demands: [[QueryDemand]] = []
+    for part in parts {
+      let term = try resolve(part)
+      conditions.append(try condition(term))
+      demands.append(term.demands)
+    }
+    return (conditions, demands)
+  }
+
+  private func not(_ part: QueryExpression) throws -> QueryTerm {
+    let condition = try condition(part)
+    return QueryTerm("NOT") { try !condition($0) }
+  }
+
+  // MARK: Constants and variables
 
   /// A constant; an ID is that of its object now, which may have had another before it was saved.
   private func term(_ constant: QueryConstant) -> QueryTerm {

@@ -23,8 +23,8 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether it is that object itself.
   var isSubject = false
-  /// What it asks of a property, if an index can help with that.
-  var demand: QueryDemand?
+  /// What it asks of properties, as far as an index can help with that; all of it must hold.
+  var demands: [QueryDemand] = []
 
   init(
     _ name: String, _ type: QueryType, property: PropertyDescription? = nil,

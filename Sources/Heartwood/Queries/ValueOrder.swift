@@ -19,7 +19,7 @@ extension StoredValue {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
     case (.number(let first), .number(let second)), (.date(let first), .date(let second)):
       Self.order(numbers: Double(bitPattern: first), Double(bitPattern: second))
-    case (.string(let first), .string(let second)): Self.order(first, second)
+    case (.string(let first), .string(let second)): first.canonicalOrder(to: second)
     case (.uuid(let high, let low), .uuid(let otherHigh, let otherLow)):
       high == otherHigh ? Self.order(low, otherLow) : Self.order(high, otherHigh)
     case (.bytes(let first), .bytes(let second)):

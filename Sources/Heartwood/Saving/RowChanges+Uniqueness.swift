@@ -34,21 +34,22 @@ extension RowChanges {
 
   private func uniqueKeys(
     _ storage: EntityStorage, _ values: [StoredValue]
-  ) -> [(index: IndexDescription, key: UniqueKey)] {
+  ) -> [(index: IndexDescription, key: UniqueKey, parts: [StoredValue])] {
     storage.entity.indexes.compactMap { index in
       guard index.isUnique, !index.isOverRelationship else { return nil }
       let parts = index.slots.map { values[$0] }
       guard !parts.contains(where: \.isNull) else { return nil }
-      return (index, UniqueKey(keyspace: model.keyspace(index), key: EntryKey.key(parts)))
+      return (index, UniqueKey(keyspace: model.keyspace(index), key: EntryKey.key(parts)), parts)
     }
   }
 
   /// The row that has a unique value after the transaction, as far as that is known.
   private func owner(
-    _ key: UniqueKey, _ index: IndexDescription, besides change: RowChange, _ owners: Owners
+    _ key: UniqueKey, _ index: IndexDescription, _ parts: [StoredValue],
+    besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
     if let known = owners.changes[key] { return known === change ? nil : .change(known) }
-    guard let stored = try rows.owner(key.keyspace, key.key), stored != change.number else {
+    guard let stored = try rows.owner(index, parts), stored != change.number else {
       return nil
     }
     guard let other = known(stored) else { return .stored(stored) }
@@ -61,8 +62,8 @@ extension RowChanges {
 
   /// Gives a row its unique values.
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
-    for (index, key) in uniqueKeys(change.storage, change.after) {
-      if try owner(key, index, besides: change, owners) != nil {
+    for (index, key, parts) in uniqueKeys(change.storage, change.after) {
+      if try owner(key, index, parts, besides: change, owners) != nil {
         report(index.conflict(id(change.number)))
       } else {
         owners.changes[key] = change
@@ -73,15 +74,15 @@ extension RowChanges {
   /// Has a new object become the row it meets, if there is one.
   private func meet(_ change: RowChange, _ owners: inout Owners) throws {
     var met: RowChange?
-    for (index, key) in uniqueKeys(change.storage, change.after) {
-      guard let owner = try owner(key, index, besides: change, owners) else { continue }
+    for (index, key, parts) in uniqueKeys(change.storage, change.after) {
+      guard let owner = try owner(key, index, parts, besides: change, owners) else { continue }
       guard policy != .error, let target = try target(owner), target.storage === change.storage,
         met == nil || met === target
       else { return report(index.conflict(id(change.number))) }
       met = target
     }
     guard let met else { return try claim(change, &owners) }
-    for (_, key) in uniqueKeys(met.storage, met.after) where owners.changes[key] === met {
+    for (_, key, _) in uniqueKeys(met.storage, met.after) where owners.changes[key] === met {
       owners.changes[key] = nil
     }
     try merge(change, into: met)

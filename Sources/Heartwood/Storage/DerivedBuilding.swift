@@ -41,7 +41,7 @@ struct DerivedBuilding {
             try values.rows.row($0, $1)?.values
           }
         }
-        guard after != before else { continue }
+        guard !after.isIdentical(to: before) else { continue }
         try objects.put(number.row, storage.record(after, version: version))
       }
       count.add(batch.count)

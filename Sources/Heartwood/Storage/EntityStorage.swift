@@ -20,6 +20,12 @@ final class EntityStorage: Sendable {
   let propertyNumbers: [Int: UInt16]
   /// The keyspaces of its relationships by slot; `nil` where there is none.
   let places: [String?]
+  /// The attributes of no fixed length.
+  let variableColumns: [PropertyDescription]
+  /// Whether there are decimal numbers among them.
+  let hasDecimals: Bool
+  /// The least length of a record.
+  let fixedByteCount: Int
   /// Whether any of its attributes are unique.
   let hasUniques: Bool
   /// Its to-one relationships.
@@ -70,6 +76,9 @@ final class EntityStorage: Sendable {
       throw StorageError(.corrupt, "The store's model has a layout that does not fit its entity.")
     }
     self.layouts = layouts
+    variableColumns = entity.columns.filter { $0.recordForm?.byteCount == 0 }
+    hasDecimals = variableColumns.contains { $0.recordForm == .decimal }
+    fixedByteCount = layouts.last?.fixedByteCount ?? 0
     self.properties = properties
     self.constants = constants
     fields = properties.flatMap { present in

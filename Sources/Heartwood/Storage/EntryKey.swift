@@ -1,15 +1,52 @@
-import Foundation
-
 /// The keys of indexes and edges.
 ///
 /// An entry of an index has the values as its key, then the number of the object if several may
 /// have the same. One of a unique index has the number as its value. An edge has the number of one
 /// object and that of the other; in an ordered relationship the position comes between, and the
 /// number is the value.
+///
+/// An entry whose key would be longer than a key may be has a shortened one:
+///
+/// ```
+/// ┌──────────────────────────────┬──────────┬───────────┬──────────┐
+/// │ what the values begin with   │ zeros 18 │ hash 8    │ number 9 │
+/// └──────────────────────────────┴──────────┴───────────┴──────────┘
+/// ```
+///
+/// The hash is that of all bytes of the values. No complete key has the zeros there: 16 of them can
+/// be in a part of a fixed length, and then no part begins with one. So complete and shortened keys
+/// never collide, and each lies where its values belong, as far as those are in it.
 enum EntryKey {
-  /// A key of these values, in order.
+  /// How much of the values a shortened key has.
+  static let prefixByteCount = Limits.maxKeyByteCount - markByteCount - 17
+  private static let markByteCount = 18
+
+  /// A key of these values, in order; it may be longer than a key of a store.
   static func key(_ values: [StoredValue]) -> Key {
     Key(Parts(values: values))
+  }
+
+  /// The key of an entry of an index.
+  static func entry(_ values: [StoredValue], _ number: ObjectNumber, isUnique: Bool) -> Key {
+    let complete = key(isUnique ? values : values + [.integer(number.bits)])
+    guard complete.bytes.count > Limits.maxKeyByteCount else { return complete }
+    return Key(unverified: shortened(values) + key([.integer(number.bits)]).bytes)
+  }
+
+  /// Whether an index has a shortened key for these values.
+  static func isShortened(_ values: [StoredValue], isUnique: Bool) -> Bool {
+    key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
+  }
+
+  /// What shortened keys of these values begin with: all but the number.
+  static func shortened(_ values: [StoredValue]) -> [UInt8] {
+    let bytes = key(values).bytes
+    var hash = XXH64()
+    bytes.withBytes { hash.update($0) }
+    var result = Array(bytes.prefix(prefixByteCount))
+    result += repeatElement(0, count: markByteCount)
+    withUnsafeBytes(of: hash.finish().bigEndian) { result += $0 }
+    return result
   }
 
   /// Several values as one part of a key.
@@ -53,14 +90,5 @@ extension StoredValue {
     case .string(let text): encoder.append(text.composed)
     case .bytes(let bytes): encoder.append(bytes)
     }
-  }
-}
-
-extension String {
-  /// The text with its letters composed: texts that are equal are one key, and sort as the language
-  /// has it.
-  fileprivate var composed: String {
-    // Nothing below U+0300 can be composed with anything, and its bytes are below CC.
-    utf8.allSatisfy { $0 < 0xCC } ? self : precomposedStringWithCanonicalMapping
   }
 }

@@ -50,32 +50,28 @@ struct IndexBuilding {
   private func build(_ index: IndexDescription, _ storage: EntityStorage) throws {
     guard step.known(storage) != nil else { return }
     let entries = try step.transaction.keyspace(step.model.keyspace(index))
+    let rows = RowWriter(step.transaction, step.model, HistoryWriter.Origin())
     var count = try ProgressCount(.indexes, storage, step)
     try step.objects(storage).forEachRow(of: storage) { _, record in
       try index.slots.map { try storage.value($0, record) }
     } _: { batch in
-      for (number, values) in batch { try put(number, values, index, entries) }
+      for (number, values) in batch {
+        guard !index.isUnique || !values.contains(.null) else { continue }
+        if index.isUnique, try rows.owner(index, values) != nil { throw conflict(number, index) }
+        try entries.put(
+          EntryKey.entry(values, number, isUnique: index.isUnique),
+          index.isUnique ? EntryKey.value(number) : [])
+      }
       count.add(batch.count)
     }
   }
 
-  private func put(
-    _ number: ObjectNumber, _ values: [StoredValue], _ index: IndexDescription,
-    _ entries: KeyspaceWriter
-  ) throws {
-    guard index.isUnique else {
-      return try entries.put(EntryKey.key(values + [.integer(number.bits)]), [])
-    }
-    guard !values.contains(.null) else { return }
-    let key = EntryKey.key(values)
-    guard try entries.get(key) == nil else {
-      let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
-      throw ObjectGraphError(
-        .incompatibleSchema,
-        "\(index.entity.name) cannot be unique by \(names): the store has several with the same. "
-          + "Open it with the model as it was, and change all but one of them.",
-        objectID: ManagedObjectID(number, step.model.space))
-    }
-    try entries.put(key, EntryKey.value(number))
+  private func conflict(_ number: ObjectNumber, _ index: IndexDescription) -> ObjectGraphError {
+    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
+    return ObjectGraphError(
+      .incompatibleSchema,
+      "\(index.entity.name) cannot be unique by \(names): the store has several with the same. "
+        + "Open it with the model as it was, and change all but one of them.",
+      objectID: ManagedObjectID(number, step.model.space))
   }
 }

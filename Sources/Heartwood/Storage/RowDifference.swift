@@ -59,6 +59,27 @@ struct RowDifference {
     try store.changes(from: source, to: target, in: known.wants) { try note($0) }
   }
 
+  /// Takes down what differs between two generations, as long as a condition holds for the number of
+  /// rows.
+  ///
+  /// - Returns: Whether that is all.
+  mutating func take(
+    _ store: Store, from source: Snapshot, to target: Snapshot,
+    while isWanted: (_ count: Int) throws -> Bool
+  ) throws -> Bool {
+    struct End: Error {}
+    let known = self
+    do {
+      try store.changes(from: source, to: target, in: known.wants) { change in
+        try note(change)
+        guard try isWanted(rows.count) else { throw End() }
+      }
+    } catch is End {
+      return false
+    }
+    return true
+  }
+
   /// All objects that differ, in the order in which they were made.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
@@ -105,7 +126,9 @@ extension ChangeSet {
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)
     case (let before?, let after?):
-      let columns = entity.columns.map(\.slot).filter { before[$0] != after[$0] }
+      let columns = entity.columns.map(\.slot).filter {
+        !before[$0].isIdentical(to: after[$0])
+      }
       let names = (columns + lists).map { entity.properties[$0].name }
       entities[entity.name, default: EntityChanges()].updated[id] = Set(names)
     }

@@ -83,26 +83,27 @@ final class RowWriter {
   ///   - lists: The slots of to-many relationships that were changed, for the history.
   ///   - version: That of the row as it was, if it counts as unchanged for others.
   /// - Throws: `constraintConflict` if another row has the same values of a unique index that is
-  ///   computed over a relationship; the others were settled before.
+  ///   computed over a relationship; the others were settled before. `validation` if a value could
+  ///   not be read again.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
   ) throws {
-    try objects(storage).put(
-      number.row, storage.record(values, version: version ?? transaction.base))
+    let record = storage.record(values, version: version ?? transaction.base)
+    if storage.needsCheck(record) {
+      try storage.requireStorable(values, ManagedObjectID(number, model.space))
+    }
+    try objects(storage).put(number.row, record)
     if let history { try note(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes where !index.isSame(values, before) {
       let parts = index.slots.map { values[$0] }
-      if !index.isUnique {
-        try keyspace(model.keyspace(index)).put(EntryKey.key(parts + [.integer(number.bits)]), [])
-      } else if !parts.contains(.null) {
-        if index.isOverRelationship,
-          try owner(model.keyspace(index), EntryKey.key(parts)) != nil
-        {
-          throw index.conflict(ManagedObjectID(number, model.space))
-        }
-        try keyspace(model.keyspace(index)).put(EntryKey.key(parts), EntryKey.value(number))
+      guard !index.isUnique || !parts.contains(.null) else { continue }
+      if index.isOverRelationship, index.isUnique, try owner(index, parts) != nil {
+        throw index.conflict(ManagedObjectID(number, model.space))
       }
+      try keyspace(model.keyspace(index)).put(
+        EntryKey.entry(parts, number, isUnique: index.isUnique),
+        index.isUnique ? EntryKey.value(number) : [])
     }
   }
 
@@ -142,11 +143,9 @@ final class RowWriter {
     guard let values else { return }
     for index in storage.entity.indexes where !index.isSame(values, after) {
       let parts = index.slots.map { values[$0] }
-      if !index.isUnique {
-        try keyspace(model.keyspace(index)).delete(EntryKey.key(parts + [.integer(number.bits)]))
-      } else if !parts.contains(.null) {
-        try keyspace(model.keyspace(index)).delete(EntryKey.key(parts))
-      }
+      guard !index.isUnique || !parts.contains(.null) else { continue }
+      try keyspace(model.keyspace(index)).delete(
+        EntryKey.entry(parts, number, isUnique: index.isUnique))
     }
   }
 
@@ -176,9 +175,28 @@ final class RowWriter {
     }
   }
 
-  /// The object that has a key in a unique index.
-  func owner(_ name: String, _ key: Key) throws -> ObjectNumber? {
-    try keyspace(name).withValue(key) { ObjectNumber(bits: try $0.number()) }
+  /// The object that has these values in a unique index.
+  ///
+  /// - Precondition: Rows hold what their entries say.
+  func owner(_ index: IndexDescription, _ values: [StoredValue]) throws -> ObjectNumber? {
+    let entries = try keyspace(model.keyspace(index))
+    let key = EntryKey.key(values)
+    guard key.bytes.count > Limits.maxKeyByteCount else {
+      return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
+    }
+    // Others may have the same shortened key but for the number; their rows tell.
+    var numbers: [ObjectNumber] = []
+    let range = EntryRange(values, ofAllIn: index)
+    try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
+      numbers.append(try EntryKey.number(key, value))
+      return true
+    }
+    return try numbers.first { number in
+      guard let storage = model.storage(of: number), let row = try row(number, storage) else {
+        return false
+      }
+      return EntryKey.key(index.slots.map { row.values[$0] }) == key
+    }
   }
 
   // MARK: Edges

@@ -105,11 +105,9 @@ final class StoreView {
     return result
   }
 
-  /// The number that a unique index has for its values; `nil` too if they are too long for a key.
+  /// The number that a unique index has for its values, whose key must not be shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    let key = EntryKey.key(values)
-    guard EntryRange.isWithinLimits(key) else { return nil }
-    return try self.keyspace(keyspace)?.withValue(key) {
+    try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
       ObjectNumber(bits: try $0.number())
     }
   }

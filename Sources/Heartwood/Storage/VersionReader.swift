@@ -58,7 +58,8 @@ struct VersionReader {
     }
     for (before, after) in zip(states, states.dropFirst()) {
       let isSame =
-        before.row?.version == after.row?.version && before.row?.values == after.row?.values
+        before.row?.version == after.row?.version
+        && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
       // Who has the history turned off leaves what it does not know.

@@ -20,18 +20,58 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// The value with this stored form.
   ///
-  /// - Throws: `StorageError.corrupt` if no value of this type is stored like this.
+  /// - Throws: `StorageError.corrupt` if a value of another kind is stored there; any other error if
+  ///   it may be a value of another version of the type. An object shows none then, or its declared
+  ///   value, and its row stays as it is.
   init(storedValue: StoredValue) throws
+  /// A value that takes the place of one that is changed in place, so that this is not copied; `nil`
+  /// for values that are copied at no cost.
+  static var placeholderWhileChanging: Self? { get }
 }
 
 extension AttributeValue {
   /// Whether there may be no value: no.
   public static var isOptional: Bool { false }
 
+  /// A value that takes the place of one that is changed in place: none.
+  @inlinable
+  public static var placeholderWhileChanging: Self? { nil }
+
   /// Says that a stored value is none of this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
     StorageError(.corrupt, "A record holds \(value) where a value of type \(Self.self) belongs.")
   }
+
+  /// Says that this version of the program has no such value of the type.
+  static func unknown(_ value: StoredValue) -> StorageError {
+    StorageError(
+      .incompatibleFormat,
+      "\(value.text ?? "nil") is stored, which is no \(Self.self) in this version of the program.")
+  }
+
+  /// The value with this stored form; `nil` if this version of the program has none.
+  init?(known value: StoredValue) throws {
+    do {
+      try self.init(storedValue: value)
+    } catch let error as StorageError where error.kind == .corrupt {
+      throw error
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// What optionals tell of themselves.
+protocol NestableOptional {
+  /// Whether what it is an optional of is one too.
+  static var isNested: Bool { get }
+  /// What it is an optional of.
+  static var wrappedType: Any.Type { get }
+}
+
+extension Optional: NestableOptional where Wrapped: AttributeValue {
+  static var isNested: Bool { Wrapped.isOptional }
+  static var wrappedType: Any.Type { Wrapped.self }
 }
 
 extension Bool: AttributeValue {
@@ -151,6 +191,6 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
-    self = storedValue == .null ? nil : try Wrapped(storedValue: storedValue)
+    self = storedValue.isNull ? nil : try Wrapped(storedValue: storedValue)
   }
 }

@@ -64,8 +64,10 @@ extension URL: AttributeValue {
   public var storedValue: StoredValue { .string(absoluteString) }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
-    guard case .string(let text) = storedValue, let url = URL(string: text) else {
-      throw Self.mismatch(storedValue)
+    guard case .string(let text) = storedValue else { throw Self.mismatch(storedValue) }
+    // An empty one is made of no text.
+    guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else {
+      throw Self.unknown(storedValue)
     }
     self = url
   }
@@ -78,6 +80,10 @@ extension Decimal: AttributeValue {
   public var storedValue: StoredValue { .string(description) }
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
+    if case .string("NaN") = storedValue {
+      self = .nan
+      return
+    }
     guard case .string(let text) = storedValue,
       let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
     else { throw Self.mismatch(storedValue) }
@@ -95,7 +101,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
-      throw Self.mismatch(storedValue)
+      throw Self.unknown(storedValue)
     }
     self = value
   }
@@ -121,7 +127,7 @@ extension AttributeValue where Self: Codable & RawRepresentable, RawValue: Attri
   /// The value with this stored form.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
-      throw Self.mismatch(storedValue)
+      throw Self.unknown(storedValue)
     }
     self = value
   }
@@ -177,7 +183,9 @@ enum JSONForm {
     do {
       return try decoder.decode(type, from: Data(bytes))
     } catch {
-      throw StorageError(.corrupt, "A record holds no JSON of a \(type): \(error).")
+      throw StorageError(
+        .incompatibleFormat,
+        "What is stored is no JSON of a \(type) in this version of the program: \(error).")
     }
   }
 }

@@ -1,8 +1,9 @@
 /// A value as a record holds it: one of a closed set of forms.
 ///
 /// Every attribute of a model is one of these when it is stored, compared, put into an index or
-/// written into the history. Two stored values are equal if they are the same bits, so that NaN is
-/// no change of NaN.
+/// written into the history. Two are equal if they are the same bits, so that NaN is no change of
+/// NaN; texts are equal as the language has it, however their letters are composed.
+/// ``isIdentical(to:)`` tells those apart too.
 public enum StoredValue: Hashable, Codable, Sendable {
   /// No value: `nil`.
   case null

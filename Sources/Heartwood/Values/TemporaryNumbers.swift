@@ -2,8 +2,8 @@ import Synchronization
 
 /// Hands out the temporary numbers of one tree of contexts.
 ///
-/// All trees of a process take their numbers from one counter, in blocks, so no two of them make the
-/// same number. The counter starts at a random row, so that two processes practically never do.
+/// All trees of a process take their numbers from one counter, in blocks, so no two of them make
+/// the same number. The counter starts at a random row, so two processes practically never do.
 struct TemporaryNumbers {
   private struct Block {
     var next: Int64 = 0

@@ -54,6 +54,27 @@ func askInAllWays(_ context: ManagedObjectContext, _ request: FetchRequest<Quake
   _ = try context.fetchValues(request, \.code, \.place)
 }
 
+func group(_ context: ManagedObjectContext) throws {
+  let groups: [AggregateGroup<String, (Int, Float?)>] =
+    try context.aggregate(FetchRequest<Quake>(), by: \.network, .count, .max(\.magnitude))
+  for group in groups {
+    let (count, strongest) = group.values
+    print("\(group.key): \(count) quakes, the strongest \(strongest ?? 0)")
+  }
+}
+
+func page(_ context: ManagedObjectContext) throws {
+  var request = FetchRequest<Quake>(
+    sort: [SortDescriptor(\.time), SortDescriptor(\.code)], limit: 20)
+  var page = try context.fetch(request)
+  while let last = page.last {
+    let (time, code) = (last.time, last.code)
+    request.predicate = QueryPredicate(
+      #Predicate { $0.time > time || ($0.time == time && $0.code > code) })
+    page = try context.fetch(request)
+  }
+}
+
 func askOthers() -> Predicate<Person> {
   #Predicate<Person> { person in
     person.cars.contains { $0.name == "DB5" } && person.cars.count > 1

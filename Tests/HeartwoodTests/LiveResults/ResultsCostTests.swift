@@ -78,6 +78,39 @@ struct ResultsCostTests {
     #expect(lists[500..<600].allSatisfy { $0.ids.count == 2 })
   }
 
+  @Test(.evidence("LR-07"), arguments: [true, false])
+  func `of a short list after an import is that of a fetch`(hasIndex: Bool) throws {
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs(Array(stride(from: 0, to: 4000, by: 4)))
+    let context = fixture.context()
+    let sort = hasIndex ? SortDescriptor(\Song.rank) : SortDescriptor(\Song.title)
+    let live = try FollowedResults(FetchRequest<Song>(sort: [sort], limit: 50, offset: 3), context)
+    let all = try FollowedResults(FetchRequest<Song>(sort: [sort]), fixture.context())
+    let shown: Song = live.controller.object(at: 0)
+    let before = live.controller.work
+    let writer = fixture.context()
+    for rank in 0..<10_000 {
+      let song = Song(context: writer)
+      song.rank = rank
+      song.title = "song \(rank)"
+    }
+    try #require(try writer.existingObject(Song.self, with: shown.objectID)).genre = "jazz"
+    writer.delete(try #require(try writer.existingObject(Song.self, with: ids[4])))
+    try writer.save()
+    context.processPendingChanges()
+    let after = live.controller.work
+    if hasIndex { #expect(after.looks == before.looks) }
+    // As a fetch does: what is here is brought up to date.
+    #expect(shown.genre == "jazz")
+    let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)
+    #expect(live.check().ids == expected && expected.count == 50)
+    #expect(all.check().ids.count == 10_999)
+    for step in 0..<200 {
+      context.delete(live.controller.object(at: step % 7))
+      live.check()
+    }
+  }
+
   @Test(.evidence("LR-05")) func `of a limit is a fetch now and then`() throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<500))

@@ -1,0 +1,90 @@
+extension ManagedObjectContext {
+  /// Takes an object into the context: saving makes a row of it.
+  ///
+  /// Objects that it is related to and that are in no context are inserted too. One that was taken
+  /// back before it was saved, or whose row was deleted, becomes a new object with another ID.
+  ///
+  /// - Precondition: Its class is part of the model and not abstract, it belongs to no other context
+  ///   and it has no row.
+  public func insert(_ object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if object.source === self {
+      if object.isDeleted, deleted.contains(object) { revive(object) }
+      return
+    }
+    if let part = otherPart(holding: object) ?? otherPart(for: type(of: object)) {
+      return part.insert(object)
+    }
+    requireInsertable(object)
+    // A list, and no recursion: there can be any number of them.
+    var new = [object]
+    var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
+    while let next = new.popLast() {
+      guard next.source == nil else { continue }
+      for (offset, related) in register(new: next) {
+        relationships.append((next, offset, related))
+        new += related.all.filter { $0.source == nil && !$0.hasRow }
+      }
+    }
+    for (object, offset, related) in relationships where object.source === self {
+      guard let property = object.entityDescription?.property(at: offset) else { continue }
+      switch related {
+      case .target(let target): relate(object, property, to: target)
+      case .list(let members): relate(object, property, to: members)
+      case .set(let members): relate(object, property, to: members, hashed: nil)
+      }
+    }
+  }
+
+  private func requireInsertable(_ object: ManagedObject) {
+    // Not preconditions: those do not say in release builds what is wrong.
+    guard object.source == nil else {
+      fatalError(
+        "A \(type(of: object)) belongs to another context: an object belongs to one context only.")
+    }
+    guard !object.hasRow else {
+      fatalError(
+        "A \(type(of: object)) that has a row cannot be inserted: take this context's object with "
+          + "its objectID.")
+    }
+  }
+
+  /// Makes an object one of this context; returns the relationships that were set before that.
+  private func register(new object: ManagedObject) -> [Int: PendingRelated] {
+    let before = object.changes
+    object.changes = nil
+    // It may have been one of another model.
+    if object.number.bits != 0 { object.entityDescription = nil }
+    let entity = entity(of: object)
+    guard !entity.isAbstract else {
+      fatalError("\(entity.name) is abstract: insert objects of subclasses.")
+    }
+    object.entityDescription = entity
+    object.version = 0
+    object.state.subtract([.fault, .updated, .deleted, .isAsked])
+    object.state.insert(.inserted)
+    register(object, nextTemporaryNumber(entity))
+    inserted.insert(object)
+    undoLog?.record(.insertion(object))
+    tell(\.inserted, object)
+    object.setHelp(helpOfNew(entity))
+    if !object.state.contains(.hasAwoken) {
+      object.state.insert(.hasAwoken)
+      object.awakeFromInsert()
+    }
+    if entity.hasUniques {
+      // What awakeFromInsert sets is what a new object has by itself.
+      object.changes?.assigned = before?.assigned ?? SlotSet()
+      for offset in before?.written ?? [] {
+        if let property = entity.property(at: offset) { object.noteAssigned(property) }
+      }
+    }
+    return before?.pending ?? [:]
+  }
+
+  /// What setting properties of new objects has to be told for.
+  func helpOfNew(_ entity: EntityDescription) -> ObjectHelp {
+    tracksUndo || isFollowed || observer != nil || entity.hasUniques ? .writing : []
+  }
+}

@@ -1,0 +1,36 @@
+/// Values that cannot be stored.
+extension SaveRequest {
+  /// Checks that all rows can be stored and read again.
+  ///
+  /// - Throws: `validation`, with all that cannot.
+  func requireStorable(_ rows: [RowChange]) throws {
+    var failures = unencodable
+    for row in rows where !row.isDeleted {
+      guard let failure = row.storage.refusal(of: row.after) else { continue }
+      failures.append(
+        ObjectGraphError(
+          .validation, failure, objectID: ManagedObjectID(row.number, model.space)))
+    }
+    guard let first = failures.first else { return }
+    guard failures.count > 1 else { throw first }
+    var all = ObjectGraphError(.validation, "\(failures.count) objects cannot be stored.")
+    all.failures = failures
+    throw all
+  }
+
+  /// The value of an attribute; none if its type does not give one, which the save fails by.
+  mutating func storedValue(
+    _ property: PropertyDescription, of object: ManagedObject
+  ) -> StoredValue {
+    do {
+      return try object.storedValue(property)
+    } catch {
+      let entity = context.entity(of: object)
+      unencodable.append(
+        ObjectGraphError(
+          .validation, "\(entity.name).\(property.name) cannot be stored: \(error)",
+          objectID: ManagedObjectID(object.number, model.space)))
+      return .null
+    }
+  }
+}

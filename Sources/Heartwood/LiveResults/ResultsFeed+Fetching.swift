@@ -1,0 +1,46 @@
+// Fetching lists again, where that takes less than looking at what has changed.
+extension ResultsFeed {
+  /// With fewer rows that differ, nobody asks what fetching takes.
+  private static let manyRows = 2000
+  /// What it takes to look at an object that differs, and to compare one that stays in a list, in
+  /// rows that are read one after the other.
+  private static let lookCost = 8.0
+
+  /// Returns a function that tells whether looking at a number of rows takes less than fetching all
+  /// lists.
+  func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
+    var next = Self.manyRows
+    var cost: Double?
+    return { [self] count in
+      guard count >= next else { return true }
+      next = 2 * count
+      let needed = try cost ?? fetchCost(view)
+      cost = needed
+      return Double(count) * Self.lookCost <= needed
+    }
+  }
+
+  private func fetchCost(_ view: StoreView) throws -> Double {
+    try lists.reduce(Self.lookCost * Double(part.registered.count)) { sum, list in
+      try sum + Self.lookCost * Double(list.tree.count) + list.query.fetchCost(view, part.model)
+    }
+  }
+
+  /// Brings the objects that are here up to date, as a fetch does, where it is not known which of
+  /// them were changed.
+  func refreshRegistered(_ view: StoreView) throws {
+    guard part.parent == nil else { return }
+    let objects = part.allRegistered().filter {
+      !$0.number.isTemporary && (!$0.isFault || $0.isGivenUp)
+    }
+    for (_, some) in Dictionary(grouping: objects, by: \.number.entity) {
+      guard let storage = part.model.storage(of: some[0].number) else { continue }
+      let numbers = some.map(\.number).sorted()
+      try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
+        _ = try value?.withRecord(storage.layouts) { record in
+          try part.realise(numbers[position], storage, record)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Objects that left their context")
+struct DiscardedObjectTests {
+  enum Way: CaseIterable, Sendable {
+    case rollback, delete, undo, reset
+
+    func discard(_ object: ManagedObject, _ context: ManagedObjectContext) {
+      switch self {
+      case .rollback: context.rollback()
+      case .delete: context.delete(object)
+      case .undo: context.undo()
+      case .reset: context.reset()
+      }
+    }
+  }
+
+  @Test(.evidence("S-08"), arguments: Way.allCases)
+  func `can be read and written, and are related to nobody`(way: Way) throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    context.tracksUndo = way == .undo
+    let order = Order(context: context)
+    let line = OrderLine(context: context)
+    order.title = "draft"
+    context.endUndoGroup()
+    if way == .undo { order.title = "draft, changed" }
+    order.lines = [line]
+    order.pieces = [Piece(context: context)]
+    order.invoice = Invoice(context: context)
+    if way == .undo {
+      context.undo()
+      #expect(order.title == "draft")
+    }
+    way.discard(order, context)
+    #expect(order.managedObjectContext == nil && !order.isInserted && !order.hasChanges)
+    #expect(order.title == (way == .undo ? "" : "draft"))
+    #expect(order.lines.isEmpty && order.pieces.isEmpty && order.invoice == nil)
+    #expect(line.order == nil)
+    _ = order.objectID
+    order.title += " again"
+    order.keywords.append("word")
+    order.remark = "remark"
+    #expect(order.title.hasSuffix(" again") && order.keywords == ["word"])
+    #expect(!context.hasChanges || way == .delete)
+    // Relationships are kept as they are set, and lead to nothing.
+    order.lines.append(line)
+    order.invoice = Invoice()
+    order.pieces.insert(Piece())
+    #expect(order.lines == [line] && order.invoice != nil && order.pieces.count == 1)
+    context.rollback()
+    try context.save()
+  }
+
+  @Test(.evidence("S-08"))
+  func `of a row show what was loaded after a reset, and faults a new object's values`() throws {
+    let fixture = try GraphFixture()
+    let ids = (try fixture.person("Ada", age: 36, cars: 1), try fixture.person("Bob", age: 2))
+    let context = fixture.context()
+    let (ada, bob): (Person, Person) = (context.object(with: ids.0), context.object(with: ids.1))
+    #expect(ada.age == 36 && ada.cars.count == 1)
+    context.reset()
+    #expect(ada.name == "Ada" && ada.cars.isEmpty && ada.objectID == ids.0)
+    #expect(bob.name == "" && bob.age == 0 && bob.cars.isEmpty)
+    ada.age = 1
+    bob.age = 1
+    ada.age += 1
+    #expect(ada.age == 2 && bob.age == 1 && !context.hasChanges)
+  }
+
+  @Test(.evidence("S-08"), arguments: Way.allCases)
+  func `are freed with their last reference`(way: Way) throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    context.tracksUndo = way == .undo
+    weak var order: Order?
+    weak var line: OrderLine?
+    weak var piece: Piece?
+    weak var invoice: Invoice?
+    do {
+      let new = Order(context: context)
+      new.lines = [OrderLine(context: context)]
+      new.pieces.insert(Piece(context: context))
+      new.invoice = Invoice(context: context)
+      (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
+      #expect(line?.order === new && piece?.order === new && invoice?.order === new)
+      way.discard(new, context)
+      // What can be done again is held until then.
+      if way == .undo { Label(context: context).name = "other" }
+    }
+    #expect(order == nil && line == nil && piece == nil && invoice == nil)
+  }
+
+  @Test(.evidence("S-09"))
+  func `become new objects when they are inserted again`() throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    let order = Order(context: context)
+    order.title = "draft"
+    let first = order.objectID
+    context.rollback()
+    context.insert(order)
+    #expect(order.isInserted && order.objectID != first && order.title == "draft")
+    try context.save()
+    // One whose row was deleted too.
+    context.delete(order)
+    try context.save()
+    let other = fixture.context()
+    other.insert(order)
+    order.lines = [OrderLine(context: other)]
+    try other.save()
+    #expect(order.managedObjectContext === other && !order.isDeleted)
+    let stored = try fixture.context().fetch(FetchRequest<Order>())
+    #expect(stored.map(\.title) == ["draft"] && stored.first?.lines.count == 1)
+    // Related to somebody, one that was taken back is inserted again.
+    let line = OrderLine(context: other)
+    other.delete(line)
+    order.lines.append(line)
+    #expect(line.isInserted && line.order === order)
+    try other.save()
+  }
+
+  @Test(.evidence("R-14"))
+  func `or were in none yet take part in relationships once they are inserted`() throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    let order = Order()
+    order.title = "new"
+    order.lines = (0..<3).map { number in
+      let line = OrderLine()
+      line.number = number
+      return line
+    }
+    order.pieces.insert(Piece())
+    order.invoice = Invoice()
+    #expect(order.lines.map(\.number) == [0, 1, 2] && order.invoice?.order == nil)
+    context.insert(order)
+    #expect(context.insertedObjects.count == 6)
+    #expect(order.lines.map(\.number) == [0, 1, 2])
+    #expect(order.lines.allSatisfy { $0.order === order })
+    #expect(order.pieces.first?.order === order && order.invoice?.order === order)
+    // Being related to one of a context takes an object into it.
+    let line = OrderLine()
+    line.order = order
+    #expect(line.managedObjectContext === context && order.lines.last === line)
+    let label = Label()
+    label.orders.insert(order)
+    #expect(label.isInserted && order.labels == [label])
+    try context.save()
+    let found = fixture.context().object(Order.self, with: order.objectID)
+    #expect(found.lines.count == 4 && found.pieces.count == 1 && found.labels.count == 1)
+  }
+
+  @Test(.evidence("R-15"))
+  func `in long chains are released one after the other`() throws {
+    try onSmallStack {
+      let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
+      let count = 200_000
+      // In no context.
+      var free: Link? = Link()
+      for _ in 0..<count {
+        let next = Link()
+        next.next = free
+        free = next
+      }
+      free = nil
+      // Saved, and held by the first alone.
+      let context = container.newContext()
+      var head: Link? = Link(context: context)
+      var tail = head
+      for _ in 0..<count {
+        let next = Link(context: context)
+        tail?.next = next
+        tail = next
+      }
+      tail = nil
+      try context.save()
+      context.refreshAllObjects()
+      var link = head
+      while let next = link?.next { link = next }
+      link = nil
+      head = nil
+      #expect(context.registeredObjects.isEmpty)
+    }
+  }
+
+  @Test(.evidence("R-15"), arguments: [false, true])
+  func `in long chains are deleted one after the other`(isSaved: Bool) throws {
+    try onSmallStack {
+      let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
+      let context = container.newContext()
+      let head = Link(context: context)
+      var tail = head
+      for _ in 0..<100_000 {
+        let next = Link(context: context)
+        tail.next = next
+        tail = next
+      }
+      if isSaved { try context.save() }
+      context.delete(head)
+      #expect(context.deletedObjects.count == (isSaved ? 100_001 : 0))
+      try context.save()
+      #expect(try context.count(for: FetchRequest<Link>()) == 0)
+    }
+  }
+}
+
+/// Runs `body` on a thread with as much stack as the secondary threads of Darwin have.
+func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
+  final class Outcome: @unchecked Sendable {
+    // @unchecked: written before the signal, and read after it.
+    var error: (any Error)?
+  }
+  let (outcome, end) = (Outcome(), DispatchSemaphore(value: 0))
+  let thread = Thread {
+    do { try body() } catch { outcome.error = error }
+    end.signal()
+  }
+  thread.stackSize = 512 * 1024
+  thread.start()
+  end.wait()
+  if let error = outcome.error { throw error }
+}
