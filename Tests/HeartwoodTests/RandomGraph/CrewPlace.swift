@@ -9,6 +9,8 @@ final class CrewPlace {
   var view = CrewView()
   /// What the context reads, if that is not the newest generation.
   var pinned: CrewStore?
+  /// What named new objects before they were saved.
+  var temporaryIDs: [Int: ManagedObjectID] = [:]
   var isMerging: Bool { context.automaticallyMergesChangesFromParent }
   /// The objects of the context, by their numbers in the reference.
   private(set) var handles: [Int: ManagedObject] = [:]

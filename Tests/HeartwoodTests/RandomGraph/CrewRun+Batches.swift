@@ -70,7 +70,7 @@ extension CrewRun {
     for _ in 0...random.below(3) {
       var row: [CrewField: CrewValue] = [:]
       for field in kind.fields where !field.isDerived && field != .token {
-        if random.isTrue(in256: 120) { row[field] = field.value(random.below(5040)) }
+        if random.isTrue(in256: 120) { row[field] = batched(field, random.below(5040)) }
       }
       rows.append(row)
     }
@@ -96,6 +96,13 @@ extension CrewRun {
     return try place.context.execute(request)
   }
 
+  /// What a batch sets; not what saves would refuse, as one asks objects that were set back, too.
+  private func batched(_ field: CrewField, _ choice: Int) -> CrewValue {
+    let value = field.value(choice)
+    let isLeftOut = value == .text(CrewValue.invalidTitle) && !RandomGraphScope.isUpdatedExact
+    return isLeftOut ? .text("") : value
+  }
+
   // MARK: Updates
 
   private func updateBatch(
@@ -105,7 +112,7 @@ extension CrewRun {
     let number = step.a % 5
     let fields: [CrewField] = [.title, .number, .code, .note, .tagName]
     let field = fields[step.b % fields.count]
-    let value = field.value(step.c)
+    let value = batched(field, step.c)
     if field == .tagName {
       note("  all tags: \(value)")
       expected = reference.update({ $0.kind == .tag }, field, value)

@@ -44,6 +44,7 @@ extension CrewRun {
     guard object.objectID.isTemporary, object.isInserted else {
       throw CrewMismatch("a new object has the ID \(object.objectID)")
     }
+    place.temporaryIDs[tag] = object.objectID
     try expectSame(place, [tag])
   }
 
@@ -189,6 +190,8 @@ extension CrewRun {
       return
     }
     if isMentor(tag) { return }
+    let isDenied = !place.view.now.targets(tag, .reserved).isEmpty
+    if isDenied, !RandomGraphScope.areDeniedRestored, place.number >= 100 { return }
     begin(place)
     note("  deletes \(tag)")
     place.context.delete(try place.object(tag))
@@ -211,6 +214,10 @@ extension CrewRun {
       guard try place.object(tag).isDeleted else {
         throw CrewMismatch("\(tag) should be deleted, and is not")
       }
+    }
+    if isDenied, !RandomGraphScope.areDeniedRestored {
+      try save(place, rollsBack: true)
+      if place.view.work.deleted.contains(tag) { try rollback(place) }
     }
   }
 
@@ -237,6 +244,9 @@ extension CrewRun {
       return place.view.endGroup()
     }
     try expectSame(place, "after \(operation)")
+    if !place.view.canUndo, !place.view.hasChanges, place.context.hasChanges {
+      throw CrewMismatch("everything was undone, and hasChanges says something was changed")
+    }
     let (canUndo, canRedo) = (place.context.canUndo, place.context.canRedo)
     guard canUndo == place.view.canUndo, canRedo == !place.view.future.isEmpty else {
       throw CrewMismatch("canUndo \(canUndo) and canRedo \(canRedo) after \(operation)")

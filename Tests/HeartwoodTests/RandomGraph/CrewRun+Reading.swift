@@ -84,6 +84,13 @@ extension CrewRun {
     guard (there != nil) == isThere else {
       throw CrewMismatch("the ID of \(tag) finds \(String(describing: there)) elsewhere")
     }
+    if let temporary = place.temporaryIDs[tag] {
+      let here: ManagedObject? = try place.context.existingObject(with: temporary)
+      let elsewhere: ManagedObject? = try fresh.existingObject(with: temporary)
+      guard here === object, elsewhere == nil else {
+        throw CrewMismatch("the temporary ID of \(tag) leads elsewhere")
+      }
+    }
     if let there { guard there.objectID == id else { throw CrewMismatch("another ID") } }
     withExtendedLifetime(fresh) {}
   }

@@ -132,14 +132,27 @@ extension CrewRun {
   func rollback(_ place: CrewPlace) throws {
     place.context.rollback()
     note("  rolled back")
-    for tag in place.view.work.deleted where !RandomGraphScope.areDeniedRestored {
-      try place.context.refresh(try place.object(tag), mergeChanges: false)
-    }
+    for tag in place.view.work.inserted { try expectLeft(place, tag) }
     let wasStale = isStale(place)
     place.view.rollback()
     try expectSameSets(place)
     if wasStale { try sync(place) } else { try expectSame(place, "after a rollback") }
     try expectPruned(place, "after a rollback")
+  }
+
+  /// A new object that was taken back keeps its attributes, and belongs to nobody.
+  private func expectLeft(_ place: CrewPlace, _ tag: Int) throws {
+    guard RandomGraphScope.areLeftObjectsReadable, let row = place.view.now[tag] else { return }
+    let object = try place.object(tag)
+    for field in row.kind.fields where CrewAccess.value(field, of: object) != row[field] {
+      throw CrewMismatch("\(tag).\(field) is not what it was before it was rolled back")
+    }
+    for link in row.kind.links where !CrewAccess.targets(link, of: object).isEmpty {
+      throw CrewMismatch("\(tag) has \(link), though it was rolled back")
+    }
+    guard object.managedObjectContext == nil, !object.hasChanges else {
+      throw CrewMismatch("\(tag) was rolled back, and belongs to a context")
+    }
   }
 
   func reset(_ place: CrewPlace) throws {
@@ -160,7 +173,10 @@ extension CrewRun {
   /// Objects that have left the context are gone when nobody uses them.
   func expectPruned(_ place: CrewPlace, _ moment: String) throws {
     for (tag, object) in place.prune() where object.object != nil {
-      guard RandomGraphScope.areLeftObjectsFreed else { continue }
+      // One that a reference without an inverse leads to is held by that.
+      let isHeld = place.view.now.rows.values.contains { $0[.mentor].contains(tag) }
+      let isLeftOut = ids[tag] != nil && !RandomGraphScope.areGoneObjectsFreed
+      guard RandomGraphScope.areLeftObjectsFreed, !isHeld, !isLeftOut else { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
   }

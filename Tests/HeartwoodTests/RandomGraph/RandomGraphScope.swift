@@ -15,29 +15,33 @@ enum RandomGraphScope {
   /// Whether an object without edits is not written (C-05), so that the history does not name it.
   static let areUnchangedLeftAlone = true
   /// Whether a unique constraint has 0.0 and -0.0 as one value.
-  static let areZerosOneValue = false
+  static let areZerosOneValue = true
   /// Whether those that a rule keeps from losing a new object forget it when it is deleted.
-  static let areDeniedFreedOfNew = false
+  static let areDeniedFreedOfNew = true
   /// Whether rolling back restores who was a member of an object that could not be deleted.
-  static let areDeniedRestored = true
+  static let areDeniedRestored = false
   /// Whether a context that merges by itself does so before a save with changes, too (QG-35).
   static let mergesBeforeSaving = true
   /// Whether a context that merges by itself goes on when the history was deleted.
   static let outlivesHistory = true
   /// Whether each row of a batch insertion has declared values of its own (BR-01).
-  static let areRowsLikeNewObjects = false
+  static let areRowsLikeNewObjects = true
   /// Whether a deletion that was refreshed still meets what others change afterwards (C-10).
   static let areDeletionsRefreshed = true
   /// Whether both sides of every relationship agree in a context that has saved over others' changes.
-  static let agreesInSavingContext = false
+  static let agreesInSavingContext = true
   /// Whether a reference without an inverse that was left behind by a deletion is no conflict.
   static let areLeftReferencesForgotten = false
+  /// Whether new objects that were rolled back keep their attributes, and nothing else (S-08).
+  static let areLeftObjectsReadable = true
+  /// Whether an object whose row others have deleted is freed, too, if it holds itself.
+  static let areGoneObjectsFreed = false
   /// Whether texts that differ only in how letters are composed are different values.
-  static let areComposedTextsDistinct = false
+  static let areComposedTextsDistinct = true
   /// Whether objects that were taken back are freed, those that hold each other too.
-  static let areLeftObjectsFreed = false
+  static let areLeftObjectsFreed = true
   /// Whether objects are related to themselves.
-  static let relatesToItself = false
+  static let relatesToItself = true
   /// Whether setting an attribute to the value it has leaves nothing that could be undone.
   static let isSettingSameNothingToUndo = false
 }
