@@ -22,8 +22,8 @@ public protocol AttributeValue {
   ///
   /// - Throws: `StorageError.corrupt` if no value of this type is stored like this.
   init(storedValue: StoredValue) throws
-  /// A value that takes the place of one that is changed in place, so that this is not copied; `nil`
-  /// for values that are copied at no cost.
+  /// A value that takes the place of one that is changed in place, so that this is not copied;
+  /// `nil` for values that are copied at no cost.
   static var placeholderWhileChanging: Self? { get }
 }
 
