@@ -75,7 +75,8 @@ extension ManagedObjectContext {
     }
     if entity.hasUniques {
       // What awakeFromInsert sets is what a new object has by itself.
-      object.changes?.assigned = before?.assigned ?? SlotSet()
+      object.changes?.assigned = SlotSet()
+      if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {
         if let property = entity.property(at: offset) { object.noteAssigned(property) }
       }

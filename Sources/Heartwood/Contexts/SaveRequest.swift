@@ -159,6 +159,7 @@ struct SaveRequest {
   private mutating func delete(_ object: ManagedObject) throws {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
+      changes.noteGone(object.number)
       return outcomes.append((object, .deleted))
     }
     // It is there again: nobody has asked for this one to be deleted.

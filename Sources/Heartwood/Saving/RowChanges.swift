@@ -22,8 +22,10 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to be written, in the order in which they were met.
   var lists = ListEdits()
-  /// Whether rows that others refer to were asked for, by number.
+  /// Whether there are the rows that were asked for, by number.
   private var knownRows = NumberTable<Bool>()
+  /// The rows whose being gone is no news to whoever changes others.
+  private(set) var gone: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether the values of rows are all that changes, and no relationship: so it is in batches.
   let areAttributesOnly: Bool
@@ -61,6 +63,9 @@ final class RowChanges {
   func hasYielded(_ number: ObjectNumber, _ slot: Int) -> Bool {
     yielded[number]?.contains(slot) ?? false
   }
+
+  /// Notes that a row is known to be gone.
+  func noteGone(_ number: ObjectNumber) { gone.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
@@ -148,7 +153,7 @@ final class RowChanges {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
     knownRows.removeAll()
-    (replaced, yielded, deletions, lists) = ([:], [:], [], ListEdits())
+    (replaced, yielded, deletions, lists, gone) = ([:], [:], [], ListEdits(), [])
   }
 
   private func deriveOwn(_ change: RowChange) throws {
