@@ -100,7 +100,7 @@ struct LongIndexTests {
       page.rank = texts.random.below(3)
     }
     var all: [Page] = []
-    for number in 0..<200 {
+    for number in 0..<100 {
       let page = number % 5 == 0 ? SubPage(context: context) : Page(context: context)
       page.number = number
       set(page)
@@ -111,7 +111,7 @@ struct LongIndexTests {
     for _ in 0..<20 { context.delete(all.remove(at: texts.random.below(all.count))) }
     try context.save()
     var indexed = 0
-    for round in 0..<150 {
+    for round in 0..<64 {
       let (format, arguments) = Self.condition(pool, &texts.random)
       let fast = try Self.request(format, arguments, isPlain: false, &texts.random, round)
       let plain = try Self.request(format, arguments, isPlain: true, &texts.random, round)
@@ -122,13 +122,14 @@ struct LongIndexTests {
       let found = try other.fetch(fast).map(\.number)
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
-    #expect(indexed > 50)
+    #expect(indexed > 20)
     // Nothing is left of what was deleted.
     for page in all { context.delete(page) }
     try context.save()
-    for name in ["title >= ''", "body >= ''", "data >= %@"] {
+    let least: [(String, any Sendable)] = [("title", ""), ("body", ""), ("data", Data())]
+    for (name, value) in least {
       var request = FetchRequest<Page>(sort: [SortDescriptor(\.title)])
-      request.predicate = try QueryPredicate(format: name, arguments: [Data()])
+      request.predicate = try QueryPredicate(format: "\(name) >= %@", arguments: [value])
       #expect(try fixture.context().count(for: request) == 0)
     }
   }
@@ -210,14 +211,14 @@ struct LongIndexTests {
     let context = fixture.context()
     var texts = LongTexts(seed: 9)
     var stored: [String: Int] = [:]
-    for number in 0..<300 {
+    for number in 0..<120 {
       let url = texts.next()
       let feed = Feed(context: context)
       feed.url = url
       feed.note = number
       feed.data = texts.random.below(3) == 0 ? nil : Data(url.utf8)
       if stored[url] == nil {
-        if !isOneSave || number == 299 { try context.save() }
+        if !isOneSave || number == 119 { try context.save() }
         stored[url] = number
       } else if isOneSave {
         context.delete(feed)

@@ -64,22 +64,22 @@ struct MergedHistoryTests {
 
   @Test(.evidence("QG-27"), .evidence("C-09"))
   func `puts an order that was changed here on top of the members of both`() throws {
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try fixture.saved { context in
-      let order = Order(context: context)
+      let order = Purchase(context: context)
       for text in ["a", "b", "c"] {
-        let line = Line(context: context)
+        let line = Article(context: context)
         (line.text, line.order) = (text, order)
       }
       return order
     }.objectID
     let context = fixture.context()
-    let own = try #require(try context.existingObject(Order.self, with: id))
+    let own = try #require(try context.existingObject(Purchase.self, with: id))
     own.lines.reverse()
     let token = try #require(try fixture.container.currentHistoryToken)
     try fixture.saved { other in
-      let order = try #require(try other.existingObject(Order.self, with: id))
-      let line = Line(context: other)
+      let order = try #require(try other.existingObject(Purchase.self, with: id))
+      let line = Article(context: other)
       line.text = "t"
       order.lines.append(line)
       other.delete(order.lines[1])

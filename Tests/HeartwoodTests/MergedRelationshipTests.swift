@@ -10,32 +10,32 @@ struct MergedRelationshipTests {
 
   /// A stored order with lines `a`, `b`, `c`.
   init() throws {
-    fixture = try GraphFixture(orders)
+    fixture = try GraphFixture(purchases)
     id = try fixture.saved { context in
-      let order = Order(context: context)
+      let order = Purchase(context: context)
       order.number = 1
       for text in ["a", "b", "c"] {
-        let line = Line(context: context)
+        let line = Article(context: context)
         (line.text, line.order) = (text, order)
       }
       return order
     }.objectID
   }
 
-  private func order(_ context: ManagedObjectContext) throws -> Order {
-    try #require(try context.existingObject(Order.self, with: id))
+  private func order(_ context: ManagedObjectContext) throws -> Purchase {
+    try #require(try context.existingObject(Purchase.self, with: id))
   }
 
-  private func line(_ text: String, _ context: ManagedObjectContext) -> Line {
-    let line = Line(context: context)
+  private func line(_ text: String, _ context: ManagedObjectContext) -> Article {
+    let line = Article(context: context)
     line.text = text
     return line
   }
 
   /// The lines after one context has changed them, and others had before.
   private func merged(
-    _ policy: MergePolicy.Each, mine: (Order, ManagedObjectContext) throws -> Void,
-    theirs: (Order, ManagedObjectContext) throws -> Void
+    _ policy: MergePolicy.Each, mine: (Purchase, ManagedObjectContext) throws -> Void,
+    theirs: (Purchase, ManagedObjectContext) throws -> Void
   ) throws -> String {
     let context = fixture.context()
     context.mergePolicy = policy.policy
@@ -48,7 +48,7 @@ struct MergedRelationshipTests {
     try fixture.expectAgreement(in: context)
     try fixture.stored { fresh in
       try fixture.expectAgreement(in: fresh)
-      let stored = try fresh.existingObject(Order.self, with: id)
+      let stored = try fresh.existingObject(Purchase.self, with: id)
       #expect(shown == stored?.lines.map(\.text).joined() ?? "gone")
     }
     return shown
@@ -102,9 +102,9 @@ struct MergedRelationshipTests {
     try context.save()
     try fixture.stored { fresh in
       try fixture.expectAgreement(in: fresh)
-      let texts = try fresh.fetch(FetchRequest<Line>()).map(\.text)
+      let texts = try fresh.fetch(FetchRequest<Article>()).map(\.text)
       #expect(texts == (policy.prefersMine ? [] : ["t"]))
-      #expect(try fresh.count(for: FetchRequest<Order>()) == (policy.prefersMine ? 0 : 1))
+      #expect(try fresh.count(for: FetchRequest<Purchase>()) == (policy.prefersMine ? 0 : 1))
     }
     try fixture.expectAgreement(in: context)
   }
@@ -118,7 +118,7 @@ struct MergedRelationshipTests {
       context.delete(order)
     }
     #expect(result == (policy.prefersMine ? "m" : "gone"))
-    let left = try fixture.stored { try $0.fetch(FetchRequest<Line>()).map(\.text) }
+    let left = try fixture.stored { try $0.fetch(FetchRequest<Article>()).map(\.text) }
     #expect(left == ["m"])
   }
 
@@ -128,10 +128,10 @@ struct MergedRelationshipTests {
     context.mergePolicy = policy.policy
     let own = try order(context)
     #expect(own.invoice == nil)
-    let mine = Invoice(context: context)
+    let mine = Bill(context: context)
     (mine.name, own.invoice) = ("mine", mine)
     try fixture.saved { other in
-      let theirs = Invoice(context: other)
+      let theirs = Bill(context: other)
       (theirs.name, theirs.order) = ("theirs", try order(other))
     }
     guard policy != .error else {
@@ -149,7 +149,7 @@ struct MergedRelationshipTests {
     let context = fixture.context()
     context.mergePolicy = .overwrite
     let own = try order(context)
-    let (lines, extra) = (own.lines, Line(context: context))
+    let (lines, extra) = (own.lines, Article(context: context))
     own.lines.append(extra)
     own.lines.removeLast()
     own.lines.reverse()
@@ -185,7 +185,7 @@ struct MergedRelationshipTests {
     #expect(mine.hint == nil)
     // One that was deleted in the same context.
     context.mergePolicy = policy.policy
-    let own = try context.fetch(FetchRequest<Line>())
+    let own = try context.fetch(FetchRequest<Article>())
     let other = Hint(context: context)
     try context.save()
     context.delete(other)
@@ -195,7 +195,7 @@ struct MergedRelationshipTests {
     context.delete(new)
     try context.save()
     try fixture.stored { fresh in
-      let hinted = FetchRequest<Line>(where: #Predicate { $0.hint != nil })
+      let hinted = FetchRequest<Article>(where: #Predicate { $0.hint != nil })
       let count = try fresh.count(for: hinted)
       #expect(count == 0)
     }
@@ -205,7 +205,7 @@ struct MergedRelationshipTests {
   func `are shown alike by every context afterwards`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let label = try fixture.saved { context in
-      let label = Label(context: context)
+      let label = Sticker(context: context)
       label.name = "label"
       return label
     }.objectID
@@ -230,19 +230,19 @@ struct MergedRelationshipTests {
       try merging.mergeChanges(from: transaction)
     }
     for other in [context, fetching, merging, following] {
-      let labels = try other.fetch(FetchRequest<Label>())
-      let orders = try other.fetch(FetchRequest<Order>())
+      let labels = try other.fetch(FetchRequest<Sticker>())
+      let orders = try other.fetch(FetchRequest<Purchase>())
       #expect(labels.map { $0.orders.count } == [1] && orders.map { $0.labels.count } == [1])
       try fixture.expectAgreement(in: other)
     }
     // And when one side is deleted, while another context joins it.
     let joining = fixture.context()
     joining.mergePolicy = policy.policy
-    let second = Order(context: joining)
+    let second = Purchase(context: joining)
     second.number = 2
     second.labels = [joining.object(with: label)]
     let deleting = fixture.context()
-    deleting.delete(deleting.object(Label.self, with: label))
+    deleting.delete(deleting.object(Sticker.self, with: label))
     let before = try #require(try fixture.container.currentHistoryToken)
     try deleting.save()
     try joining.save()
@@ -253,10 +253,30 @@ struct MergedRelationshipTests {
     for (other, name) in zip([joining, deleting, fetching, merging, following], names) {
       other.name = name
       try fixture.expectAgreement(in: other)
-      let label = try other.fetch(FetchRequest<Label>()).first
+      let label = try other.fetch(FetchRequest<Sticker>()).first
       #expect((label == nil) != policy.prefersMine)
       #expect(second.labels.isEmpty == (label == nil))
     }
+  }
+
+  @Test(.evidence("C-17"), .evidence("C-06"))
+  func `agree in the saving context with what others have read otherwise`() throws {
+    let label = try fixture.saved { context in
+      let label = Sticker(context: context)
+      label.name = "label"
+      return label
+    }.objectID
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let own = try order(context)
+    let sticker = try #require(try context.existingObject(Sticker.self, with: label))
+    #expect(sticker.orders == [] && own.labels == [])
+    try fixture.saved { other in
+      try order(other).labels = [other.object(with: label)]
+    }
+    own.note = "mine"
+    try context.save()
+    #expect(own.labels == [sticker] && sticker.orders == [own])
   }
 
   @Test(.evidence("C-10")) func `let nobody be deleted whom others have given members`() throws {
@@ -278,7 +298,7 @@ struct MergedRelationshipTests {
     let kept = own.lines.removeFirst()
     context.delete(own)
     try context.save()
-    #expect(try fixture.stored { try $0.fetch(FetchRequest<Line>()).map(\.text) } == ["a"])
+    #expect(try fixture.stored { try $0.fetch(FetchRequest<Article>()).map(\.text) } == ["a"])
     #expect(kept.order == nil && !kept.isDeleted)
   }
 }

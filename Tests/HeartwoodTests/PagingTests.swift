@@ -21,7 +21,7 @@ final class Entry: ManagedObject {
 struct PagingTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
-  private static let count = 3000
+  private static let count = 1200
 
   init() throws {
     fixture = try GraphFixture(Schema(Entry.self))
@@ -30,7 +30,8 @@ struct PagingTests {
     for number in 0..<Self.count {
       let entry = Entry(context: writer)
       entry.rank = random.below(400)
-      entry.day = number % 9 == 0 ? nil : Date(timeIntervalSinceReferenceDate: Double(random.below(300)))
+      let day = Double(random.below(300))
+      entry.day = number % 9 == 0 ? nil : Date(timeIntervalSinceReferenceDate: day)
       entry.name = "\(random.below(50))"
       entry.free = number
     }
@@ -72,7 +73,9 @@ struct PagingTests {
   @Test(.evidence("FO-07"), arguments: [false, true])
   func `by the attributes of one index reads a page of rows`(isBackwards: Bool) throws {
     let order: SortOrder = isBackwards ? .reverse : .forward
-    let sort = [SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order)]
+    let sort = [
+      SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order),
+    ]
     var request = FetchRequest<Entry>(sort: sort, limit: 20)
     let middle = Date(timeIntervalSinceReferenceDate: 150)
     request.predicate =
@@ -95,8 +98,8 @@ struct PagingTests {
   func `finds what it would without indexes, with unsaved changes too`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let entries = try context.fetch(FetchRequest<Entry>())
-    for round in 0..<60 {
-      if round == 30 {
+    for round in 0..<30 {
+      if round == 15 {
         for _ in 0..<40 { entries[random.below(entries.count)].rank = random.below(400) }
         for number in 0..<20 {
           let entry = Entry(context: context)
@@ -123,8 +126,8 @@ struct PagingTests {
           { !($0.rank > rank || $0.rank == other) && $0.free != free }
         ),
         (
-          #Predicate { ($0.rank >= rank || $0.day == nil) && ($0.rank <= other || $0.rank > rank) },
-          { ($0.rank >= rank || $0.day == nil) && ($0.rank <= other || $0.rank > rank) }
+          #Predicate { ($0.rank >= rank || $0.day == nil) && $0.rank <= other },
+          { ($0.rank >= rank || $0.day == nil) && $0.rank <= other }
         ),
       ]
       let (predicate, holds) = predicates[random.below(predicates.count)]

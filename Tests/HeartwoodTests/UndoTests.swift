@@ -86,4 +86,77 @@ struct UndoTests {
     let stored: Club = fixture.context().object(with: club.objectID)
     #expect(stored.halls.map(\.number) == [2, 0, 3])
   }
+
+  @Test(.evidence("G-02")) func `of faults reads them first`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let ada: Person = context.object(with: id)
+    ada.name = "Eve"
+    context.endUndoGroup()
+    context.undo()
+    context.refreshAllObjects()
+    context.redo()
+    #expect(ada.name == "Eve" && ada.age == 1)
+    context.mergePolicy = .overwrite
+    try context.save()
+    #expect(try fixture.stored(id)?.name == "Eve")
+    #expect(try fixture.stored(id)?.age == 1)
+  }
+
+  @Test(.evidence("G-02"), .evidence("R-13"), arguments: [false, true])
+  func `leaves nothing that would overwrite what others have saved`(isByHand: Bool) throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    context.mergePolicy = .overwrite
+    context.tracksUndo = !isByHand
+    let (order, label) = (Order(context: context), Label(context: context))
+    order.lines = (0..<3).map { _ in OrderLine(context: context) }
+    try context.save()
+    order.labels.insert(label)
+    order.lines.reverse()
+    if isByHand {
+      order.labels.remove(label)
+      order.lines.reverse()
+    } else {
+      context.endUndoGroup()
+      context.undo()
+    }
+    #expect(!context.hasChanges && context.updatedObjects == [])
+    let other = fixture.context()
+    other.object(Order.self, with: order.objectID).title = "theirs"
+    try other.save()
+    label.name = "mine"
+    try context.save()
+    let stored = fixture.context().object(Order.self, with: order.objectID)
+    #expect(stored.title == "theirs" && stored.labels.isEmpty)
+  }
+
+  @Test(.evidence("G-02")) func `spans stores`() throws {
+    let fixture = try StoresFixture()
+    let context = fixture.context()
+    let (memo, person) = (Memo(context: context), Person(context: context))
+    memo.text = "milk"
+    person.name = "Ada"
+    context.rollback()
+    context.tracksUndo = true
+    context.insert(memo)
+    context.insert(person)
+    memo.remarks.insert(Remark(context: context))
+    person.cars.insert(Car(context: context))
+    context.endUndoGroup()
+    #expect(context.insertedObjects.count == 4)
+    context.delete(memo)
+    person.age = 2
+    context.endUndoGroup()
+    context.undo()
+    #expect(memo.remarks.count == 1 && person.age == 0 && context.insertedObjects.count == 4)
+    context.undo()
+    #expect(!context.hasChanges && memo.text == "milk")
+    context.redo()
+    #expect(memo.remarks.first?.memo === memo && person.cars.first?.owner === person)
+    context.undo()
+    #expect(!context.hasChanges)
+  }
 }

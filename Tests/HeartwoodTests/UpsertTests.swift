@@ -8,21 +8,21 @@ struct UpsertTests {
   /// A stored order with a line, a piece, a label, an invoice and a customer.
   private func store(_ fixture: GraphFixture) throws -> ManagedObjectID {
     try fixture.saved { context in
-      let order = Order(context: context)
+      let order = Purchase(context: context)
       (order.number, order.code, order.note, order.weight) = (7, "old", "stored", 1.5)
-      let line = Line(context: context)
+      let line = Article(context: context)
       line.text = "stored"
       order.lines = [line]
-      let piece = Piece(context: context)
+      let piece = Parcel(context: context)
       piece.name = "stored"
       order.pieces = [piece]
-      let label = Label(context: context)
+      let label = Sticker(context: context)
       label.name = "stored"
       order.labels = [label]
-      let invoice = Invoice(context: context)
+      let invoice = Bill(context: context)
       invoice.name = "stored"
       order.invoice = invoice
-      let customer = Customer(context: context)
+      let customer = Buyer(context: context)
       customer.name = "stored"
       order.customer = customer
       return order
@@ -30,16 +30,16 @@ struct UpsertTests {
   }
 
   /// A new order with the number of the stored one, and a part of each kind.
-  private func make(_ context: ManagedObjectContext) -> Order {
-    let order = Order(context: context)
+  private func make(_ context: ManagedObjectContext) -> Purchase {
+    let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")
-    let line = Line(context: context)
+    let line = Article(context: context)
     line.text = "new"
     order.lines = [line]
-    let piece = Piece(context: context)
+    let piece = Parcel(context: context)
     piece.name = "new"
     piece.order = order
-    let label = Label(context: context)
+    let label = Sticker(context: context)
     label.name = "new"
     label.orders = [order]
     return order
@@ -49,7 +49,7 @@ struct UpsertTests {
     .evidence("C-03"), .evidence("C-06"), .evidence("C-07"), .evidence("C-11"), .evidence("C-12"),
     arguments: MergePolicy.Each.allCases)
   func `becomes that row with all that it is related to`(policy: MergePolicy.Each) throws {
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
     context.mergePolicy = policy.policy
@@ -61,7 +61,7 @@ struct UpsertTests {
     }
     try context.save()
     #expect(order.objectID == id && order.managedObjectContext === context && !order.isFault)
-    #expect(try context.existingObject(Order.self, with: temporary) === order)
+    #expect(try context.existingObject(Purchase.self, with: temporary) === order)
     let wins = policy.prefersMine
     #expect(order.note == (wins ? "new" : "stored"))
     // What was not set.
@@ -75,18 +75,18 @@ struct UpsertTests {
     try fixture.expectAgreement(in: context)
     try fixture.stored { fresh in
       try fixture.expectAgreement(in: fresh)
-      let found = try #require(try fresh.fetch(FetchRequest<Order>()).first)
+      let found = try #require(try fresh.fetch(FetchRequest<Purchase>()).first)
       #expect(found.objectID == id && found.lines.count == 2 && found.lineCount == 2)
-      let owned = try fresh.count(for: FetchRequest<Line>(where: #Predicate { $0.order != nil }))
+      let owned = try fresh.count(for: FetchRequest<Article>(where: #Predicate { $0.order != nil }))
       #expect(owned == 2)
     }
     // Nothing refers to the row when it is gone.
     context.delete(order)
     try context.save()
     try fixture.stored { fresh in
-      let pieces = try fresh.fetch(FetchRequest<Piece>())
-      let labels = try fresh.fetch(FetchRequest<Label>())
-      let lines = try fresh.count(for: FetchRequest<Line>())
+      let pieces = try fresh.fetch(FetchRequest<Parcel>())
+      let labels = try fresh.fetch(FetchRequest<Sticker>())
+      let lines = try fresh.count(for: FetchRequest<Article>())
       #expect(lines == 0 && pieces.allSatisfy { $0.order == nil })
       #expect(labels.allSatisfy { $0.orders.isEmpty })
       try fixture.expectAgreement(in: fresh)
@@ -96,11 +96,11 @@ struct UpsertTests {
   @Test(.evidence("C-12"), .evidence("U-01"), arguments: MergePolicy.Each.allCases)
   func `leaves the row to the object that has it, and can be read`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
     context.mergePolicy = policy.policy
-    let known = try #require(try context.existingObject(Order.self, with: id))
+    let known = try #require(try context.existingObject(Purchase.self, with: id))
     #expect(known.labels.count == 1)
     let new = make(context)
     let line = try #require(new.lines.first)
@@ -111,7 +111,7 @@ struct UpsertTests {
     #expect(line.order === known && known.lines.last === line)
     #expect(known.labels.allSatisfy { $0.orders == [known] } && known.labels.count == 2)
     try fixture.expectAgreement(in: context)
-    #expect(try context.existingObject(Order.self, with: new.objectID) === known)
+    #expect(try context.existingObject(Purchase.self, with: new.objectID) === known)
     new.note = "nobody hears this"
     #expect(!context.hasChanges)
   }
@@ -119,27 +119,27 @@ struct UpsertTests {
   @Test(.evidence("C-13"), .evidence("C-03"), arguments: MergePolicy.Each.allCases)
   func `is met by later ones in their order`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
     context.mergePolicy = policy.policy
     let all = (1...3).map { position in
-      let order = Order(context: context)
+      let order = Purchase(context: context)
       order.number = position == 3 ? 8 : 7
       order.note = "\(position)"
       if position == 1 { order.weight = 9 }
-      let line = Line(context: context)
+      let line = Article(context: context)
       line.text = "\(position)"
       order.lines.append(line)
       return order
     }
-    let twin = Order(context: context)
+    let twin = Purchase(context: context)
     (twin.number, twin.code) = (8, "twin")
     try context.save()
     #expect(all.map { $0.objectID == id } == [true, true, false])
     #expect(twin.objectID == all[2].objectID && !twin.objectID.isTemporary)
     try fixture.stored { fresh in
-      let found = try fresh.fetch(FetchRequest<Order>(sort: [SortDescriptor(\.number)]))
+      let found = try fresh.fetch(FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
       #expect(found.map(\.number) == [7, 8])
       #expect(found[0].note == (policy.prefersMine ? "2" : "stored"))
       // The second of the two with this number has not set it, but it counts for all.
@@ -156,37 +156,37 @@ struct UpsertTests {
   @Test(.evidence("C-13"), arguments: MergePolicy.Each.allCases)
   func `meets what was changed or deleted in the same context`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
     context.mergePolicy = policy.policy
-    let known = try #require(try context.existingObject(Order.self, with: id))
+    let known = try #require(try context.existingObject(Purchase.self, with: id))
     known.weight = 3
-    let new = Order(context: context)
+    let new = Purchase(context: context)
     (new.number, new.note) = (7, "new")
     try context.save()
     #expect(new.objectID == id && known.note == (policy.prefersMine ? "new" : "stored"))
     #expect(known.weight == (policy == .overwrite ? 0 : 3))
     // Its number is given up, and free then.
     known.number = 9
-    let free = Order(context: context)
+    let free = Purchase(context: context)
     free.number = 7
     try context.save()
     #expect(free.objectID != id && free.managedObjectContext === context)
     context.delete(free)
-    let next = Order(context: context)
+    let next = Purchase(context: context)
     next.number = 7
     try context.save()
     #expect(next.objectID != free.objectID && free.isDeleted)
-    #expect(try fixture.stored { try $0.count(for: FetchRequest<Order>()) } == 2)
+    #expect(try fixture.stored { try $0.count(for: FetchRequest<Purchase>()) } == 2)
   }
 
   @Test(.evidence("C-14"), arguments: MergePolicy.Each.allCases)
   func `throws if it would be two rows at once`(policy: MergePolicy.Each) throws {
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     _ = try store(fixture)
     try fixture.saved { context in
-      let other = Order(context: context)
+      let other = Purchase(context: context)
       (other.number, other.code) = (8, "other")
     }
     let context = fixture.context()
@@ -197,26 +197,26 @@ struct UpsertTests {
       return try #require(throws: ObjectGraphError.self) { try context.save() }.kind
     }
     let both = try kind {
-      let new = Order(context: context)
+      let new = Purchase(context: context)
       (new.number, new.code) = (7, "other")
     }
     #expect(both == .constraintConflict)
     let changed = try kind {
-      let known = try context.fetch(FetchRequest<Order>(where: #Predicate { $0.number == 7 }))
+      let known = try context.fetch(FetchRequest<Purchase>(where: #Predicate { $0.number == 7 }))
       known.first?.number = 8
     }
     #expect(changed == .constraintConflict)
-    #expect(try fixture.stored { try $0.count(for: FetchRequest<Order>()) } == 2)
+    #expect(try fixture.stored { try $0.count(for: FetchRequest<Purchase>()) } == 2)
   }
 
   @Test(.evidence("C-15"), .evidence("H-02"))
   func `is an update to the history, to listeners and to lists`() async throws {
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
     context.mergePolicy = .mergeByPropertyObjectTrump
     let list = FetchedResultsController(
-      fetchRequest: FetchRequest<Order>(sort: [SortDescriptor(\.number)]), context: context)
+      fetchRequest: FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]), context: context)
     try list.performFetch()
     let token = try fixture.container.currentHistoryToken
     var changes = context.changes.makeAsyncIterator()
@@ -241,11 +241,11 @@ struct UpsertTests {
 
   @Test(.evidence("C-16")) func `takes no longer for each the more there are`() throws {
     func seconds(_ count: Int) throws -> Double {
-      let fixture = try GraphFixture(orders)
+      let fixture = try GraphFixture(purchases)
       for _ in 0..<2 {
         let context = fixture.context()
         context.mergePolicy = .mergeByPropertyObjectTrump
-        for number in 0..<count { Order(context: context).number = number }
+        for number in 0..<count { Purchase(context: context).number = number }
         let start = ContinuousClock.now
         try context.save()
         guard fixture.contexts.count == 2 else { continue }
@@ -260,13 +260,13 @@ struct UpsertTests {
 
   @Test(.evidence("BR-02"), .evidence("C-11"), .evidence("C-13"))
   func `is the same in a batch request`() throws {
-    let fixture = try GraphFixture(orders)
+    let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     for policy in MergePolicy.Each.allCases where policy != .error {
       let context = fixture.context()
       context.mergePolicy = policy.policy
       var notes = ["first", "second"]
-      let request = BatchInsertRequest<Order> { row in
+      let request = BatchInsertRequest<Purchase> { row in
         guard let note = notes.popLast() else { return true }
         row[\.number] = 7
         row[\.note] = note + policy.rawValue
@@ -274,8 +274,8 @@ struct UpsertTests {
       }
       try context.execute(request)
       try fixture.stored { fresh in
-        let found = try #require(try fresh.existingObject(Order.self, with: id))
-        #expect(try fresh.count(for: FetchRequest<Order>()) == 1)
+        let found = try #require(try fresh.existingObject(Purchase.self, with: id))
+        #expect(try fresh.count(for: FetchRequest<Purchase>()) == 1)
         #expect(found.lines.count == 1 && found.customer != nil)
         if policy.prefersMine { #expect(found.note == "first" + policy.rawValue) }
       }

@@ -1,6 +1,25 @@
+import Dispatch
 import Heartwood
 import HeartwoodTestSupport
 import Testing
+
+/// An object that tells whether it ends on the main queue, which need not be the main thread.
+final class Watched: ManagedObject {
+  final class End: Sendable {
+    private static let key = DispatchSpecificKey<Bool>()
+    private let told: AsyncStream<Bool>.Continuation
+
+    init(_ told: AsyncStream<Bool>.Continuation) {
+      self.told = told
+      DispatchQueue.main.setSpecific(key: Self.key, value: true)
+    }
+
+    deinit { told.yield(DispatchQueue.getSpecific(key: Self.key) == true) }
+  }
+
+  @Attribute var number: Int = 0
+  @Transient var end: End? = nil
+}
 
 @Suite("The view context") @MainActor
 struct ViewContextTests {
@@ -69,5 +88,22 @@ struct ViewContextTests {
       try await Task.sleep(for: .milliseconds(5))
     }
     try await wait { store == nil }
+  }
+
+  @Test(.evidence("K-04"))
+  func `ends on the main actor, wherever its container does`() async throws {
+    let (ends, told) = AsyncStream.makeStream(of: Bool.self)
+    let (gate, opened) = AsyncStream.makeStream(of: Void.self)
+    var container: PersistentContainer? = try .inMemory(schema: Schema(Watched.self))
+    if let context = container?.viewContext { Watched(context: context).end = Watched.End(told) }
+    let task = Task.detached { [container] in
+      for await _ in gate { break }
+      withExtendedLifetime(container) {}
+    }
+    container = nil
+    opened.yield()
+    await task.value
+    var iterator = ends.makeAsyncIterator()
+    #expect(await iterator.next() == true)
   }
 }

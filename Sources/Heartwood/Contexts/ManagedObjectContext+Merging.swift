@@ -61,6 +61,27 @@ extension ManagedObjectContext {
     advance()
   }
 
+  /// Has objects read again that others have changed since, after a save that has met such changes:
+  /// what it has merged and what else is here would not fit together.
+  ///
+  /// - Complexity: One row read for each object that is here and no fault.
+  func refreshStale() {
+    // What cannot be read stays as it is, until something else reads it.
+    guard let view = try? currentView() else { return }
+    for object in allRegistered() where !object.isFault && !object.hasChanges {
+      try? refreshIfStale(object, view)
+    }
+  }
+
+  private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
+    guard let storage = model.storage(of: object.number) else { return }
+    let isThere: Void? = try view.withRecord(object.number, storage) { record in
+      guard object.version != record.version else { return }
+      _ = try realise(object.number, storage, record)
+    }
+    if isThere == nil { try mergeDeletion(of: object, view) }
+  }
+
   /// Shows the newest generation, whatever has changed since the context has read its objects.
   private func mergeAll() throws {
     let view = try beginMerging(of: model.space.store)

@@ -51,6 +51,7 @@ extension ManagedObjectContext {
     let saved = finish(request)
     advance(to: generation)
     forgetUndo()
+    if request.isContested { refreshStale() }
     refreshMergingChildren()
     tell(didSave(request, generation))
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))

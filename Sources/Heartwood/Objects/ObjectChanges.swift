@@ -76,6 +76,9 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
+  /// The slots that were set in the object while it is new, if its entity has unique constraints.
+  package final var assigned: SlotSet { changes?.assigned ?? SlotSet() }
+
   /// The changes of the object, made if there are none yet.
   final var ownChanges: ObjectChanges {
     if let changes { return changes }

@@ -10,10 +10,9 @@ extension RowChanges {
         guard let target = change.target(property.slot) else { continue }
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
-        guard hasDeletions || row != change.targetBefore(property.slot), try !exists(row) else {
-          continue
-        }
-        if policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
+        let isOther = row != change.targetBefore(property.slot)
+        guard hasDeletions || isOther, try !exists(row) else { continue }
+        if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
           report(danglingReference(change, property))
         }
         change.redirect(property.slot, to: nil)

@@ -3,53 +3,53 @@ import Heartwood
 import Testing
 
 /// An order with parts of its own, in every kind of relationship.
-final class Order: ManagedObject {
+final class Purchase: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var code: String? = nil
   @Attribute var note: String = ""
   @Attribute var weight: Double = 0
-  @ToOne var customer: Customer?
-  @ToOne(inverse: \Invoice.order) var invoice: Invoice?
-  @OrderedToMany(inverse: \Line.order, deleteRule: .cascade) var lines: [Line]
-  @ToMany(inverse: \Piece.order) var pieces: Set<Piece>
-  @ToMany(inverse: \Label.orders) var labels: Set<Label>
+  @ToOne var customer: Buyer?
+  @ToOne(inverse: \Bill.order) var invoice: Bill?
+  @OrderedToMany(inverse: \Article.order, deleteRule: .cascade) var lines: [Article]
+  @ToMany(inverse: \Parcel.order) var pieces: Set<Parcel>
+  @ToMany(inverse: \Sticker.orders) var labels: Set<Sticker>
   @Attribute var lineCount: Int = 0
 
   override class var entity: Entity {
-    Entity("Order") {
-      Unique(\Order.number)
-      Unique(\Order.code)
-      Derived(\Order.lineCount, .count(\Order.lines))
+    Entity("Purchase") {
+      Unique(\Purchase.number)
+      Unique(\Purchase.code)
+      Derived(\Purchase.lineCount, .count(\Purchase.lines))
     }
   }
 }
 
-final class Customer: ManagedObject {
+final class Buyer: ManagedObject {
   @Attribute var name: String = ""
-  @ToMany(inverse: \Order.customer) var orders: Set<Order>
+  @ToMany(inverse: \Purchase.customer) var orders: Set<Purchase>
 }
 
-final class Invoice: ManagedObject {
+final class Bill: ManagedObject {
   @Attribute var name: String = ""
-  @ToOne var order: Order?
+  @ToOne var order: Purchase?
 }
 
-final class Line: ManagedObject {
+final class Article: ManagedObject {
   @Attribute var text: String = ""
-  @ToOne var order: Order?
+  @ToOne var order: Purchase?
   @ToOne var hint: Hint?
 }
 
-final class Piece: ManagedObject {
+final class Parcel: ManagedObject {
   @Attribute var name: String = ""
-  @ToOne var order: Order?
+  @ToOne var order: Purchase?
 }
 
-final class Label: ManagedObject {
+final class Sticker: ManagedObject {
   @Attribute var name: String = ""
-  @OrderedToMany var orders: [Order]
+  @OrderedToMany var orders: [Purchase]
 
-  override class var entity: Entity { Entity("Label") { Unique(\Label.name) } }
+  override class var entity: Entity { Entity("Sticker") { Unique(\Sticker.name) } }
 }
 
 /// What others refer to without its knowing.
@@ -57,8 +57,8 @@ final class Hint: ManagedObject {
   @Attribute var text: String = ""
 }
 
-let orders = Schema(
-  Order.self, Customer.self, Invoice.self, Line.self, Piece.self, Label.self, Hint.self)
+let purchases = Schema(
+  Purchase.self, Buyer.self, Bill.self, Article.self, Parcel.self, Sticker.self, Hint.self)
 
 extension GraphFixture {
   /// Saves what `body` does in a context of its own.
@@ -83,13 +83,13 @@ extension GraphFixture {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
     // All of them first: what is not fetched may be as it was when it was read.
-    let labels = try context.fetch(FetchRequest<Label>())
-    let customers = try context.fetch(FetchRequest<Customer>())
-    let invoices = try context.fetch(FetchRequest<Invoice>())
+    let labels = try context.fetch(FetchRequest<Sticker>())
+    let customers = try context.fetch(FetchRequest<Buyer>())
+    let invoices = try context.fetch(FetchRequest<Bill>())
     let (lines, pieces) = (
-      try context.fetch(FetchRequest<Line>()), try context.fetch(FetchRequest<Piece>())
+      try context.fetch(FetchRequest<Article>()), try context.fetch(FetchRequest<Parcel>())
     )
-    for order in try context.fetch(FetchRequest<Order>()) {
+    for order in try context.fetch(FetchRequest<Purchase>()) {
       check(order.lines.allSatisfy { $0.order === order }, "lines of \(order.number)")
       check(Set(order.lines).count == order.lines.count, "a line of \(order.number) twice")
       check(order.pieces.allSatisfy { $0.order === order }, "pieces of \(order.number)")

@@ -1,0 +1,77 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+final class Badge: ManagedObject {
+  @Attribute var code: String = ""
+  @Attribute var level: Int = 0
+  @Attribute var origin: String = ""
+  @ToOne var holder: Holder?
+
+  override class var entity: Entity { Entity("Badge") { Unique(\Badge.code) } }
+
+  override func awakeFromInsert() { origin = "awoken" }
+}
+
+final class Holder: ManagedObject {
+  @Attribute var name: String = ""
+  @ToMany(inverse: \Badge.holder) var badges: Set<Badge>
+}
+
+@Suite("What was set in a new object")
+struct ObjectChangesTests {
+  private enum Slot {
+    static let (code, level, origin, holder) = (0, 1, 2, 3)
+  }
+
+  private func slots(_ badge: Badge) -> [Int] { (0..<4).filter { badge.assigned.contains($0) } }
+
+  @Test func `is known if its entity has unique constraints`() throws {
+    let fixture = try GraphFixture(Schema(Holder.self))
+    let context = fixture.context()
+    let badge = Badge(context: context)
+    #expect(slots(badge) == [] && badge.origin == "awoken")
+    badge.level += 1
+    #expect(slots(badge) == [Slot.level])
+    let holder = Holder(context: context)
+    holder.badges.insert(badge)
+    #expect(slots(badge) == [Slot.level, Slot.holder])
+    holder.name = "Ada"
+    #expect(holder.assigned.isEmpty)
+    try context.save()
+    #expect(slots(badge) == [])
+  }
+
+  @Test func `counts from before it was inserted, and after it was taken back`() throws {
+    let fixture = try GraphFixture(Schema(Holder.self))
+    let context = fixture.context()
+    let badge = Badge()
+    badge.code = "a"
+    badge.holder = Holder()
+    context.insert(badge)
+    #expect(slots(badge) == [Slot.code, Slot.holder] && badge.origin == "awoken")
+    context.rollback()
+    context.insert(badge)
+    #expect(slots(badge).contains(Slot.code) && !slots(badge).contains(Slot.level))
+    context.tracksUndo = true
+    badge.level = 2
+    context.endUndoGroup()
+    context.undo()
+    context.redo()
+    #expect(badge.level == 2 && slots(badge).contains(Slot.level))
+  }
+
+  @Test func `goes to the parent of the context`() throws {
+    let fixture = try GraphFixture(Schema(Holder.self))
+    let parent = fixture.context()
+    let child = ManagedObjectContext(parent: parent)
+    let badge = Badge(context: child)
+    badge.level = 3
+    try child.save()
+    let above = try #require(parent.insertedObjects.first as? Badge)
+    #expect(above.level == 3 && slots(above) == [Slot.level])
+    badge.code = "b"
+    try child.save()
+    #expect(above.code == "b" && slots(above) == [Slot.code, Slot.level])
+  }
+}

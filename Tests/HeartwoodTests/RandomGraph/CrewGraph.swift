@@ -1,0 +1,176 @@
+/// What names an object in the reference, in every context and in the store.
+typealias CrewTagNumber = Int
+
+/// An object of the reference: values, and who is at the other end of each relationship.
+struct CrewRow: Equatable {
+  let kind: CrewKind
+  /// By the number of the attribute; those of other classes stay empty.
+  var values: [CrewValue]
+  /// By the number of the relationship; at most one where it leads to one.
+  var links: [[Int]]
+
+  static let noLinks = [[Int]](repeating: [], count: CrewLink.allCases.count)
+  static let noValues = [CrewValue](repeating: .none, count: CrewField.allCases.count)
+
+  init(_ kind: CrewKind) {
+    self.kind = kind
+    values = Self.noValues
+    for field in kind.fields { values[field.rawValue] = field.initial }
+    links = Self.noLinks
+  }
+
+  subscript(_ field: CrewField) -> CrewValue {
+    get { values[field.rawValue] }
+    set { values[field.rawValue] = newValue }
+  }
+
+  subscript(_ link: CrewLink) -> [Int] {
+    get { links[link.rawValue] }
+    set { links[link.rawValue] = newValue }
+  }
+
+  /// Whether a relationship has the same members, and the same order if it has one.
+  func has(_ link: CrewLink, like other: CrewRow) -> Bool {
+    let (own, others) = (self[link], other[link])
+    if own == others { return true }
+    guard !link.isOrdered, own.count == others.count else { return false }
+    return Set(own) == Set(others)
+  }
+
+  /// The names of the properties that differ, computed ones left out.
+  func differences(from other: CrewRow) -> [String] {
+    var names: [String] = []
+    for field in kind.fields where !field.isDerived && self[field] != other[field] {
+      names.append(field.name)
+    }
+    for link in kind.links where !has(link, like: other) { names.append(link.name) }
+    return names
+  }
+
+  /// Whether no property differs, computed ones left out.
+  func isSame(as other: CrewRow) -> Bool {
+    for field in kind.fields where !field.isDerived && self[field] != other[field] {
+      return false
+    }
+    for link in kind.links where !has(link, like: other) { return false }
+    return true
+  }
+}
+
+/// Objects and their relationships, changed as the clauses say that a context changes them.
+struct CrewGraph {
+  var rows: [Int: CrewRow] = [:]
+
+  subscript(_ tag: Int) -> CrewRow? {
+    get { rows[tag] }
+    set { rows[tag] = newValue }
+  }
+
+  func targets(_ tag: Int, _ link: CrewLink) -> [Int] { rows[tag]?[link] ?? [] }
+
+  // MARK: Relationships
+
+  private mutating func drop(_ member: Int, from tag: Int, _ link: CrewLink) {
+    rows[tag]?.links[link.rawValue].removeAll { $0 == member }
+  }
+
+  private mutating func add(_ member: Int, to tag: Int, _ link: CrewLink) {
+    if rows[tag]?.links[link.rawValue].contains(member) == false {
+      rows[tag]?.links[link.rawValue].append(member)
+    }
+  }
+
+  /// Separates two objects on both sides.
+  mutating func separate(_ tag: Int, _ link: CrewLink, _ other: Int) {
+    drop(other, from: tag, link)
+    if let inverse = link.inverse { drop(tag, from: other, inverse) }
+  }
+
+  /// Joins two objects on both sides; who can have one partner only leaves the one it had.
+  mutating func join(_ tag: Int, _ link: CrewLink, _ other: Int) {
+    if targets(tag, link).contains(other) { return }
+    if link.isToOne { for old in targets(tag, link) { separate(tag, link, old) } }
+    if let inverse = link.inverse {
+      if inverse.isToOne { for old in targets(other, inverse) { separate(other, inverse, old) } }
+      add(tag, to: other, inverse)
+    }
+    add(other, to: tag, link)
+  }
+
+  /// Sets a whole relationship, and the order of its members if it has one.
+  mutating func set(_ tag: Int, _ link: CrewLink, to members: [Int]) {
+    for old in targets(tag, link) where !members.contains(old) { separate(tag, link, old) }
+    for member in members { join(tag, link, member) }
+    if link.isOrdered { rows[tag]?[link] = members }
+  }
+
+  // MARK: Deleting
+
+  /// Deletes an object with all that follows; what denies a deletion is asked at the save.
+  ///
+  /// - Parameter gone: Told of each object that is deleted.
+  mutating func delete(
+    _ tag: Int, _ deleted: inout Set<Int>, whileDeleting: Set<Int> = [],
+    gone: (inout CrewGraph, Int) -> Void
+  ) {
+    guard let row = rows[tag], !deleted.contains(tag), !whileDeleting.contains(tag) else { return }
+    for link in row.kind.links {
+      let others = targets(tag, link)
+      switch link.rule {
+      case .deny: continue
+      case .cascade:
+        for other in others {
+          delete(other, &deleted, whileDeleting: whileDeleting.union([tag]), gone: gone)
+        }
+      case .nullify: break
+      }
+      for other in others { separate(tag, link, other) }
+    }
+    deleted.insert(tag)
+    gone(&self, tag)
+  }
+
+  /// Takes an object out, and out of the relationships that know who leads to it.
+  mutating func forget(_ tag: Int) {
+    guard let row = rows[tag] else { return }
+    for link in row.kind.links where link.inverse != nil {
+      for other in row[link] { separate(tag, link, other) }
+    }
+    rows[tag] = nil
+  }
+
+  /// Who an object leads to, without those whose row is gone, as a reference without an inverse may.
+  func shown(_ row: CrewRow, _ link: CrewLink) -> [Int] {
+    link.inverse == nil ? row[link].filter { rows[$0] != nil } : row[link]
+  }
+
+  // MARK: What is computed
+
+  /// Computes the derived attributes of all objects, as a save does.
+  mutating func derive() {
+    for (tag, row) in rows {
+      var new = row
+      switch row.kind {
+      case .member, .chief:
+        new[.jobCount] = .integer(row[.jobs].count)
+        new[.search] = Self.canonical(row[.title])
+      case .team: new[.size] = .integer(row[.members].count)
+      case .job, .tag, .badge: continue
+      }
+      if new.values != row.values { rows[tag] = new }
+    }
+  }
+
+  private static func canonical(_ title: CrewValue) -> CrewValue {
+    guard case .text(let bytes) = title else { return .none }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return CrewValue.canonical[text].map { .text($0) } ?? .none
+  }
+
+  /// The values of a unique constraint that an object has; `nil` if it has none.
+  func key(_ tag: Int, _ constraint: [CrewField]) -> [CrewValue]? {
+    guard let row = rows[tag] else { return nil }
+    let values = constraint.map { row[$0].constrained }
+    return values.contains(.none) ? nil : values
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Heartwood
+
+/// The classes of the random graph: each kind of relationship, constraint and derived attribute.
+class CrewMember: ManagedObject {
+  @Attribute var code: String? = nil
+  @Attribute var number: Int? = nil
+  @Attribute var weight: Double = 0
+  @Attribute var title: String = ""
+  @Attribute var note: String? = nil
+  @Attribute var token: UUID = UUID()
+  @Attribute var search: String = ""
+  @Attribute var jobCount: Int = 0
+  @ToOne var mate: CrewMember?
+  @ToMany var friends: Set<CrewMember>
+  @ToOne var team: CrewTeam?
+  @ToOne(inverse: \CrewBadge.holder) var badge: CrewBadge?
+  /// Without an inverse: whom it leads to does not know.
+  @ToOne var mentor: CrewMember?
+  @OrderedToMany(inverse: \CrewJob.owner, deleteRule: .cascade) var jobs: [CrewJob]
+  @ToMany(inverse: \CrewTag.members) var tags: Set<CrewTag>
+
+  override class var entity: Entity {
+    Entity("CrewMember") {
+      Unique(\CrewMember.code)
+      Unique(\CrewMember.number, \CrewMember.weight)
+      Inverse(\CrewMember.mate, \CrewMember.mate)
+      Inverse(\CrewMember.friends, \CrewMember.friends)
+      Derived(\CrewMember.search, .canonical(\CrewMember.title))
+      Derived(\CrewMember.jobCount, .count(\CrewMember.jobs))
+    }
+  }
+
+  override func validate() throws {
+    if title == CrewValue.invalidTitle { throw CrewRefusal() }
+  }
+}
+
+/// What `validate` throws.
+struct CrewRefusal: Error {}
+
+final class CrewChief: CrewMember {
+  @Attribute var budget: Int? = nil
+}
+
+final class CrewTeam: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var size: Int = 0
+  @ToMany(inverse: \CrewMember.team) var members: Set<CrewMember>
+  @ToMany(inverse: \CrewJob.reserve, deleteRule: .deny) var reserved: Set<CrewJob>
+
+  override class var entity: Entity {
+    Entity("CrewTeam") { Derived(\CrewTeam.size, .count(\CrewTeam.members)) }
+  }
+}
+
+final class CrewJob: ManagedObject {
+  @Attribute var title: String = ""
+  @ToOne var owner: CrewMember?
+  @ToOne var reserve: CrewTeam?
+  @OrderedToMany(inverse: \CrewTag.jobs) var labels: [CrewTag]
+}
+
+final class CrewTag: ManagedObject {
+  @Attribute var name: String? = nil
+  @ToMany var members: Set<CrewMember>
+  @ToMany var jobs: Set<CrewJob>
+
+  override class var entity: Entity { Entity("CrewTag") { Unique(\CrewTag.name) } }
+}
+
+final class CrewBadge: ManagedObject {
+  @Attribute var serial: Int = 0
+  @ToOne var holder: CrewMember?
+}
+
+let crew = Schema(
+  CrewMember.self, CrewChief.self, CrewTeam.self, CrewJob.self, CrewTag.self, CrewBadge.self)

@@ -1,0 +1,82 @@
+import Heartwood
+
+/// A context of a random run, and its reference.
+final class CrewPlace {
+  let number: Int
+  var context: ManagedObjectContext
+  let policy: CrewPolicy
+  let container: Int
+  var view = CrewView()
+  /// What the context reads, if that is not the newest generation.
+  var pinned: CrewStore?
+  /// What named new objects before they were saved.
+  var temporaryIDs: [Int: ManagedObjectID] = [:]
+  var isMerging: Bool { context.automaticallyMergesChangesFromParent }
+  /// The objects of the context, by their numbers in the reference.
+  private(set) var handles: [Int: ManagedObject] = [:]
+  private var numbers: [ObjectIdentifier: Int] = [:]
+
+  init(_ number: Int, _ context: ManagedObjectContext, _ policy: CrewPolicy, container: Int) {
+    self.number = number
+    self.context = context
+    self.policy = policy
+    self.container = container
+    context.mergePolicy = policy.policy
+    context.name = "place \(number)"
+  }
+
+  func keep(_ object: ManagedObject, as tag: Int) {
+    if let old = handles[tag] { numbers[ObjectIdentifier(old)] = nil }
+    handles[tag] = object
+    numbers[ObjectIdentifier(object)] = tag
+  }
+
+  func drop(_ tag: Int) {
+    if let old = handles.removeValue(forKey: tag) { numbers[ObjectIdentifier(old)] = nil }
+  }
+
+  func dropAll() {
+    handles = [:]
+    numbers = [:]
+  }
+
+  /// The number of an object; -1 if the context shows one that it should not.
+  func tag(_ object: ManagedObject) -> Int { numbers[ObjectIdentifier(object)] ?? -1 }
+
+  func object(_ tag: Int) throws -> ManagedObject {
+    guard let object = handles[tag] else { throw CrewMismatch("there is no object \(tag) here") }
+    return object
+  }
+
+  func handlesObject(_ tag: Int) -> Bool { handles[tag] != nil }
+
+  func tags(_ objects: Set<ManagedObject>) -> Set<Int> { Set(objects.map { tag($0) }) }
+
+  /// Lets go of objects that the reference does not have, unless they could come back.
+  func prune() -> [(tag: Int, object: WeakObject)] {
+    guard !view.canUndo, view.future.isEmpty else { return [] }
+    let left = handles.keys.filter { view.now[$0] == nil }
+    let objects = left.compactMap { tag in handles[tag].map { (tag, WeakObject($0)) } }
+    for tag in left { drop(tag) }
+    return objects
+  }
+}
+
+/// An object that should be gone.
+struct WeakObject {
+  private(set) weak var object: ManagedObject?
+  init(_ object: ManagedObject) { self.object = object }
+}
+
+extension CrewPolicy {
+  var policy: MergePolicy {
+    switch self {
+    case .error: .error
+    case .storeTrump: .mergeByPropertyStoreTrump
+    case .objectTrump: .mergeByPropertyObjectTrump
+    case .overwrite: .overwrite
+    case .rollback: .rollback
+    case .custom: .custom { _ in }
+    }
+  }
+}

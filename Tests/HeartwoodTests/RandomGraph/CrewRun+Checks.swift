@@ -1,0 +1,200 @@
+import Heartwood
+
+extension CrewRun {
+  /// Compares a whole context with its reference, which also has it read all that it has not yet.
+  func expectSame(_ place: CrewPlace, _ moment: String) throws {
+    do {
+      try expectSame(place, Set(place.view.live))
+    } catch let mismatch as CrewMismatch {
+      throw CrewMismatch("\(moment), context \(place.number): \(mismatch)")
+    }
+  }
+
+  /// Compares objects of a context.
+  func expectSame(_ place: CrewPlace, _ tags: Set<Int>) throws {
+    for tag in tags {
+      guard let row = place.view.now[tag] else { continue }
+      try expectSame(
+        try place.object(tag), tag, row, in: place.view.now, place.context) { place.tag($0) }
+    }
+  }
+
+  /// Compares one object with a row.
+  func expectSame(
+    _ object: ManagedObject, _ tag: Int, _ row: CrewRow, in graph: CrewGraph,
+    _ context: ManagedObjectContext, number: (ManagedObject) -> Int
+  ) throws {
+    for field in row.kind.fields {
+      let value = CrewAccess.value(field, of: object)
+      guard value == row[field] else {
+        throw CrewMismatch("\(tag).\(field) is \(value) and should be \(row[field])")
+      }
+    }
+    for link in row.kind.links {
+      let expected = graph.shown(row, link)
+      var found = CrewAccess.targets(link, of: object).map(number)
+      if link.inverse == nil { found = found.filter { graph[$0] != nil } }
+      let isSame = found == expected || !link.isOrdered && Set(found) == Set(expected)
+      guard isSame, found.count == expected.count else {
+        throw CrewMismatch("\(tag).\(link) is \(found) and should be \(expected)")
+      }
+    }
+    guard object.managedObjectContext === context else {
+      throw CrewMismatch("\(tag) is not of its context")
+    }
+  }
+
+  /// Compares what a context says was changed in it.
+  func expectSameSets(_ place: CrewPlace) throws {
+    let (context, view) = (place.context, place.view)
+    func expect(_ name: String, _ found: Set<Int>, _ expected: Set<Int>) throws {
+      guard found != expected else { return }
+      throw CrewMismatch(
+        "context \(place.number): \(name) are \(found.sorted()) and should be \(expected.sorted())")
+    }
+    try expect("insertedObjects", place.tags(context.insertedObjects), Set(view.work.inserted))
+    try expect("deletedObjects", place.tags(context.deletedObjects), view.work.deleted)
+    let updated = place.tags(context.updatedObjects)
+    guard RandomGraphScope.isUpdatedExact else {
+      let missing = view.edited.subtracting(updated)
+      return try expect("updatedObjects that are missing", missing, [])
+    }
+    try expect("updatedObjects", updated, view.edited)
+    guard context.hasChanges == view.hasChanges else {
+      throw CrewMismatch("hasChanges of context \(place.number) should be \(view.hasChanges)")
+    }
+  }
+
+  /// Both sides of all relationships agree in a context.
+  func expectAgreement(_ place: CrewPlace, _ moment: String) throws {
+    // One whose row is gone has nothing to agree with.
+    for tag in place.view.live where store.graph[tag] != nil {
+      guard place.handlesObject(tag), let row = place.view.now[tag] else { continue }
+      let object = try place.object(tag)
+      guard !object.isDeleted else { continue }
+      for link in row.kind.links {
+        guard let inverse = link.inverse else { continue }
+        for other in CrewAccess.targets(link, of: object) {
+          guard !CrewAccess.targets(inverse, of: other).contains(object) else { continue }
+          throw CrewMismatch(
+            "\(moment): \(tag).\(link) has \(place.tag(other)), whose \(inverse) lacks it")
+        }
+      }
+    }
+  }
+
+  // MARK: The store
+
+  /// What a new context shows, by the numbers of the reference.
+  func stored() throws -> CrewGraph {
+    let context = containers[containers.count - 1].newContext()
+    return try withExtendedLifetime(context) {
+      var graph = CrewGraph()
+      for object in try CrewAccess.all(context) {
+        guard let kind = CrewAccess.kind(of: object), let tag = tagsByID[object.objectID] else {
+          throw CrewMismatch("the store has an object that nobody made: \(object.objectID)")
+        }
+        var row = CrewRow(kind)
+        for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
+        for link in kind.links {
+          row[link] = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
+        }
+        graph[tag] = row
+      }
+      return graph
+    }
+  }
+
+  /// Compares the store with its reference.
+  func expectStored(_ moment: String) throws {
+    let found = try stored()
+    try expectSame(found, store.graph, moment)
+  }
+
+  func expectSame(_ found: CrewGraph, _ expected: CrewGraph, _ moment: String) throws {
+    let (tags, wanted) = (Set(found.rows.keys), Set(expected.rows.keys))
+    guard tags == wanted else {
+      throw CrewMismatch(
+        "\(moment): the store has \(tags.subtracting(wanted).sorted()) and should not, and lacks "
+          + "\(wanted.subtracting(tags).sorted())")
+    }
+    for (tag, row) in expected.rows {
+      guard let other = found[tag], other.kind == row.kind else {
+        throw CrewMismatch("\(moment): \(tag) is of another class in the store")
+      }
+      for field in row.kind.fields where other[field] != row[field] {
+        throw CrewMismatch(
+          "\(moment): \(tag).\(field) is stored as \(other[field]) and should be \(row[field])")
+      }
+      for link in row.kind.links {
+        let (there, here) = (found.shown(other, link), expected.shown(row, link))
+        guard there != here else { continue }
+        if !link.isOrdered, Set(there) == Set(here), there.count == here.count { continue }
+        throw CrewMismatch(
+          "\(moment): \(tag).\(link) is stored as \(there) and should be \(here)")
+      }
+    }
+  }
+
+  /// Both sides of all relationships agree in a graph.
+  func expectAgreement(_ graph: CrewGraph, _ moment: String) throws {
+    for (tag, row) in graph.rows {
+      for link in row.kind.links {
+        guard let inverse = link.inverse else { continue }
+        for other in row[link] where !graph.targets(other, inverse).contains(tag) {
+          throw CrewMismatch(
+            "\(moment): \(tag).\(link) has \(other), whose \(inverse) is "
+              + "\(graph.targets(other, inverse))")
+        }
+      }
+    }
+  }
+
+  // MARK: History
+
+  /// Compares what the history has since the last time with what the reference has changed.
+  func expectHistory(_ difference: CrewDifference, isExact: Bool, _ moment: String) throws {
+    let isExact = isExact && RandomGraphScope.areUnchangedLeftAlone
+    let new = try containers[0].fetchHistory(after: historyToken)
+    historyToken = try containers[0].currentHistoryToken
+    transactions[store.generation, default: []] += new
+    guard new.count == (difference.isEmpty ? 0 : 1) || !isExact && difference.isEmpty
+    else {
+      throw CrewMismatch("\(moment): the history has \(new.count) transactions")
+    }
+    var found = CrewDifference()
+    for change in new.flatMap(\.changes) {
+      guard let tag = tagsByID[change.objectID] else {
+        throw CrewMismatch("\(moment): the history names \(change.objectID), which nobody made")
+      }
+      switch change.kind {
+      case .insert: found.inserted.insert(tag)
+      case .update(let names): found.updated[tag, default: []].formUnion(names)
+      case .delete: found.deleted.insert(tag)
+      }
+    }
+    guard found.inserted == difference.inserted, found.deleted == difference.deleted else {
+      throw CrewMismatch(
+        "\(moment): the history has inserted \(found.inserted.sorted()), deleted "
+          + "\(found.deleted.sorted()), and should \(difference.inserted.sorted()), "
+          + "\(difference.deleted.sorted())")
+    }
+    for (tag, names) in difference.updated {
+      let told = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
+      // One that led to a row that is gone may be forgotten whenever its row is written.
+      let open: Set<String> = ["mentor"]
+      let isSame = told.subtracting(open) == names.subtracting(open)
+      guard isExact ? isSame : told.isSuperset(of: names.subtracting(open)) else {
+        throw CrewMismatch(
+          "\(moment): the history says of \(tag) \(told.sorted()), and should \(names.sorted())")
+      }
+    }
+    for tag in found.updated.keys
+    where difference.updated[tag] == nil && !difference.computed.contains(tag) {
+      guard !isExact else { throw CrewMismatch("\(moment): the history has updated \(tag)") }
+    }
+    for tag in difference.computed where found.updated[tag] == nil {
+      throw CrewMismatch("\(moment): the history does not say what was computed for \(tag)")
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import Heartwood
+
+extension CrewRun {
+  // MARK: Pins
+
+  /// Pins a context to the newest generation, lets it go, or has it merge by itself, or not.
+  func pin(_ place: CrewPlace, _ step: CrewStep) throws {
+    switch step.operation {
+    case .pin:
+      // What was changed in it would be put on top of another generation.
+      guard !place.isMerging, place.view.canRebase(store) else { return }
+      try place.context.setQueryGenerationFrom(.current)
+      place.pinned = store
+      try sync(place)
+    case .unpin:
+      guard place.pinned != nil else { return }
+      try place.context.setQueryGenerationFrom(nil)
+      place.pinned = nil
+      guard place.context.queryGenerationToken == nil else {
+        throw CrewMismatch("there is a token without a pin")
+      }
+    default:
+      guard place.pinned == nil else { return }
+      place.context.automaticallyMergesChangesFromParent.toggle()
+      // It merges what is saved from now on.
+      guard place.isMerging else { return }
+      if place.view.canRebase(store) { try sync(place) } else { try rollback(place) }
+    }
+    try expectSame(place, "after \(step.operation)")
+  }
+
+  // MARK: Merging
+
+  /// Merges what others have saved since a context has read everything.
+  func merge(_ place: CrewPlace, _ step: CrewStep) throws {
+    guard place.view.canRebase(store), place.view.generation != store.generation else { return }
+    note("  context \(place.number) merges \(place.view.generation + 1)...\(store.generation)")
+    if place.isMerging {
+      _ = try place.context.count(for: FetchRequest<CrewBadge>())
+      return try expectMerged(place)
+    }
+    if step.operation == .mergeChangeSet {
+      guard let pinned = place.pinned, let token = place.context.queryGenerationToken else { return }
+      let changes = try containers[place.container].changes(from: token, to: .current)
+      try expectSame(changes, pinned.graph)
+      try place.context.mergeChanges(changes)
+    } else {
+      for generation in (place.view.generation + 1)...store.generation {
+        for transaction in transactions[generation] ?? [] {
+          try place.context.mergeChanges(from: transaction)
+        }
+      }
+    }
+    if place.pinned != nil { place.pinned = store }
+    try expectMerged(place)
+  }
+
+  /// What was here before is up to date, without being fetched.
+  private func expectMerged(_ place: CrewPlace) throws {
+    let known = place.view.now
+    for tag in known.rows.keys where store.graph[tag] != nil {
+      try expectMerged(place, tag)
+    }
+    try readAll(place)
+  }
+
+  private func expectMerged(_ place: CrewPlace, _ tag: Int) throws {
+    guard let row = store.graph[tag], !place.view.isEdited(tag) else { return }
+    let object = try place.object(tag)
+    for field in row.kind.fields {
+      let value = CrewAccess.value(field, of: object)
+      guard value == row[field] else {
+        throw CrewMismatch("\(tag).\(field) was merged, and is \(value), not \(row[field])")
+      }
+    }
+    for link in row.kind.links {
+      let expected = store.graph.shown(row, link)
+      let found = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
+        .filter { link.inverse != nil || store.graph[$0] != nil }
+      guard found == expected || !link.isOrdered && Set(found) == Set(expected) else {
+        throw CrewMismatch("\(tag).\(link) was merged, and is \(found), not \(expected)")
+      }
+    }
+  }
+
+  /// A change set says what differs between a generation and the newest.
+  private func expectSame(_ changes: ChangeSet, _ earlier: CrewGraph) throws {
+    var later = CrewStore()
+    later.graph = earlier
+    let expected = later.commit(store.graph)
+    func tags(_ ids: some Sequence<ManagedObjectID>) -> Set<Int> {
+      Set(ids.map { tagsByID[$0] ?? -1 })
+    }
+    guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
+    else { throw CrewMismatch("the change set is \(changes), and should be \(expected)") }
+    for (tag, names) in expected.updated {
+      guard let id = ids[tag], let told = changes.updated[id], told.isSuperset(of: names) else {
+        throw CrewMismatch("the change set does not have \(names) of \(tag)")
+      }
+    }
+  }
+
+  /// Deletes the whole history.
+  func deleteHistory(_ step: CrewStep) throws {
+    guard let token = historyToken else { return }
+    if !RandomGraphScope.outlivesHistory, places.contains(where: \.isMerging) { return }
+    try containers[step.a % containers.count].deleteHistory(before: token)
+    let left = try containers[0].fetchHistory(after: token)
+    guard left.isEmpty else { throw CrewMismatch("the history has \(left.count) transactions") }
+  }
+
+  // MARK: Nested contexts
+
+  /// Works in a context below another, which is saved, or not.
+  func nest(_ place: CrewPlace, _ step: CrewStep) throws {
+    let view = place.view
+    let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
+    guard isPlain, !isStale(place) else { return }
+    let child = CrewPlace(
+      100 + place.number, ManagedObjectContext(parent: place.context), .error,
+      container: place.container)
+    var above = CrewStore()
+    above.graph = view.now
+    for tag in view.work.deleted { above.graph[tag] = nil }
+    child.view.read(above)
+    for object in try CrewAccess.all(child.context) {
+      let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
+      let tag = original.map { place.tag($0) } ?? -1
+      child.keep(object, as: tag)
+    }
+    try expectSame(child, "below")
+    for nested in CrewStep.random(12, seed: UInt64(step.a)) {
+      switch nested.operation {
+      case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
+      case .rollback:
+        child.context.rollback()
+        child.view.rollback()
+        try expectSame(child, "after a rollback below")
+      default: continue
+      }
+      try expectSameSets(child)
+    }
+    if step.c % 4 > 0 { try push(child, to: place) }
+    try expectSame(place, "above, after work below")
+    child.dropAll()
+  }
+
+  private func push(_ child: CrewPlace, to place: CrewPlace) throws {
+    note("  saves below")
+    var expected: Set<CrewFailure> = []
+    do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
+    do {
+      try child.context.save()
+    } catch {
+      guard !expected.isEmpty else { throw error }
+      return try expectSame(child, "after a save below that failed")
+    }
+    guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
+    if child.view.hasChanges { begin(place) }
+    let work = child.view.work
+    for tag in work.inserted {
+      let id = try child.object(tag).objectID
+      guard let object: ManagedObject = place.context.registeredObject(for: id) else {
+        throw CrewMismatch("\(tag) was saved below, and is not above")
+      }
+      place.keep(object, as: tag)
+      place.view.work.inserted.append(tag)
+    }
+    for (tag, properties) in work.wasSet where place.view.isNew(tag) {
+      place.view.work.wasSet[tag, default: []].formUnion(properties)
+    }
+    for tag in child.view.edited where place.view.isNew(tag) {
+      guard let old = child.view.base[tag], let row = work.now[tag] else { continue }
+      for field in row.kind.fields where row[field] != old[field] {
+        place.view.work.wasSet[tag, default: []].insert(field.rawValue)
+      }
+      for link in row.kind.links where link.isToOne && row[link] != old[link] {
+        place.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
+      }
+    }
+    let before = place.view.now
+    place.view.now = work.now
+    for tag in place.view.work.deleted { place.view.now[tag] = before[tag] }
+    for tag in work.deleted {
+      if place.view.isNew(tag) {
+        place.view.work.now.forget(tag)
+        place.view.work.inserted.removeAll { $0 == tag }
+      } else {
+        place.view.work.deleted.insert(tag)
+      }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Heartwood
+
+extension CrewRun {
+  func refresh(_ place: CrewPlace, _ step: CrewStep) throws {
+    let isStale = isStale(place)
+    switch step.operation {
+    case .sync:
+      if place.view.canRebase(place.pinned ?? store) { try sync(place) }
+    case .refreshAll:
+      guard !isStale, RandomGraphScope.areDeletionsRefreshed || place.view.work.deleted.isEmpty
+      else { return }
+      place.context.refreshAllObjects()
+      try expectSame(place, "after refreshAllObjects")
+    case .refresh:
+      guard !isStale, let tag = one(place.view.live, step.a) else { return }
+      note("  refreshes \(tag)")
+      try place.context.refresh(try place.object(tag), mergeChanges: true)
+      try expectSame(place, "after refresh")
+    default:
+      guard !isStale, let tag = one(place.view.live, step.a) else { return }
+      try drop(place, tag)
+    }
+  }
+
+  /// Refreshes an object without its changes, which is refused if its relationships were changed.
+  private func drop(_ place: CrewPlace, _ tag: Int) throws {
+    guard let before = place.view.base[tag], let row = place.view.now[tag],
+      !place.context.tracksUndo
+    else { return }
+    note("  drops the changes of \(tag)")
+    let isRelated = row.kind.links.contains { !row.has($0, like: before) }
+    do {
+      try place.context.refresh(try place.object(tag), mergeChanges: false)
+      guard !isRelated else { throw CrewMismatch("relationships of \(tag) were dropped") }
+    } catch let error as ObjectGraphError where error.kind == .unsavedRelationships {
+      if RandomGraphScope.isUpdatedExact, !isRelated {
+        throw CrewMismatch("refresh throws \(error)")
+      }
+      return
+    }
+    place.view.now[tag]?.values = before.values
+    try expectSame(place, "after changes were dropped")
+  }
+
+  func detectConflicts(_ place: CrewPlace, _ step: CrewStep) {
+    guard place.policy == .error, let tag = one(place.view.live, step.a), !place.view.isNew(tag),
+      let object = try? place.object(tag)
+    else { return }
+    place.context.detectConflicts(for: object)
+    place.view.watched.insert(tag)
+  }
+
+  // MARK: IDs
+
+  func obtainIDs(_ place: CrewPlace, _ step: CrewStep) throws {
+    let new = place.view.work.inserted.filter { step.a % 2 == 0 || $0 % 2 == 0 }
+    let objects = try new.map { try place.object($0) }
+    try place.context.obtainPermanentIDs(for: objects)
+    for (tag, object) in zip(new, objects) {
+      guard !object.objectID.isTemporary, object.isInserted else {
+        throw CrewMismatch("\(tag) has no lasting ID: \(object.objectID)")
+      }
+    }
+    try expectHistory(CrewDifference(), isExact: true, "after obtainPermanentIDs")
+  }
+
+  /// Looks objects up by their IDs, here and in other contexts.
+  func lookUp(_ place: CrewPlace, _ step: CrewStep) throws {
+    guard let tag = one(place.view.live, step.a) else { return }
+    let object = try place.object(tag)
+    let id = object.objectID
+    note("  looks up \(tag)")
+    let found: ManagedObject? = try place.context.existingObject(with: id)
+    guard found === object, place.context.registeredObject(for: id) === object,
+      place.context.object(with: id) === object
+    else { throw CrewMismatch("the ID of \(tag) does not lead to it") }
+    guard ManagedObjectID(uriRepresentation: id.uriRepresentation) == id else {
+      throw CrewMismatch("the URI of \(tag) does not lead to its ID")
+    }
+    let fresh = containers[0].newContext()
+    let there: ManagedObject? = try fresh.existingObject(with: id)
+    let isThere = store.graph[tag] != nil && !id.isTemporary
+    guard (there != nil) == isThere else {
+      throw CrewMismatch("the ID of \(tag) finds \(String(describing: there)) elsewhere")
+    }
+    if let temporary = place.temporaryIDs[tag] {
+      let here: ManagedObject? = try place.context.existingObject(with: temporary)
+      let elsewhere: ManagedObject? = try fresh.existingObject(with: temporary)
+      guard here === object, elsewhere == nil else {
+        throw CrewMismatch("the temporary ID of \(tag) leads elsewhere")
+      }
+    }
+    if let there { guard there.objectID == id else { throw CrewMismatch("another ID") } }
+    withExtendedLifetime(fresh) {}
+  }
+
+  // MARK: Predicates
+
+  /// An object as a predicate sees it in a context: as it was changed there, or as it is stored.
+  private func seen(_ place: CrewPlace) -> CrewGraph {
+    guard isStale(place) else {
+      var graph = place.view.now
+      for tag in place.view.work.deleted { graph[tag] = nil }
+      return graph
+    }
+    return (place.pinned ?? store).graph
+  }
+
+  func search(_ place: CrewPlace, _ step: CrewStep) throws {
+    let isStale = isStale(place)
+    // What a stale context with changes finds is a mixture that the reference does not make.
+    guard !isStale || !place.view.hasChanges else { return }
+    guard !place.isMerging || !isStale else { return try merge(place, step) }
+    let graph = seen(place)
+    let query = CrewQuery.all[step.a % CrewQuery.all.count]
+    let expected = Set(graph.rows.keys.filter { query.holds(graph, $0) })
+    note("  \(query.name)")
+    let count = try query.count(place.context)
+    guard count == expected.count else {
+      throw CrewMismatch("\(query.name): counts \(count), and should \(expected.sorted())")
+    }
+    guard step.operation == .fetch, !isStale else { return }
+    let found = Set(try query.fetch(place.context).map { place.tag($0) })
+    guard found == expected else {
+      throw CrewMismatch("\(query.name): \(found.sorted()), and should \(expected.sorted())")
+    }
+    try expectSame(place, "after a fetch")
+  }
+}
+
+/// A predicate, and what it means in the reference.
+struct CrewQuery {
+  let name: String
+  let count: (ManagedObjectContext) throws -> Int
+  let fetch: (ManagedObjectContext) throws -> [ManagedObject]
+  let holds: (CrewGraph, Int) -> Bool
+
+  private init<M: ManagedObject>(
+    _ type: M.Type, _ format: String, _ kinds: Set<CrewKind>,
+    _ holds: @escaping (CrewGraph, CrewRow) -> Bool
+  ) {
+    name = "\(type) where \(format)"
+    func request() throws -> FetchRequest<M> {
+      var request = FetchRequest<M>()
+      request.predicate = try QueryPredicate(format: format)
+      return request
+    }
+    count = { try $0.count(for: try request()) }
+    fetch = { try $0.fetch(try request()) }
+    self.holds = { graph, tag in
+      graph[tag].map { kinds.contains($0.kind) && holds(graph, $0) } ?? false
+    }
+  }
+
+  nonisolated(unsafe) static let all: [CrewQuery] = [
+    CrewQuery(CrewMember.self, "code == 'a'", [.member, .chief]) { $1[.code] == .text("a") },
+    CrewQuery(CrewMember.self, "code == nil", [.member, .chief]) { $1[.code] == .none },
+    CrewQuery(CrewMember.self, "weight > 1", [.member, .chief]) {
+      CrewAccess.number($1[.weight]) > 1
+    },
+    CrewQuery(CrewMember.self, "team != nil AND team.name == 'text 1'", [.member, .chief]) {
+      graph, row in
+      row[.team].first.flatMap { graph[$0] }.map { $0[.teamName] == .text("text 1") } ?? false
+    },
+    CrewQuery(CrewMember.self, "jobs.@count > 1", [.member, .chief]) { $1[.jobs].count > 1 },
+    CrewQuery(CrewMember.self, "jobCount > 0", [.member, .chief]) {
+      (CrewAccess.integer($1[.jobCount]) ?? 0) > 0
+    },
+    CrewQuery(CrewMember.self, "search BEGINSWITH 'a'", [.member, .chief]) {
+      CrewAccess.text($1[.search])?.hasPrefix("a") ?? false
+    },
+    CrewQuery(CrewMember.self, "ANY tags.name == 'b'", [.member, .chief]) { graph, row in
+      row[.tags].contains { graph[$0]?[.tagName] == .text("b") }
+    },
+    CrewQuery(CrewMember.self, "mate.mate == SELF", [.member, .chief]) { $1[.mate] != [] && $0[$1[.mate][0]] != nil },
+    CrewQuery(CrewChief.self, "budget == nil", [.chief]) { $1[.budget] == .none },
+    CrewQuery(CrewTeam.self, "members.@count == 0", [.team]) { $1[.members].isEmpty },
+    CrewQuery(CrewTeam.self, "ANY members.title == 'Plain'", [.team]) { graph, row in
+      row[.members].contains { graph[$0]?[.title] == .text("Plain") }
+    },
+    CrewQuery(CrewJob.self, "owner == nil AND labels.@count == 0", [.job]) {
+      $1[.owner].isEmpty && $1[.labels].isEmpty
+    },
+    CrewQuery(CrewTag.self, "ANY jobs.owner.title == 'plain'", [.tag]) { graph, row in
+      row[.tagJobs].contains { job in
+        graph.targets(job, .owner).first.flatMap { graph[$0] }?[.title] == .text("plain")
+      }
+    },
+    CrewQuery(CrewBadge.self, "holder.badge == SELF", [.badge]) { !$1[.holder].isEmpty },
+  ]
+}

@@ -1,0 +1,218 @@
+import Heartwood
+
+extension CrewRun {
+  /// Saves a context, and compares what the store, the history and the context have then.
+  ///
+  /// - Parameter rollsBack: Whether the context gives up its changes if it cannot save them.
+  func save(_ place: CrewPlace, rollsBack: Bool) throws {
+    let hadChanges = place.context.hasChanges
+    let wasStale = place.view.generation != store.generation
+    if place.isMerging, isStale(place) {
+      if !place.view.canRebase(store) { return try rollback(place) }
+      if !hadChanges || RandomGraphScope.mergesBeforeSaving { place.view.rebase(store) }
+    }
+    var reference = CrewSave(place.view, place.policy, store)
+    var expected: Set<CrewFailure> = []
+    if place.view.hasChanges || !place.view.watched.isEmpty {
+      do { try reference.run() } catch { expected = error.all }
+    }
+    do {
+      try place.context.save()
+    } catch {
+      note("  throws \(error)")
+      try expectFailure(place, error, expected)
+      return rollsBack ? try rollback(place) : ()
+    }
+    guard expected.isEmpty else {
+      throw CrewMismatch("the save should throw \(expected)")
+    }
+    count("saved")
+    try finish(place, reference, hadChanges, wasStale)
+  }
+
+  private func expectFailure(
+    _ place: CrewPlace, _ error: any Error, _ expected: Set<CrewFailure>
+  ) throws {
+    count("refused")
+    let kind = (error as? ObjectGraphError).flatMap { CrewFailure(rawValue: $0.kind.description) }
+    let isKnown = kind.map { expected.contains($0) || expected.count > 1 && $0 == .validation }
+    guard isKnown == true else {
+      throw CrewMismatch("the save throws \(error), and should \(expected)")
+    }
+    try expectSame(place, "after a save that failed")
+    try expectSameSets(place)
+    try expectHistory(CrewDifference(), isExact: true, "after a save that failed")
+  }
+
+  private func finish(
+    _ place: CrewPlace, _ reference: CrewSave, _ hadChanges: Bool, _ wasStale: Bool
+  ) throws {
+    for tag in place.view.work.inserted where reference.became[tag] == nil {
+      try name(tag, place.object(tag))
+    }
+    let result = try settled(reference)
+    let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
+    let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
+    // In one context, which is compared each time, the store is looked at now and then.
+    if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
+    try expectHistory(difference, isExact: isExact, "after a save")
+    try replaceNew(place, reference)
+    let gone = place.view.work.deleted
+    if place.pinned != nil {
+      place.pinned = store
+      // The generation is chosen at the next read.
+      _ = try place.context.count(for: FetchRequest<CrewBadge>())
+    }
+    // A save without changes is none, and leaves what could be undone.
+    let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
+    if isKept { return try expectSame(place, "after a save without changes") }
+    if wasStale {
+      if RandomGraphScope.agreesInSavingContext {
+        try expectAgreement(place, "in the context that has saved")
+      }
+      place.view.read(store)
+      try sync(place)
+    } else {
+      place.view.read(store)
+      try expectSame(place, "after a save")
+    }
+    for tag in gone where place.view.now[tag] == nil { place.drop(tag) }
+    try expectPruned(place, "after a save")
+  }
+
+  /// Notes the lasting ID of an object.
+  func name(_ tag: Int, _ object: ManagedObject) throws {
+    let id = object.objectID
+    guard !id.isTemporary else { throw CrewMismatch("\(tag) was saved, and its ID is temporary") }
+    if let other = tagsByID[id], other != tag {
+      throw CrewMismatch("\(tag) has the ID of \(other)")
+    }
+    tagsByID[id] = tag
+    ids[tag] = id
+  }
+
+  /// What the save leaves, with what the clauses leave open as the store has it.
+  private func settled(_ reference: CrewSave) throws -> CrewGraph {
+    guard reference.isOpen || reference.isOrderOpen else { return reference.result }
+    let found = try stored()
+    try expectAgreement(found, "after a save")
+    guard !reference.isOpen else { return found }
+    var result = reference.result
+    for (tag, row) in result.rows {
+      for link in row.kind.links where link.isOrdered {
+        guard let there = found[tag]?[link], Set(there) == Set(row[link]) else { continue }
+        result[tag]?[link] = there
+      }
+    }
+    return result
+  }
+
+  /// New objects that have met a row are that row's objects, or have left.
+  private func replaceNew(_ place: CrewPlace, _ reference: CrewSave) throws {
+    for (tag, met) in reference.became {
+      let object = try place.object(tag)
+      guard object.objectID == ids[met] else {
+        throw CrewMismatch("\(tag) has become \(met), and its ID is \(object.objectID)")
+      }
+      guard let row = store.graph[met] else { continue }
+      for field in row.kind.fields {
+        let value = CrewAccess.value(field, of: object)
+        guard value == row[field] else {
+          throw CrewMismatch("\(tag), which is \(met), has \(field) \(value), not \(row[field])")
+        }
+      }
+      place.drop(tag)
+      if place.handlesObject(met) { continue }
+      place.keep(object, as: met)
+    }
+  }
+
+  // MARK: Giving up
+
+  func rollback(_ place: CrewPlace) throws {
+    place.context.rollback()
+    note("  rolled back")
+    for tag in place.view.work.inserted { try expectLeft(place, tag) }
+    let wasStale = isStale(place)
+    place.view.rollback()
+    try expectSameSets(place)
+    if wasStale { try sync(place) } else { try expectSame(place, "after a rollback") }
+    try expectPruned(place, "after a rollback")
+  }
+
+  /// A new object that was taken back keeps its attributes, and belongs to nobody.
+  private func expectLeft(_ place: CrewPlace, _ tag: Int) throws {
+    guard RandomGraphScope.areLeftObjectsReadable, let row = place.view.now[tag] else { return }
+    let object = try place.object(tag)
+    for field in row.kind.fields where CrewAccess.value(field, of: object) != row[field] {
+      throw CrewMismatch("\(tag).\(field) is not what it was before it was rolled back")
+    }
+    for link in row.kind.links where !CrewAccess.targets(link, of: object).isEmpty {
+      throw CrewMismatch("\(tag) has \(link), though it was rolled back")
+    }
+    guard object.managedObjectContext == nil, !object.hasChanges else {
+      throw CrewMismatch("\(tag) was rolled back, and belongs to a context")
+    }
+  }
+
+  func reset(_ place: CrewPlace) throws {
+    let objects = place.view.now.rows.keys.compactMap { tag in
+      try? WeakObject(place.object(tag))
+    }
+    place.dropAll()
+    place.context.reset()
+    let left = objects.compactMap(\.object)
+    guard left.isEmpty || !RandomGraphScope.areLeftObjectsFreed else {
+      throw CrewMismatch("\(left.count) objects outlive reset")
+    }
+    place.view.rollback()
+    if place.pinned != nil { place.pinned = store }
+    try sync(place)
+  }
+
+  /// Objects that have left the context are gone when nobody uses them.
+  func expectPruned(_ place: CrewPlace, _ moment: String) throws {
+    for (tag, object) in place.prune() where object.object != nil {
+      // One that a reference without an inverse leads to is held by that.
+      let isHeld = place.view.now.rows.values.contains { $0[.mentor].contains(tag) }
+      let isLeftOut = ids[tag] != nil && !RandomGraphScope.areGoneObjectsFreed
+      guard RandomGraphScope.areLeftObjectsFreed, !isHeld, !isLeftOut else { continue }
+      throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
+    }
+  }
+
+  /// Brings a context up to date, which must have no changes: it reads everything again.
+  func sync(_ place: CrewPlace) throws {
+    place.context.refreshAllObjects()
+    try readAll(place)
+  }
+
+  /// Whether others have saved since a context has read what it could read.
+  func isStale(_ place: CrewPlace) -> Bool {
+    place.view.generation != (place.pinned ?? store).generation
+  }
+
+  /// Fetches everything, which must be as a context with no others' changes left to see shows it.
+  func readAll(_ place: CrewPlace) throws {
+    place.view.rebase(place.pinned ?? store)
+    var found: Set<Int> = []
+    for object in try CrewAccess.all(place.context) {
+      guard let tag = tagsByID[object.objectID] else {
+        throw CrewMismatch("there is an object that nobody made: \(object.objectID)")
+      }
+      found.insert(tag)
+      if place.handlesObject(tag) {
+        guard try place.object(tag) === object else {
+          throw CrewMismatch("\(tag) is two objects in one context")
+        }
+      } else {
+        place.keep(object, as: tag)
+      }
+    }
+    guard found == Set(place.view.now.rows.keys) else {
+      throw CrewMismatch("a fetch finds \(found.sorted())")
+    }
+    try expectSame(place, "after everything was read again")
+    try expectPruned(place, "after everything was read again")
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+
+/// Steps in several contexts, and a reference of plain collections that takes the same steps.
+///
+/// Every context holds all its objects with their values and members, read from one generation. What
+/// the clauses promise is exact then: whatever others save, the context stays as it is, until it
+/// reads again, and a save compares three known states. Where a context that others have overtaken
+/// saves or reads again, it is brought up to date as a whole (`sync`), and is compared before with
+/// what the clauses promise for that moment.
+final class CrewRun {
+  let setting: CrewSetting
+  private(set) var containers: [PersistentContainer] = []
+  private(set) var places: [CrewPlace] = []
+  var store = CrewStore()
+  /// Past states of the store, by generation.
+  var ids: [Int: ManagedObjectID] = [:]
+  var tagsByID: [ManagedObjectID: Int] = [:]
+  var tokens: Set<CrewValue> = []
+  private var lastTag = 0
+  var historyToken: PersistentHistoryToken?
+  /// What the history has of each generation.
+  var transactions: [Int: [PersistentHistoryTransaction]] = [:]
+  private(set) var trace: [String] = []
+  private(set) var counts: [String: Int] = [:]
+  /// How many steps were begun.
+  private(set) var stepNumber = 0
+
+  init(_ setting: CrewSetting) throws {
+    self.setting = setting
+    let name = "crew \(UUID().uuidString)"
+    for _ in 0..<setting.containerCount {
+      containers.append(try .inMemory(name: name, schema: crew))
+    }
+    for number in 0..<setting.placeCount {
+      let container = number % setting.containerCount
+      let place = CrewPlace(
+        number, containers[container].newContext(), setting.policy(number), container: container)
+      place.context.tracksUndo = setting.tracksUndo(number)
+      places.append(place)
+    }
+  }
+
+  func newTag() -> Int {
+    lastTag += 1
+    return lastTag
+  }
+
+  func note(_ text: String) { trace.append(text) }
+  func count(_ name: String) { counts[name, default: 0] += 1 }
+
+  // MARK: Running
+
+  /// Takes all steps, and compares everything at the end.
+  func run(_ steps: [CrewStep]) throws {
+    for step in steps {
+      stepNumber += 1
+      count("\(step.operation)")
+      try autoreleased { try take(step) }
+    }
+    for place in places { try expectSame(place, "at the end") }
+    try expectStored("at the end")
+    let findings = try containers[0].store.verify().findings
+    guard findings.isEmpty else { throw CrewMismatch("verify finds \(findings)") }
+    try expectFreed()
+  }
+
+  private func autoreleased(_ body: () throws -> Void) rethrows { try body() }
+
+  private func take(_ step: CrewStep) throws {
+    let place = places[step.place % places.count]
+    trace.append("\(step)")
+    switch step.operation {
+    case .insert, .set, .setSame, .setBack, .relate, .toggle, .reorder, .delete, .insertAgain:
+      try edit(place, step)
+    case .save: try save(place, rollsBack: step.c % 2 == 0)
+    case .rollback: try rollback(place)
+    case .reset: try reset(place)
+    case .undo, .redo, .endUndoGroup: try undo(place, step.operation)
+    case .refresh, .drop, .refreshAll, .sync: try refresh(place, step)
+    case .obtainIDs: try obtainIDs(place, step)
+    case .lookUp: try lookUp(place, step)
+    case .count, .fetch: try search(place, step)
+    case .detectConflicts: detectConflicts(place, step)
+    case .batchInsert, .batchUpdate, .batchDelete: try execute(place, step)
+    case .nested: try nest(place, step)
+    case .pin, .unpin, .merging: try pin(place, step)
+    case .mergeHistory, .mergeChangeSet: try merge(place, step)
+    case .deleteHistory: try deleteHistory(step)
+    }
+    try expectSameSets(place)
+    if stepNumber % 16 == 0 { for place in places { try expectSame(place, "now and then") } }
+  }
+
+  // MARK: Choosing
+
+  func one(_ tags: [Int], _ choice: Int) -> Int? {
+    tags.isEmpty ? nil : tags[choice % tags.count]
+  }
+
+  /// The objects that a relationship may lead to.
+  func candidates(_ link: CrewLink, _ place: CrewPlace) -> [Int] {
+    place.view.live.filter { place.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
+  }
+
+  // MARK: The end
+
+  /// Objects that nobody uses are gone when their context is.
+  private func expectFreed() throws {
+    let objects = places.flatMap { place in place.handles.values.map { WeakObject($0) } }
+    for place in places {
+      place.dropAll()
+      place.context.reset()
+    }
+    let left = objects.compactMap { $0.object }
+    guard left.isEmpty || !RandomGraphScope.areLeftObjectsFreed else {
+      throw CrewMismatch("\(left.count) objects outlive reset, \(left.prefix(3))")
+    }
+  }
+}

@@ -1,0 +1,361 @@
+/// A save of the reference: base, mine and theirs, and the rules of the clauses C-01 to C-16.
+struct CrewSave {
+  let view: CrewView
+  let policy: CrewPolicy
+  let theirs: CrewStore
+  /// What the store will hold.
+  var result: CrewGraph
+  /// By new objects that meet a row, the object whose row that is.
+  var became: [Int: Int] = [:]
+  /// Relationships whose order the clauses leave open, which only have to have the right members.
+  var isOrderOpen = false
+  /// Whether clauses contradict each other, so that both outcomes count.
+  var isOpen = false
+
+  private var mine: CrewGraph { view.now }
+  private(set) var standing: Set<Int> = []
+  private(set) var deletions: Set<Int> = []
+  private(set) var contested: Set<Int> = []
+
+  init(_ view: CrewView, _ policy: CrewPolicy, _ store: CrewStore) {
+    self.view = view
+    self.policy = policy
+    theirs = store
+    result = store.graph
+  }
+
+  /// Computes the result.
+  ///
+  /// - Throws: All that the save may throw, at least one of them.
+  mutating func run() throws(CrewFailures) {
+    try validate()
+    try decide()
+    rewriteRows()
+    writeAttributes()
+    try writeReferences()
+    writePairs()
+    writeMembers()
+    try delete()
+    try meetRows()
+    writeOrders()
+  }
+
+  /// What keeps the context from being saved whatever others have done.
+  func validate() throws(CrewFailures) {
+    var failures = CrewFailures()
+    for tag in view.work.inserted + Array(view.edited)
+    where mine[tag]?.kind.isMember == true && mine[tag]?[.title] == .text(CrewValue.invalidTitle) {
+      failures.all.insert(.validation)
+    }
+    for tag in view.work.deleted {
+      let reserved = mine.targets(tag, .reserved).filter { view.isLive($0) }
+      if !reserved.isEmpty { failures.all.insert(.deniedDelete) }
+    }
+    if !failures.all.isEmpty { throw failures }
+  }
+
+  // MARK: Who stands
+
+  private func isContested(_ tag: Int) -> Bool { theirs.versions[tag] != view.versions[tag] }
+
+  /// Decides for each changed object whether the save stores its edits.
+  private mutating func decide() throws(CrewFailures) {
+    let edited = view.edited
+    // What both have deleted is in no conflict.
+    let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
+    contested = Set(edited.union(deleted).filter { isContested($0) })
+    let watched = view.watched.filter { view.isLive($0) && isContested($0) }
+    if policy == .error, !contested.isEmpty || !watched.isEmpty {
+      throw CrewFailures([.mergeConflict])
+    }
+    for tag in edited {
+      let givesWay =
+        contested.contains(tag)
+        && (policy == .rollback || policy == .storeTrump && theirs.graph[tag] == nil)
+      if !givesWay { standing.insert(tag) }
+    }
+    standing.formUnion(view.work.inserted)
+    for tag in view.work.deleted where theirs.graph[tag] != nil {
+      if !contested.contains(tag) || !policy.keepsStore { deletions.insert(tag) }
+    }
+  }
+
+  /// Whether an edit of a property of an object that stands is stored.
+  private func stands(_ tag: Int, _ isTheirsChanged: Bool) -> Bool {
+    guard standing.contains(tag) else { return false }
+    return !(policy == .storeTrump && contested.contains(tag) && isTheirsChanged)
+  }
+
+  private func isTheirsChanged(_ tag: Int, _ link: CrewLink) -> Bool {
+    guard let before = view.base[tag], let row = theirs.graph[tag] else { return false }
+    return !row.has(link, like: before)
+  }
+
+  /// Whether an object here has another partner or target than was read.
+  private func isEdited(_ tag: Int, _ link: CrewLink) -> Bool {
+    guard let row = mine[tag] else { return false }
+    guard let before = view.base[tag] else { return !row[link].isEmpty }
+    return !row.has(link, like: before)
+  }
+
+  private func isRewritten(_ tag: Int) -> Bool {
+    standing.contains(tag) && view.base[tag] != nil && theirs.graph[tag] == nil
+  }
+
+  private var existing: [Int] { standing.filter { view.base[$0] != nil }.sorted() }
+
+  // MARK: What is written
+
+  private mutating func rewriteRows() {
+    for tag in existing where isRewritten(tag) {
+      if let kind = mine[tag]?.kind { result[tag] = CrewRow(kind) }
+    }
+  }
+
+  private mutating func writeAttributes() {
+    for tag in existing {
+      guard let row = mine[tag], let before = view.base[tag] else { continue }
+      let isWhole = isRewritten(tag) || policy == .overwrite && contested.contains(tag)
+      for field in row.kind.fields where !field.isDerived {
+        let isStanding = stands(tag, theirs.graph[tag].map { $0[field] != before[field] } ?? false)
+        if isWhole || isStanding && row[field] != before[field] {
+          result[tag]?[field] = row[field]
+        }
+      }
+    }
+  }
+
+  private mutating func writeReferences() throws(CrewFailures) {
+    for tag in existing {
+      guard let row = mine[tag] else { continue }
+      let isWhole = isRewritten(tag) || policy == .overwrite && contested.contains(tag)
+      for link in row.kind.links where link.isToOne && !link.isPair {
+        let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
+        guard isWhole || isStored else { continue }
+        let target = row[link].first
+        // New objects get their place later, when it is known which row they are.
+        let isLater = target.map { view.isNew($0) && mine[$0] != nil } ?? false
+        try refer(tag, link, to: isLater ? nil : target)
+      }
+    }
+  }
+
+  private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
+    for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
+    guard let target, !view.work.deleted.contains(target) else { return }
+    // It was new, and was taken out again.
+    if view.isNew(target), mine[target] == nil { return }
+    if result[target] != nil {
+      result.join(tag, link, target)
+    } else if policy == .error {
+      throw CrewFailures([.mergeConflict])
+    }
+  }
+
+  private mutating func writePairs() {
+    for tag in existing {
+      guard let row = mine[tag], let before = view.base[tag] else { continue }
+      for link in row.kind.links where link.isPair {
+        if contested.contains(tag), isTheirsChanged(tag, link) || isRewritten(tag) {
+          // "All references are mine", and "stored if the edit stands at both ends".
+          if policy == .overwrite || isRewritten(tag) { isOpen = true }
+        }
+        guard isEdited(tag, link) else { continue }
+        for old in before[link] where stands(tag, isTheirsChanged(tag, link)) {
+          if result.targets(tag, link).contains(old) { result.separate(tag, link, old) }
+        }
+        guard let new = row[link].first, !view.isNew(new), let inverse = link.inverse else {
+          continue
+        }
+        guard stands(tag, isTheirsChanged(tag, link)), stands(new, isTheirsChanged(new, inverse)),
+          isEdited(new, inverse), result[new] != nil, result[tag] != nil
+        else { continue }
+        result.join(tag, link, new)
+      }
+    }
+  }
+
+  /// Adds and removes members where both ends are to many.
+  private mutating func writeMembers() {
+    for tag in view.edited.sorted() {
+      guard let row = mine[tag], let before = view.base[tag] else { continue }
+      for link in row.kind.links where link.isManyToMany {
+        for member in row[link] where !before[link].contains(member) && !view.isNew(member) {
+          guard standing.contains(tag) || standing.contains(member) else { continue }
+          if result[tag] != nil, result[member] != nil { result.join(tag, link, member) }
+        }
+        for member in before[link] where !row[link].contains(member) {
+          guard standing.contains(tag) || standing.contains(member) else { continue }
+          result.separate(tag, link, member)
+        }
+      }
+    }
+  }
+
+  // MARK: Deletions
+
+  private mutating func delete() throws(CrewFailures) {
+    var gone: Set<Int> = []
+    var waiting = deletions.sorted()
+    while let tag = waiting.popLast() {
+      guard gone.insert(tag).inserted else { continue }
+      for job in result.targets(tag, .jobs) where !view.work.deleted.contains(job) {
+        waiting.append(job)
+      }
+    }
+    for tag in gone where result.targets(tag, .reserved).contains(where: { !gone.contains($0) }) {
+      throw CrewFailures([.deniedDelete])
+    }
+    for tag in gone { result.forget(tag) }
+  }
+
+  // MARK: Orders
+
+  private mutating func writeOrders() {
+    for tag in existing + Array(Set(became.values)).sorted() + view.work.inserted {
+      guard let row = mine[tag], result[tag] != nil else { continue }
+      for link in row.kind.links where link.isOrdered {
+        let wanted = row[link].map { became[$0] ?? $0 }
+        let stored = result.targets(tag, link)
+        guard stored != wanted, stored.count > 1 else { continue }
+        let isPlain = !contested.contains(tag) && became.isEmpty && contested.isEmpty
+        if isPlain, Set(stored) == Set(wanted) {
+          if isEdited(tag, link) { result[tag]?[link] = wanted }
+        } else {
+          isOrderOpen = true
+        }
+      }
+    }
+    if !contested.isEmpty || !became.isEmpty { isOrderOpen = true }
+  }
+
+  // MARK: New objects
+
+  /// Makes rows of new objects, or has them become the rows they meet.
+  private mutating func meetRows() throws(CrewFailures) {
+    try requireUnique()
+    for tag in view.work.inserted {
+      guard let row = mine[tag] else { continue }
+      let met = try met(tag, row)
+      if let met {
+        became[tag] = met
+        take(tag, row, into: met)
+        try requireUnique()
+      } else {
+        var new = CrewRow(row.kind)
+        new.values = row.values
+        result[tag] = new
+      }
+    }
+    try relateNew()
+  }
+
+  private func requireUnique() throws(CrewFailures) {
+    var seen: Set<[CrewValue]> = []
+    for (tag, row) in result.rows {
+      for (position, constraint) in row.kind.constraints.enumerated() {
+        guard let key = result.key(tag, constraint) else { continue }
+        let name = CrewValue.integer((row.kind.isMember ? 0 : 10) + position)
+        if !seen.insert([name] + key).inserted { throw CrewFailures([.constraintConflict]) }
+      }
+    }
+  }
+
+  /// The row that a new object meets.
+  private func met(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
+    var found: Set<Int> = []
+    for constraint in row.kind.constraints {
+      guard let key = view.now.key(tag, constraint) else { continue }
+      for other in result.rows.keys where other != tag {
+        guard let there = result[other], there.kind.constraints.contains(constraint) else {
+          continue
+        }
+        if result.key(other, constraint) == key { found.insert(other) }
+      }
+    }
+    guard let one = found.first else { return nil }
+    if found.count > 1 || policy == .error || result[one]?.kind != row.kind {
+      throw CrewFailures([.constraintConflict])
+    }
+    return one
+  }
+
+  private mutating func take(_ tag: Int, _ row: CrewRow, into met: Int) {
+    let wasSet = view.work.wasSet[tag] ?? []
+    for field in row.kind.fields where !field.isDerived {
+      let isTaken =
+        policy == .overwrite || !policy.keepsStore && wasSet.contains(field.rawValue)
+      if isTaken { result[met]?[field] = row[field] }
+    }
+  }
+
+  /// The row that an object is or has become.
+  private func place(_ tag: Int) -> Int { became[tag] ?? tag }
+
+  /// Whether what a new object refers to counts.
+  private func counts(_ tag: Int, _ link: CrewLink) -> Bool {
+    guard became[tag] != nil else { return true }
+    switch policy {
+    case .objectTrump, .custom:
+      return view.work.wasSet[tag]?.contains(100 + link.rawValue) == true
+    case .overwrite: return true
+    case .storeTrump, .rollback, .error: return false
+    }
+  }
+
+  private func standsNow(_ tag: Int) -> Bool {
+    standing.contains(tag) && !(became[tag] != nil && policy.keepsStore)
+  }
+
+  /// Relates new objects, and those that refer to them.
+  private mutating func relateNew() throws(CrewFailures) {
+    for tag in existing + view.work.inserted {
+      guard let row = mine[tag], result[place(tag)] != nil else { continue }
+      let isNew = view.isNew(tag)
+      for link in row.kind.links {
+        if link.isPair {
+          try relatePair(tag, row, link, isNew)
+        } else if link.isToOne {
+          let target = row[link].first
+          if isNew {
+            guard counts(tag, link) else { continue }
+          } else {
+            guard let target, view.isNew(target), stands(tag, isTheirsChanged(tag, link)),
+              isEdited(tag, link) || policy == .overwrite && contested.contains(tag)
+            else { continue }
+          }
+          try refer(place(tag), link, to: target.map { place($0) })
+        } else if link.isManyToMany {
+          for member in row[link] where isNew || view.isNew(member) {
+            guard standsNow(tag) || standsNow(member), result[place(member)] != nil else {
+              continue
+            }
+            result.join(place(tag), link, place(member))
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func relatePair(
+    _ tag: Int, _ row: CrewRow, _ link: CrewLink, _ isNew: Bool
+  ) throws(CrewFailures) {
+    guard let inverse = link.inverse else { return }
+    guard let target = row[link].first else {
+      if isNew, became[tag] != nil, policy == .overwrite { isOpen = true }
+      return
+    }
+    guard isNew || view.isNew(target) else { return }
+    let both =
+      (isNew ? counts(tag, link) : stands(tag, isTheirsChanged(tag, link)))
+      && (view.isNew(target)
+        ? counts(target, inverse) : stands(target, isTheirsChanged(target, inverse)))
+    if both, result[place(target)] != nil { result.join(place(tag), link, place(target)) }
+  }
+}
+
+/// All that a save may throw.
+struct CrewFailures: Error {
+  var all: Set<CrewFailure> = []
+  init(_ all: Set<CrewFailure> = []) { self.all = all }
+}

@@ -1,0 +1,202 @@
+import Foundation
+
+/// The value of an attribute, equal to another if it is stored as the same bits.
+enum CrewValue: Hashable, CustomStringConvertible {
+  case none
+  case integer(Int)
+  case number(UInt64)
+  case text([UInt8])
+  case token(UUID)
+
+  static func text(_ text: String) -> CrewValue { .text(Array(text.utf8)) }
+  static func number(_ number: Double) -> CrewValue { .number(number.bitPattern) }
+
+  var description: String {
+    switch self {
+    case .none: "nil"
+    case .integer(let value): "\(value)"
+    case .number(let bits): "\(Double(bitPattern: bits))"
+    case .text(let bytes):
+      bytes.count > 40 ? "text of \(bytes.count)" : "\"\(String(decoding: bytes, as: UTF8.self))\""
+    case .token(let token): "\(token.uuidString.prefix(4))"
+    }
+  }
+
+  /// What a unique constraint compares: values that are equal in the language are.
+  var constrained: CrewValue {
+    switch self {
+    case .number(let bits):
+      let value = Double(bitPattern: bits)
+      return value == 0 ? .number(0.0) : value.isNaN ? .number(.nan) : self
+    case .text(let bytes):
+      return .text(String(decoding: bytes, as: UTF8.self).precomposedStringWithCanonicalMapping)
+    default: return self
+    }
+  }
+
+  // MARK: What operations set
+
+  static let invalidTitle = "invalid"
+  static let titles = ["", "Plain", "\u{C4}rger", "A\u{308}rger", "plain", invalidTitle, "ß B"]
+  /// What is derived from each of the titles.
+  static let canonical: [String: String] = [
+    "": "", "Plain": "plain", "\u{C4}rger": "arger", "plain": "plain", invalidTitle: invalidTitle,
+    "ß B": "ss b",
+  ]
+  static let codes: [String?] = [nil, "", "a", "b", "\u{E9}", "e\u{301}", "c", "d", "e"]
+  static let notes: [String?] = [
+    nil, "", "n", String(repeating: "long ", count: 250), String(repeating: "\u{E9}", count: 480),
+  ]
+  static let numbers: [Int?] = [nil, 0, 1, .min, .max, 7]
+  static let weights: [Double] = [0, -0.0, 1.5, .infinity, -.infinity, .nan, .leastNonzeroMagnitude]
+
+  static func optional(_ text: String?) -> CrewValue { text.map { .text($0) } ?? .none }
+  static func optional(_ number: Int?) -> CrewValue { number.map { .integer($0) } ?? .none }
+}
+
+/// A class of the random graph.
+enum CrewKind: Int, CaseIterable {
+  case member, chief, team, job, tag, badge
+
+  var isMember: Bool { self == .member || self == .chief }
+  var fields: [CrewField] { CrewField.byKind[rawValue] }
+  var links: [CrewLink] { CrewLink.byKind[rawValue] }
+  /// The attributes of each unique constraint.
+  var constraints: [[CrewField]] {
+    switch self {
+    case .member, .chief: [[.code], [.number, .weight]]
+    case .tag: [[.tagName]]
+    case .team, .job, .badge: []
+    }
+  }
+}
+
+/// An attribute of the random graph.
+enum CrewField: Int, CaseIterable {
+  case code, number, weight, title, note, token, search, jobCount
+  case budget, teamName, size, jobTitle, tagName, serial
+
+  static let byKind: [[CrewField]] = [
+    [.code, .number, .weight, .title, .note, .token, .search, .jobCount],
+    [.code, .number, .weight, .title, .note, .token, .search, .jobCount, .budget],
+    [.teamName, .size], [.jobTitle], [.tagName], [.serial],
+  ]
+
+  /// Its name in the model.
+  var name: String {
+    switch self {
+    case .teamName, .tagName: "name"
+    case .jobTitle: "title"
+    default: "\(self)"
+    }
+  }
+
+  var isDerived: Bool { self == .search || self == .jobCount || self == .size }
+  /// Whether it is computed from other objects, whose changes are no change of this one.
+  var isCount: Bool { self == .jobCount || self == .size }
+
+  /// What the attribute is in a new object.
+  var initial: CrewValue {
+    switch self {
+    case .code, .number, .note, .budget, .tagName, .token: .none
+    case .weight: .number(0.0)
+    case .title, .search, .teamName, .jobTitle: .text("")
+    case .jobCount, .size, .serial: .integer(0)
+    }
+  }
+
+  /// One of the values that operations set.
+  func value(_ choice: Int) -> CrewValue {
+    let value = anyValue(choice)
+    if value == .number(-0.0), !RandomGraphScope.areZerosOneValue { return .number(0.0) }
+    if case .text(let bytes) = value, !RandomGraphScope.areComposedTextsDistinct {
+      return .text(String(decoding: bytes, as: UTF8.self).precomposedStringWithCanonicalMapping)
+    }
+    return value
+  }
+
+  private func anyValue(_ choice: Int) -> CrewValue {
+    func one<V>(_ values: [V]) -> V { values[choice % values.count] }
+    switch self {
+    case .code, .tagName: return .optional(one(CrewValue.codes))
+    case .number, .budget: return .optional(one(CrewValue.numbers))
+    case .weight: return .number(one(CrewValue.weights))
+    case .title: return .text(one(CrewValue.titles))
+    case .note: return .optional(one(CrewValue.notes))
+    case .token:
+      let low = UInt8(choice % 251)
+      return .token(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, low)))
+    case .search, .teamName, .jobTitle: return .text("text \(choice % 9)")
+    case .jobCount, .size, .serial: return .integer(choice % 9)
+    }
+  }
+}
+
+/// One side of a relationship of the random graph.
+enum CrewLink: Int, CaseIterable {
+  case mate, friends, team, badge, mentor, jobs, tags
+  case members, reserved, owner, reserve, labels, tagMembers, tagJobs, holder
+
+  enum Rule { case nullify, cascade, deny }
+
+  static let byKind: [[CrewLink]] = [
+    [.mate, .friends, .team, .badge, .mentor, .jobs, .tags],
+    [.mate, .friends, .team, .badge, .mentor, .jobs, .tags],
+    [.members, .reserved], [.owner, .reserve, .labels], [.tagMembers, .tagJobs], [.holder],
+  ]
+
+  /// Its name in the model.
+  var name: String {
+    switch self {
+    case .tagMembers: "members"
+    case .tagJobs: "jobs"
+    default: "\(self)"
+    }
+  }
+
+  var isToOne: Bool {
+    switch self {
+    case .mate, .team, .badge, .mentor, .owner, .reserve, .holder: true
+    default: false
+    }
+  }
+
+  var isOrdered: Bool { self == .jobs || self == .labels }
+  var rule: Rule { self == .jobs ? .cascade : self == .reserved ? .deny : .nullify }
+
+  var inverse: CrewLink? {
+    switch self {
+    case .mate: .mate
+    case .friends: .friends
+    case .team: .members
+    case .badge: .holder
+    case .mentor: nil
+    case .jobs: .owner
+    case .tags: .tagMembers
+    case .members: .team
+    case .reserved: .reserve
+    case .owner: .jobs
+    case .reserve: .reserved
+    case .labels: .tagJobs
+    case .tagMembers: .tags
+    case .tagJobs: .labels
+    case .holder: .badge
+    }
+  }
+
+  /// Whether it may lead to an object of a class.
+  func leads(to kind: CrewKind) -> Bool {
+    switch self {
+    case .mate, .friends, .mentor, .members, .owner, .tagMembers, .holder: kind.isMember
+    case .team, .reserve: kind == .team
+    case .badge: kind == .badge
+    case .jobs, .reserved, .tagJobs: kind == .job
+    case .tags, .labels: kind == .tag
+    }
+  }
+
+  /// Whether both sides are to one.
+  var isPair: Bool { isToOne && inverse?.isToOne == true }
+  /// Whether both sides are to many.
+  var isManyToMany: Bool { !isToOne && inverse?.isToOne == false }
+}

@@ -1,0 +1,189 @@
+/// What a context of the reference holds: what it has read, and what was changed in it.
+struct CrewView {
+  /// What can be taken back.
+  struct Work {
+    var now = CrewGraph()
+    /// New objects in the order in which they were inserted.
+    var inserted: [Int] = []
+    var deleted: Set<Int> = []
+    /// The properties that were set on new objects, links counted from 100.
+    var wasSet: [Int: Set<Int>] = [:]
+  }
+
+  /// The rows as they were read.
+  var base = CrewGraph()
+  /// Their versions.
+  var versions: [Int: Int] = [:]
+  var work = Work()
+  /// The generation that everything was read from.
+  var generation = 0
+  var watched: Set<Int> = []
+
+  var past: [Work] = []
+  var future: [Work] = []
+  /// What was before the group that is not ended yet.
+  var groupStart: Work?
+
+  var now: CrewGraph {
+    get { work.now }
+    set { work.now = newValue }
+  }
+
+  /// The objects that can be worked with.
+  var live: [Int] { work.now.rows.keys.filter { !work.deleted.contains($0) }.sorted() }
+
+  func isLive(_ tag: Int) -> Bool { work.now[tag] != nil && !work.deleted.contains(tag) }
+
+  func isNew(_ tag: Int) -> Bool { base[tag] == nil }
+
+  /// Whether an object that was read, and not deleted, has edits.
+  func isEdited(_ tag: Int) -> Bool {
+    guard let before = base[tag], let row = work.now[tag], !work.deleted.contains(tag) else {
+      return false
+    }
+    return !row.isSame(as: before)
+  }
+
+  var edited: Set<Int> { Set(base.rows.keys.filter { isEdited($0) }) }
+  var hasChanges: Bool {
+    !work.inserted.isEmpty || !work.deleted.isEmpty || base.rows.keys.contains { isEdited($0) }
+  }
+
+  // MARK: Undo
+
+  /// Notes that something is about to be changed.
+  mutating func begin(tracksUndo: Bool) {
+    guard tracksUndo else { return }
+    if groupStart == nil { groupStart = work }
+    future = []
+  }
+
+  mutating func endGroup() {
+    if let groupStart { past.append(groupStart) }
+    groupStart = nil
+  }
+
+  mutating func undo() {
+    endGroup()
+    guard let before = past.popLast() else { return }
+    future.append(work)
+    work = before
+  }
+
+  mutating func redo() {
+    endGroup()
+    guard let after = future.popLast() else { return }
+    past.append(work)
+    work = after
+  }
+
+  mutating func forgetUndo() { (past, future, groupStart) = ([], [], nil) }
+
+  var canUndo: Bool { groupStart != nil || !past.isEmpty }
+
+  // MARK: The store
+
+  /// Reads everything, from a store without changes here.
+  mutating func read(_ store: CrewStore) {
+    self = CrewView()
+    base = store.graph
+    versions = store.versions
+    work.now = store.graph
+    generation = store.generation
+  }
+
+  /// Whether reading everything again under what was changed is exact in the reference: attributes
+  /// of objects that are still there. What becomes of relationships is left open until the save.
+  func canRebase(_ store: CrewStore) -> Bool {
+    guard work.inserted.isEmpty, work.deleted.isEmpty, !canUndo, future.isEmpty else {
+      return false
+    }
+    return edited.allSatisfy { tag in
+      guard let before = base[tag], let row = now[tag], store.graph[tag] != nil else { return false }
+      return row.links == before.links || row.kind.links.allSatisfy { row.has($0, like: before) }
+    }
+  }
+
+  /// Reads everything again, and puts on top what was changed.
+  mutating func rebase(_ store: CrewStore) {
+    let (before, mine, edited, watched) = (base, now, edited, watched)
+    read(store)
+    self.watched = watched
+    for tag in edited {
+      guard let old = before[tag], let row = mine[tag] else { continue }
+      for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
+        work.now[tag]?[field] = row[field]
+      }
+    }
+  }
+
+  mutating func rollback() {
+    work = Work()
+    work.now = base
+    watched = []
+    forgetUndo()
+  }
+}
+
+/// What the store of the reference holds.
+struct CrewStore {
+  var graph = CrewGraph()
+  /// The generation in which each row was changed last.
+  var versions: [Int: Int] = [:]
+  var generation = 0
+
+  /// Makes what a save or a batch request leaves the next generation.
+  ///
+  /// - Returns: Who was inserted, updated and deleted.
+  mutating func commit(_ new: CrewGraph) -> CrewDifference {
+    var new = new
+    new.derive()
+    var difference = CrewDifference()
+    for (tag, row) in new.rows {
+      guard let before = graph[tag] else {
+        difference.inserted.insert(tag)
+        continue
+      }
+      if row != before {
+        let names = row.differences(from: before)
+        if names.isEmpty {
+          if row.values != before.values { difference.computed.insert(tag) }
+        } else {
+          difference.updated[tag] = Set(names)
+        }
+      }
+    }
+    difference.deleted = Set(graph.rows.keys.filter { new[$0] == nil })
+    guard !difference.isEmpty else { return difference }
+    generation += 1
+    for tag in difference.inserted.union(difference.updated.keys) { versions[tag] = generation }
+    for tag in difference.deleted { versions[tag] = nil }
+    graph = new
+    return difference
+  }
+}
+
+/// What has changed from one generation of the reference to the next.
+struct CrewDifference {
+  var inserted: Set<Int> = []
+  /// With the names of the properties that differ, computed ones left out.
+  var updated: [Int: Set<String>] = [:]
+  var deleted: Set<Int> = []
+  /// Those for whom only something was computed.
+  var computed: Set<Int> = []
+
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && computed.isEmpty }
+}
+
+/// A merge policy of the reference.
+enum CrewPolicy: Int, CaseIterable {
+  case error, storeTrump, objectTrump, overwrite, rollback, custom
+
+  /// Whether what an object gives way in is as the store has it.
+  var keepsStore: Bool { self == .storeTrump || self == .rollback }
+}
+
+/// Why a save of the reference throws.
+enum CrewFailure: String, Error {
+  case mergeConflict, constraintConflict, deniedDelete, validation
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+/// The public operations, each with the step of a random run that does it, or why none does.
+enum KnownOperations {
+  enum Use: Equatable {
+    /// The run calls it.
+    case steps
+    /// The run leaves it out.
+    case left(String)
+  }
+
+  private static let reads = "reads what fetches read; shown by tests of its own"
+  private static let tells = "tells of what the steps do; shown by tests of its own"
+  private static let threads = "is about threads, and does nothing to objects"
+
+  static let context: [String: Use] = [
+    "save": .steps, "insert": .steps, "delete": .steps, "rollback": .steps, "reset": .steps,
+    "undo": .steps, "redo": .steps, "endUndoGroup": .steps, "canUndo": .steps, "canRedo": .steps,
+    "tracksUndo": .steps, "refresh": .steps, "refreshAllObjects": .steps,
+    "detectConflicts": .steps, "obtainPermanentIDs": .steps, "object": .steps,
+    "existingObject": .steps, "registeredObject": .steps, "fetch": .steps, "count": .steps,
+    "execute": .steps, "mergeChanges": .steps, "automaticallyMergesChangesFromParent": .steps,
+    "queryGenerationToken": .steps, "setQueryGenerationFrom": .steps, "hasChanges": .steps,
+    "insertedObjects": .steps, "updatedObjects": .steps, "deletedObjects": .steps,
+    "mergePolicy": .steps, "name": .steps, "managedObjectContext": .steps, "objectID": .steps,
+    "isFault": .left("every object is loaded: the reference is exact then"),
+    "isInserted": .steps, "isDeleted": .steps, "isUpdated": .left("the same as updatedObjects"),
+    "registeredObjects": .left("which objects are held depends on who else holds them"),
+    "retainsRegisteredObjects": .left("runs hold all objects themselves"),
+    "shouldDeleteInaccessibleFaults": .left("runs read no fault whose row is gone"),
+    "shouldHandleInaccessibleFault": .left("runs read no fault whose row is gone"),
+    "faultError": .left("runs read no fault whose row is gone"),
+    "generationAfterSave": .left("one of its two values only lets go of the pin"),
+    "transactionAuthor": .left("is written down, and changes nothing"),
+    "explain": .left(reads), "fetchObjectIDs": .left(reads), "fetchBatched": .left(reads),
+    "fetchAsync": .left(reads), "aggregate": .left(reads), "fetchValues": .left(reads),
+    "startIndex": .left(reads), "endIndex": .left(reads), "objectIDs": .left(reads),
+    "changes": .left(tells), "kind": .left(tells), "inserted": .left(tells),
+    "updated": .left(tells), "deleted": .left(tells), "refreshed": .left(tells),
+    "generation": .left(tells), "processPendingChanges": .left(tells),
+    "tracksObservation": .left(tells), "performAndWait": .left(threads),
+    "perform": .left(threads), "unownedExecutor": .left(threads), "level": .left(tells),
+    "handler": .left(tells), "makeAsyncIterator": .left(tells), "next": .left(tells),
+    "sources": .left(tells),
+  ]
+
+  static let object: [String: Use] = [
+    "validate": .steps, "awakeFromInsert": .left("the classes of the run set nothing there"),
+    "awakeFromFetch": .left("the classes of the run set nothing there"),
+    "willSave": .left("the classes of the run change nothing there"),
+    "didSave": .left("is told, and changes nothing"),
+    "prepareForDeletion": .left("is told, and changes nothing"),
+    "willTurnIntoFault": .left("is told, and changes nothing"),
+    "didTurnIntoFault": .left("is told, and changes nothing"),
+    "entity": .steps, "hash": .steps, "wrappedValue": .steps, "projectedValue": .steps,
+  ]
+
+  static let container: [String: Use] = [
+    "inMemory": .steps, "newContext": .steps, "store": .steps, "fetchHistory": .steps,
+    "currentHistoryToken": .steps, "deleteHistory": .steps,
+  ]
+
+  static let batch: [String: Use] = [
+    "predicate": .steps, "includesSubentities": .left("runs ask for all subclasses"),
+    "resultType": .steps, "count": .steps,
+  ]
+
+  static let all = context.merging(object) { $1 }.merging(container) { $1 }.merging(batch) { $1 }
+
+  /// Where operations are declared, and files there that declare none of objects.
+  static let folders = ["Contexts", "Objects", "Saving"]
+  static let others: Set<String> = [
+    "Schema.swift", "DerivationBuilder.swift", "MergePolicy.swift", "ContextLog.swift",
+  ]
+}
+
+@Suite("The operations that random runs know")
+struct KnownOperationsTests {
+  @Test func `are all that are public`() throws {
+    let found = try Self.declared()
+    #expect(found.count > 60)
+    let unknown = found.filter { KnownOperations.all[$0.key] == nil }
+    #expect(
+      unknown.isEmpty,
+      "Have random runs do these, or say in KnownOperations why they do not: \(unknown)")
+  }
+
+  @Test func `are all that are public of containers, or are left to tests of stores`() throws {
+    let history = try Self.names(in: "Sources/Heartwood/Container/PersistentContainer.swift")
+    let left: Set<String> = [
+      "tracksHistory", "stages", "progress", "stores", "open", "viewContext",
+      "newBackgroundContext", "performBackgroundTask", "inMemory", "isInMemory", "store",
+    ]
+    let unknown = history.subtracting(left).filter { KnownOperations.all[$0] == nil }
+    #expect(unknown.isEmpty)
+  }
+
+  private static var root: URL {
+    var url = URL(filePath: #filePath)
+    for _ in 0..<4 { url.deleteLastPathComponent() }
+    return url
+  }
+
+  /// The names of public functions and properties, and the files that declare them.
+  private static func declared() throws -> [String: String] {
+    var result: [String: String] = [:]
+    for folder in KnownOperations.folders {
+      let path = "Sources/Heartwood/" + folder
+      let files = try? FileManager.default.contentsOfDirectory(
+        atPath: root.appending(path: path).path)
+      for file in files ?? [] where !KnownOperations.others.contains(file) {
+        for name in try names(in: path + "/" + file) { result[name] = file }
+      }
+    }
+    return result
+  }
+
+  private static func names(in path: String) throws -> Set<String> {
+    let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    var names: Set<String> = []
+    for line in text.split(separator: "\n") {
+      let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
+      guard !line.trimming(while: { $0 == " " }).hasPrefix("//"),
+        let start = words.firstIndex(where: { $0 == "public" || $0 == "open" }), start < 2
+      else { continue }
+      guard let word = words[start...].firstIndex(where: { $0 == "func" || $0 == "var" }),
+        word - start < 5, words.count > word + 1, !line.contains("func ==")
+      else { continue }
+      names.insert(words[word + 1])
+    }
+    return names
+  }
+}
+
+extension StringProtocol {
+  fileprivate func trimming(while holds: (Character) -> Bool) -> SubSequence {
+    drop(while: holds)
+  }
+}
