@@ -3,8 +3,8 @@ import Foundation
 extension ManagedObjectContext {
   /// Whether the context shows what others have saved, by itself.
   ///
-  /// It merges what is new in the history before each fetch and save, as ``mergeChanges(from:)``
-  /// does; between them its objects stay as they are. One below another does so when its parent
+  /// It merges what is new in the history before each fetch and save, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them its objects stay as they are. One below another does so when its parent
   /// has saved, and the container's ``PersistentContainer/viewContext`` as soon as others have.
   /// Needs the history.
   public var automaticallyMergesChangesFromParent: Bool {
@@ -123,8 +123,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Shows what has changed between two generations, as ``mergeChanges(from:)`` does a transaction
-  /// of the history.
+  /// Shows what has changed between two generations, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does a transaction of the history.
   ///
   /// - Throws: What kept rows from being read; `foreignStore` if the changes are of another store;
   ///   `childContext` below another context, which sees what its parent does.
