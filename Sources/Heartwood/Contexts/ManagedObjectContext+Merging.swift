@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   /// Whether the context shows what others have saved, by itself.
   ///
   /// It merges what is new in the history before each fetch and save, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them its objects stay as they are. One below another does so when its parent
-  /// has saved, and the container's ``PersistentContainer/viewContext`` as soon as others have.
-  /// Needs the history.
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them its objects stay as
+  /// they are. One below another does so when its parent has saved, and the container's
+  /// ``PersistentContainer/viewContext`` as soon as others have. Needs the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
@@ -146,8 +146,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Shows what another context has saved, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
-  /// does a transaction of the history; without history, too.
+  /// Shows what another context has saved, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does a transaction of the history;
+  /// without history, too.
   ///
   /// ```swift
   /// for await change in background.changes where change.kind == .didSave {
