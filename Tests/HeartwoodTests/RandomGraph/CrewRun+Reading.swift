@@ -173,7 +173,7 @@ struct CrewQuery {
     CrewQuery(CrewMember.self, "ANY tags.name == 'b'", [.member, .chief]) { graph, row in
       row[.tags].contains { graph[$0]?[.tagName] == .text("b") }
     },
-    CrewQuery(CrewMember.self, "mate.mate == SELF", [.member, .chief]) { $1[.mate] != [] && $0[$1[.mate][0]] != nil },
+    CrewQuery(CrewMember.self, "mate.mate == SELF", [.member, .chief]) { !$1[.mate].isEmpty },
     CrewQuery(CrewChief.self, "budget == nil", [.chief]) { $1[.budget] == .none },
     CrewQuery(CrewTeam.self, "members.@count == 0", [.team]) { $1[.members].isEmpty },
     CrewQuery(CrewTeam.self, "ANY members.title == 'Plain'", [.team]) { graph, row in
