@@ -211,7 +211,7 @@ struct DiscardedObjectTests {
 /// Runs `body` on a thread with as much stack as the secondary threads of Darwin have.
 func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
   final class Outcome: @unchecked Sendable {
-    // @unchecked: written before the signal, and read after it.
+    // @unchecked because it is written before the signal, and read after it.
     var error: (any Error)?
   }
   let (outcome, end) = (Outcome(), DispatchSemaphore(value: 0))

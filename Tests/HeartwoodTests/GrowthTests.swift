@@ -118,10 +118,9 @@ struct GrowthTests {
     case 5: set.subtract(pieces.suffix(random.below(pieces.count)))
     case 6: set = Set(pieces.prefix(random.below(8)))
     case 7:
-      // One leaves without being looked at, and another joins.
-      if let first = set.min(by: { $0.number < $1.number }),
-        let index = set.firstIndex(of: first), !set.contains(piece)
-      {
+      // One leaves without being hashed, and another joins.
+      let first = set.map(\.number).min()
+      if let index = set.indices.first(where: { set[$0].number == first }), !set.contains(piece) {
         set.remove(at: index)
         set.insert(piece)
       }

@@ -68,7 +68,7 @@ struct MergedHistoryTests {
     let id = try fixture.saved { context in
       let order = Purchase(context: context)
       for text in ["a", "b", "c"] {
-        let line = Item(context: context)
+        let line = Article(context: context)
         (line.text, line.order) = (text, order)
       }
       return order
@@ -79,7 +79,7 @@ struct MergedHistoryTests {
     let token = try #require(try fixture.container.currentHistoryToken)
     try fixture.saved { other in
       let order = try #require(try other.existingObject(Purchase.self, with: id))
-      let line = Item(context: other)
+      let line = Article(context: other)
       line.text = "t"
       order.lines.append(line)
       other.delete(order.lines[1])

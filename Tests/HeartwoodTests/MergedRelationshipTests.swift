@@ -15,7 +15,7 @@ struct MergedRelationshipTests {
       let order = Purchase(context: context)
       order.number = 1
       for text in ["a", "b", "c"] {
-        let line = Item(context: context)
+        let line = Article(context: context)
         (line.text, line.order) = (text, order)
       }
       return order
@@ -26,8 +26,8 @@ struct MergedRelationshipTests {
     try #require(try context.existingObject(Purchase.self, with: id))
   }
 
-  private func line(_ text: String, _ context: ManagedObjectContext) -> Item {
-    let line = Item(context: context)
+  private func line(_ text: String, _ context: ManagedObjectContext) -> Article {
+    let line = Article(context: context)
     line.text = text
     return line
   }
@@ -102,7 +102,7 @@ struct MergedRelationshipTests {
     try context.save()
     try fixture.stored { fresh in
       try fixture.expectAgreement(in: fresh)
-      let texts = try fresh.fetch(FetchRequest<Item>()).map(\.text)
+      let texts = try fresh.fetch(FetchRequest<Article>()).map(\.text)
       #expect(texts == (policy.prefersMine ? [] : ["t"]))
       #expect(try fresh.count(for: FetchRequest<Purchase>()) == (policy.prefersMine ? 0 : 1))
     }
@@ -118,7 +118,7 @@ struct MergedRelationshipTests {
       context.delete(order)
     }
     #expect(result == (policy.prefersMine ? "m" : "gone"))
-    let left = try fixture.stored { try $0.fetch(FetchRequest<Item>()).map(\.text) }
+    let left = try fixture.stored { try $0.fetch(FetchRequest<Article>()).map(\.text) }
     #expect(left == ["m"])
   }
 
@@ -149,7 +149,7 @@ struct MergedRelationshipTests {
     let context = fixture.context()
     context.mergePolicy = .overwrite
     let own = try order(context)
-    let (lines, extra) = (own.lines, Item(context: context))
+    let (lines, extra) = (own.lines, Article(context: context))
     own.lines.append(extra)
     own.lines.removeLast()
     own.lines.reverse()
@@ -185,7 +185,7 @@ struct MergedRelationshipTests {
     #expect(mine.hint == nil)
     // One that was deleted in the same context.
     context.mergePolicy = policy.policy
-    let own = try context.fetch(FetchRequest<Item>())
+    let own = try context.fetch(FetchRequest<Article>())
     let other = Hint(context: context)
     try context.save()
     context.delete(other)
@@ -195,7 +195,7 @@ struct MergedRelationshipTests {
     context.delete(new)
     try context.save()
     try fixture.stored { fresh in
-      let hinted = FetchRequest<Item>(where: #Predicate { $0.hint != nil })
+      let hinted = FetchRequest<Article>(where: #Predicate { $0.hint != nil })
       let count = try fresh.count(for: hinted)
       #expect(count == 0)
     }
@@ -259,6 +259,26 @@ struct MergedRelationshipTests {
     }
   }
 
+  @Test(.evidence("C-17"), .evidence("C-06"))
+  func `agree in the saving context with what others have read otherwise`() throws {
+    let label = try fixture.saved { context in
+      let label = Sticker(context: context)
+      label.name = "label"
+      return label
+    }.objectID
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let own = try order(context)
+    let sticker = try #require(try context.existingObject(Sticker.self, with: label))
+    #expect(sticker.orders == [] && own.labels == [])
+    try fixture.saved { other in
+      try order(other).labels = [other.object(with: label)]
+    }
+    own.note = "mine"
+    try context.save()
+    #expect(own.labels == [sticker] && sticker.orders == [own])
+  }
+
   @Test(.evidence("C-10")) func `let nobody be deleted whom others have given members`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { context in Club(context: context) }.objectID
@@ -278,7 +298,7 @@ struct MergedRelationshipTests {
     let kept = own.lines.removeFirst()
     context.delete(own)
     try context.save()
-    #expect(try fixture.stored { try $0.fetch(FetchRequest<Item>()).map(\.text) } == ["a"])
+    #expect(try fixture.stored { try $0.fetch(FetchRequest<Article>()).map(\.text) } == ["a"])
     #expect(kept.order == nil && !kept.isDeleted)
   }
 }

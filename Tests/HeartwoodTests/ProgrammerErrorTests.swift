@@ -50,8 +50,8 @@ struct ProgrammerErrorTests {
     }
     #expect(message(unknown).contains("is no part of the model"))
     let abstract = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let container = try PersistentContainer.inMemory(schema: Schema(Shape.self, Square.self))
-      _ = Shape(context: container.newContext())
+      let container = try PersistentContainer.inMemory(schema: Schema(Figure.self, Square.self))
+      _ = Figure(context: container.newContext())
     }
     #expect(message(abstract).contains("is abstract"))
   }
@@ -98,12 +98,12 @@ struct ProgrammerErrorTests {
 private struct OwnRequest: BatchRequest {}
 
 /// An abstract class.
-class Shape: ManagedObject {
+class Figure: ManagedObject {
   @Attribute var name: String = ""
 
-  override class var entity: Entity { Entity("Shape", abstract: true) }
+  override class var entity: Entity { Entity("Figure", abstract: true) }
 }
 
-final class Square: Shape {
+final class Square: Figure {
   @Attribute var side: Int = 0
 }

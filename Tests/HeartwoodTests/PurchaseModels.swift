@@ -10,7 +10,7 @@ final class Purchase: ManagedObject {
   @Attribute var weight: Double = 0
   @ToOne var customer: Buyer?
   @ToOne(inverse: \Bill.order) var invoice: Bill?
-  @OrderedToMany(inverse: \Item.order, deleteRule: .cascade) var lines: [Item]
+  @OrderedToMany(inverse: \Article.order, deleteRule: .cascade) var lines: [Article]
   @ToMany(inverse: \Parcel.order) var pieces: Set<Parcel>
   @ToMany(inverse: \Sticker.orders) var labels: Set<Sticker>
   @Attribute var lineCount: Int = 0
@@ -34,7 +34,7 @@ final class Bill: ManagedObject {
   @ToOne var order: Purchase?
 }
 
-final class Item: ManagedObject {
+final class Article: ManagedObject {
   @Attribute var text: String = ""
   @ToOne var order: Purchase?
   @ToOne var hint: Hint?
@@ -58,7 +58,7 @@ final class Hint: ManagedObject {
 }
 
 let purchases = Schema(
-  Purchase.self, Buyer.self, Bill.self, Item.self, Parcel.self, Sticker.self, Hint.self)
+  Purchase.self, Buyer.self, Bill.self, Article.self, Parcel.self, Sticker.self, Hint.self)
 
 extension GraphFixture {
   /// Saves what `body` does in a context of its own.
@@ -87,7 +87,7 @@ extension GraphFixture {
     let customers = try context.fetch(FetchRequest<Buyer>())
     let invoices = try context.fetch(FetchRequest<Bill>())
     let (lines, pieces) = (
-      try context.fetch(FetchRequest<Item>()), try context.fetch(FetchRequest<Parcel>())
+      try context.fetch(FetchRequest<Article>()), try context.fetch(FetchRequest<Parcel>())
     )
     for order in try context.fetch(FetchRequest<Purchase>()) {
       check(order.lines.allSatisfy { $0.order === order }, "lines of \(order.number)")

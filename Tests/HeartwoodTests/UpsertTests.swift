@@ -10,7 +10,7 @@ struct UpsertTests {
     try fixture.saved { context in
       let order = Purchase(context: context)
       (order.number, order.code, order.note, order.weight) = (7, "old", "stored", 1.5)
-      let line = Item(context: context)
+      let line = Article(context: context)
       line.text = "stored"
       order.lines = [line]
       let piece = Parcel(context: context)
@@ -33,7 +33,7 @@ struct UpsertTests {
   private func make(_ context: ManagedObjectContext) -> Purchase {
     let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")
-    let line = Item(context: context)
+    let line = Article(context: context)
     line.text = "new"
     order.lines = [line]
     let piece = Parcel(context: context)
@@ -77,7 +77,7 @@ struct UpsertTests {
       try fixture.expectAgreement(in: fresh)
       let found = try #require(try fresh.fetch(FetchRequest<Purchase>()).first)
       #expect(found.objectID == id && found.lines.count == 2 && found.lineCount == 2)
-      let owned = try fresh.count(for: FetchRequest<Item>(where: #Predicate { $0.order != nil }))
+      let owned = try fresh.count(for: FetchRequest<Article>(where: #Predicate { $0.order != nil }))
       #expect(owned == 2)
     }
     // Nothing refers to the row when it is gone.
@@ -86,7 +86,7 @@ struct UpsertTests {
     try fixture.stored { fresh in
       let pieces = try fresh.fetch(FetchRequest<Parcel>())
       let labels = try fresh.fetch(FetchRequest<Sticker>())
-      let lines = try fresh.count(for: FetchRequest<Item>())
+      let lines = try fresh.count(for: FetchRequest<Article>())
       #expect(lines == 0 && pieces.allSatisfy { $0.order == nil })
       #expect(labels.allSatisfy { $0.orders.isEmpty })
       try fixture.expectAgreement(in: fresh)
@@ -128,7 +128,7 @@ struct UpsertTests {
       order.number = position == 3 ? 8 : 7
       order.note = "\(position)"
       if position == 1 { order.weight = 9 }
-      let line = Item(context: context)
+      let line = Article(context: context)
       line.text = "\(position)"
       order.lines.append(line)
       return order

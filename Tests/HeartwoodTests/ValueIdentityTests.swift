@@ -34,14 +34,14 @@ private final class Key: ManagedObject {
   }
 }
 
-private final class Label: ManagedObject {
+private final class Caption: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var indexed: String = ""
   var length: Int {
     get { name.count }
     set {}
   }
-  override class var entity: Entity { Entity("Label") { Index(\Label.indexed) } }
+  override class var entity: Entity { Entity("Caption") { Index(\Caption.indexed) } }
 }
 
 private let composed = "caf\u{E9}"
@@ -248,7 +248,7 @@ struct ValueIdentityTests {
   }
 
   @Test(.evidence("V-09")) func `are in one order however they are written`() throws {
-    let fixture = try GraphFixture(Schema(Sample.self, Label.self))
+    let fixture = try GraphFixture(Schema(Sample.self, Caption.self))
     let context = fixture.context()
     var names: [String] = []
     for count in [10, 2, 3, 1, 50, 4] {
@@ -257,7 +257,7 @@ struct ValueIdentityTests {
       names.append(String(repeating: "\u{E9}", count: count - 1) + "e")
     }
     for name in names {
-      let label = Label(context: context)
+      let label = Caption(context: context)
       label.name = name
       label.indexed = name
     }
@@ -266,8 +266,8 @@ struct ValueIdentityTests {
       $0.utf8.lexicographicallyPrecedes($1.utf8)
     }
     for limit in [nil, 5] {
-      var plain = FetchRequest<Label>(sort: [SortDescriptor(\.name)])
-      var fast = FetchRequest<Label>(sort: [SortDescriptor(\.indexed)])
+      var plain = FetchRequest<Caption>(sort: [SortDescriptor(\.name)])
+      var fast = FetchRequest<Caption>(sort: [SortDescriptor(\.indexed)])
       (plain.fetchLimit, fast.fetchLimit) = (limit, limit)
       let first = Array(expected.prefix(limit ?? .max))
       #expect(try fixture.context().fetch(plain).map(\.name) == first)
@@ -275,24 +275,24 @@ struct ValueIdentityTests {
     }
     let middle = expected[7]
     let found = try fixture.context().count(
-      for: FetchRequest<Label>(where: #Predicate { $0.name < middle }))
+      for: FetchRequest<Caption>(where: #Predicate { $0.name < middle }))
     #expect(found == 7)
   }
 
   @Test(.evidence("V-10")) func `are named in errors by entity and property`() throws {
-    let fixture = try GraphFixture(Schema(Sample.self, Label.self))
+    let fixture = try GraphFixture(Schema(Sample.self, Caption.self))
     let context = fixture.context()
-    Label(context: context).name = "a"
+    Caption(context: context).name = "a"
     try context.save()
-    let update = BatchUpdateRequest<Label> { row in row[\.length] = 1 }
+    let update = BatchUpdateRequest<Caption> { row in row[\.length] = 1 }
     let error = try #require(throws: ObjectGraphError.self) { try context.execute(update) }
-    #expect(error.kind == .unknownProperty && error.message.contains("from Label to Int"))
-    let request = FetchRequest<Label>(where: #Predicate { $0.length > 1 })
+    #expect(error.kind == .unknownProperty && error.message.contains("from Caption to Int"))
+    let request = FetchRequest<Caption>(where: #Predicate { $0.length > 1 })
     let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
-    #expect(other.message.contains("from Label to Int") && !"\(other)".contains("0x"))
+    #expect(other.message.contains("from Caption to Int") && !"\(other)".contains("0x"))
     // Nothing is lost by asking for it in memory.
-    let sorted = FetchRequest<Label>(sort: [SortDescriptor(\.length, order: .reverse)])
-    for name in ["ccc", "bb"] { Label(context: context).name = name }
+    let sorted = FetchRequest<Caption>(sort: [SortDescriptor(\.length, order: .reverse)])
+    for name in ["ccc", "bb"] { Caption(context: context).name = name }
     try context.save()
     #expect(try fixture.context().fetch(sorted).map(\.name) == ["ccc", "bb", "a"])
   }

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// Objects that it is related to and that are in no context are inserted too. One that was taken
   /// back before it was saved, or whose row was deleted, becomes a new object with another ID.
   ///
-  /// - Precondition: Its class is part of the model and not abstract, it belongs to no other context
-  ///   and it has no row.
+  /// - Precondition: Its class is part of the model and not abstract; it belongs to no other
+  ///   context, and has no row.
   public func insert(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -59,7 +59,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     if object.isFault { return }
-    object.version = change.keptVersion ?? base
+    object.version = change.isEffective && !change.isDerivedOnly ? base : change.version
     object.state.subtract([.inserted, .updated])
     object.changes = nil
     if change.isAdjusted {
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
   /// Has an object that was not saved itself show what the save has made of its row.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
-    if change.keptVersion != nil { return showDerived(change, object) }
+    if change.isDerivedOnly { return showDerived(change, object) }
     object.changes = nil
     object.state.remove(.updated)
     turnIntoFault(object)
@@ -158,6 +158,7 @@ extension ManagedObjectContext {
     object.state.insert(.deleted)
     // What it was can still be looked at, in didSave for one.
     object.help = []
+    object.releaseRelated()
     leave(object)
   }
 
@@ -181,7 +182,7 @@ extension ManagedObjectContext {
       let id = ManagedObjectID(row.number, model.space)
       if row.isDeleted {
         change.deleted.insert(id)
-      } else if row.keptVersion == nil, !change.inserted.contains(id) {
+      } else if !row.isDerivedOnly, !change.inserted.contains(id) {
         change.updated.insert(id)
       }
     }

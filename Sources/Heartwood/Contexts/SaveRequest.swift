@@ -223,7 +223,8 @@ struct SaveRequest {
         return try carryOutDeletion(object, storage, row?.values)
       }
     }
-    let change = RowChange(object.number, storage, before: row?.values, after: after)
+    let change = RowChange(
+      object.number, storage, before: row?.values, after: after, version: row?.version ?? 0)
     change.edited = edited
     change.members = members
     change.isAdjusted = !after.isIdentical(to: mine)

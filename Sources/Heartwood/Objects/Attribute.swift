@@ -151,8 +151,8 @@ extension ManagedObject {
     // A precondition would say nothing in a release build.
     guard source != nil else {
       fatalError(
-        "A \(type(of: self)) was used whose context is gone, and asked for something that it had not "
-          + "loaded. Hold the context for as long as you use its objects.")
+        "A \(type(of: self)) was used whose context is gone, and asked for something that it had "
+          + "not loaded. Hold the context for as long as you use its objects.")
     }
   }
 

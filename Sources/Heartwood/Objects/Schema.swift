@@ -104,6 +104,7 @@ extension AnyKeyPath {
   /// What it leads from and to: its own description has no names but in a few builds.
   var sentence: String {
     let type = Swift.type(of: self)
-    return "What a key path from \(type.rootType) to \(type.valueType) leads to"
+    let path = "\(self)".contains("<computed") ? "" : " (\(self))"
+    return "What a key path from \(type.rootType) to \(type.valueType)\(path) leads to"
   }
 }

@@ -4,8 +4,8 @@
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
-/// Both sides are kept at once. Adding an object from the other side (`car.owner = person`) does not
-/// load the members.
+/// Both sides are kept at once. Adding an object from the other side (`car.owner = person`) does
+/// not load the members.
 @propertyWrapper
 public struct ToMany<Destination: ManagedObject> {
   @usableFromInline var members: Set<Destination>?

@@ -107,9 +107,7 @@ struct DerivedRows {
       guard change.isEffective || concerned.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)
-      if isDerivedOnly, change.isEffective {
-        change.keptVersion = try rows.row(change.number, change.storage)?.version
-      }
+      change.isDerivedOnly = isDerivedOnly && change.isEffective
     }
     var others: [RowChange] = []
     for number in concerned.sorted() where changes.known(number) == nil {
@@ -118,8 +116,9 @@ struct DerivedRows {
       else { continue }
       let after = try values(number, row.values, storage, changes)
       guard !after.isIdentical(to: row.values) else { continue }
-      let change = RowChange(number, storage, before: row.values, after: after)
-      change.keptVersion = row.version
+      let change = RowChange(
+        number, storage, before: row.values, after: after, version: row.version)
+      change.isDerivedOnly = true
       change.isAdjusted = true
       others.append(change)
     }

@@ -7,6 +7,8 @@ final class RowChange {
   let number: ObjectNumber
   /// The values that the row holds; `nil` if there is none.
   let before: [StoredValue]?
+  /// The version of the row as it is; 0 if there is none.
+  let version: UInt64
   /// The values that it is to hold.
   var after: [StoredValue]
   /// Whether the row is to be deleted.
@@ -21,18 +23,21 @@ final class RowChange {
   var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   var touched: Set<Int> = []
-  /// The version that the row keeps, if all that changes is derived from other rows.
-  var keptVersion: UInt64?
+  /// Whether all that changes is derived from other rows: the row keeps its version then, and is
+  /// unchanged for others.
+  var isDerivedOnly = false
   /// Whether the row is to hold something else than whoever asked for the change wanted.
   var isAdjusted = false
 
   init(
-    _ number: ObjectNumber, _ storage: EntityStorage, before: [StoredValue]?, after: [StoredValue]
+    _ number: ObjectNumber, _ storage: EntityStorage, before: [StoredValue]?,
+    after: [StoredValue], version: UInt64 = 0
   ) {
     self.number = number
     self.storage = storage
     self.before = before
     self.after = after
+    self.version = version
   }
 
   /// Whether the row is written: something of it changes, or there is none yet.

@@ -63,7 +63,13 @@ extension RowChanges {
   /// Gives a row its unique values.
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (index, key, parts) in uniqueKeys(change.storage, change.after) {
-      if try owner(key, index, parts, besides: change, owners) != nil {
+      // A value that it has had is nobody else's, unless another has taken it in this save.
+      let isOwn = change.before.map { before in
+        zip(index.slots, parts).allSatisfy { before[$0].isIdentical(to: $1) }
+      }
+      if isOwn == true, owners.changes[key] == nil {
+        owners.changes[key] = change
+      } else if try owner(key, index, parts, besides: change, owners) != nil {
         report(index.conflict(id(change.number)))
       } else {
         owners.changes[key] = change

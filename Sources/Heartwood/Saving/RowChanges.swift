@@ -77,7 +77,8 @@ final class RowChanges {
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
       return nil
     }
-    let change = RowChange(number, storage, before: row.values, after: row.values)
+    let change = RowChange(
+      number, storage, before: row.values, after: row.values, version: row.version)
     add(change)
     return change
   }
@@ -118,7 +119,10 @@ final class RowChanges {
   /// - Throws: `mergeConflict` or `constraintConflict`, with all of them; `deniedDelete`;
   ///   `validation` if a value cannot be stored.
   func write() throws {
-    for change in list where !change.isDeleted { try deriveOwn(change) }
+    for change in list where !change.isDeleted {
+      // One that gave way in all that it changed is not written.
+      if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
+    }
     try settleUniqueness()
     requestedCount = list.count
     try carryOutDeletions()
@@ -157,7 +161,7 @@ final class RowChanges {
   }
 
   private func deriveOwn(_ change: RowChange) throws {
-    guard model.hasDerived, change.keptVersion == nil else { return }
+    guard model.hasDerived else { return }
     try derived.deriveOwn(
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
   }
@@ -170,7 +174,7 @@ final class RowChanges {
     for change in list where !change.isDeleted && change.isEffective {
       try rows.put(
         change.number, change.storage, change.after, before: change.before,
-        lists: change.touched, version: change.keptVersion)
+        lists: change.touched, version: change.isDerivedOnly ? change.version : nil)
     }
   }
 

@@ -45,7 +45,8 @@ enum EntryKey {
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
     result += repeatElement(0, count: markByteCount)
-    withUnsafeBytes(of: hash.finish().bigEndian) { result += $0 }
+    // Most significant byte first.
+    result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }
 

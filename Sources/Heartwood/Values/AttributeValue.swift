@@ -24,8 +24,8 @@ public protocol AttributeValue {
   ///   it may be a value of another version of the type. An object shows none then, or its declared
   ///   value, and its row stays as it is.
   init(storedValue: StoredValue) throws
-  /// A value that takes the place of one that is changed in place, so that this is not copied; `nil`
-  /// for values that are copied at no cost.
+  /// A value that takes the place of one that is changed in place, so that this is not copied;
+  /// `nil` for values that are copied at no cost.
   static var placeholderWhileChanging: Self? { get }
 }
 
