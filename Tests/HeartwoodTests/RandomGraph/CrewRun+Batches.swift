@@ -54,6 +54,7 @@ extension CrewRun {
       graph[tag]?[.token] = token
     }
     let difference = store.commit(graph)
+    if !difference.deleted.isEmpty { hasLostRows = true }
     try expectStored("after a batch")
     try expectHistory(difference, isExact: true, "after a batch")
   }

@@ -15,7 +15,8 @@ extension CrewRun {
     for tag in tags {
       guard let row = place.view.now[tag] else { continue }
       try expectSame(
-        try place.object(tag), tag, row, in: place.view.now, place.context) { place.tag($0) }
+        try place.object(tag), tag, row, in: place.view.now, place.context
+      ) { place.tag($0) }
     }
   }
 

@@ -160,9 +160,11 @@ extension CrewRun {
     begin(place)
     note("  \(tag).\(link) with or without \(other)")
     CrewAccess.toggle(link, of: try place.object(tag), try place.object(other))
-    let touched = Set(row[link] + [other] + (link.inverse.map {
-      place.view.now.targets(other, $0)
-    } ?? []))
+    let touched = Set(
+      row[link] + [other]
+        + (link.inverse.map {
+          place.view.now.targets(other, $0)
+        } ?? []))
     noteLinks(place, tag, link, [other])
     if row[link].contains(other) {
       place.view.now.separate(tag, link, other)

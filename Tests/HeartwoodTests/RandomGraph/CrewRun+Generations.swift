@@ -40,7 +40,9 @@ extension CrewRun {
       return try expectMerged(place)
     }
     if step.operation == .mergeChangeSet {
-      guard let pinned = place.pinned, let token = place.context.queryGenerationToken else { return }
+      guard let pinned = place.pinned, let token = place.context.queryGenerationToken else {
+        return
+      }
       let changes = try containers[place.container].changes(from: token, to: .current)
       try expectSame(changes, pinned.graph)
       try place.context.mergeChanges(changes)
@@ -57,15 +59,21 @@ extension CrewRun {
 
   /// What was here before is up to date, without being fetched.
   private func expectMerged(_ place: CrewPlace) throws {
-    let known = place.view.now
-    for tag in known.rows.keys where store.graph[tag] != nil {
-      try expectMerged(place, tag)
-    }
+    try expectMerged(place, all: false)
     try readAll(place)
   }
 
+  /// Every object that was here, and has a row, is as the store has it.
+  ///
+  /// - Parameter all: Whether there were no changes that are on top.
+  func expectMerged(_ place: CrewPlace, all: Bool) throws {
+    for tag in store.graph.rows.keys where place.handlesObject(tag) {
+      if all || !place.view.isEdited(tag) { try expectMerged(place, tag) }
+    }
+  }
+
   private func expectMerged(_ place: CrewPlace, _ tag: Int) throws {
-    guard let row = store.graph[tag], !place.view.isEdited(tag) else { return }
+    guard let row = store.graph[tag] else { return }
     let object = try place.object(tag)
     for field in row.kind.fields {
       let value = CrewAccess.value(field, of: object)

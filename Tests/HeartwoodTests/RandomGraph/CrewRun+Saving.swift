@@ -20,6 +20,7 @@ extension CrewRun {
       try place.context.save()
     } catch {
       note("  throws \(error)")
+      if place.isMerging, wasStale { try readAll(place) }
       try expectFailure(place, error, expected)
       return rollsBack ? try rollback(place) : ()
     }
@@ -52,6 +53,7 @@ extension CrewRun {
     }
     let result = try settled(reference)
     let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
+    if !difference.deleted.isEmpty, places.count > 1 { hasLostRows = true }
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
     // In one context, which is compared each time, the store is looked at now and then.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
@@ -71,6 +73,7 @@ extension CrewRun {
         try expectAgreement(place, "in the context that has saved")
       }
       place.view.read(store)
+      if !reference.contested.isEmpty { try expectMerged(place, all: true) }
       try sync(place)
     } else {
       place.view.read(store)
@@ -162,7 +165,7 @@ extension CrewRun {
     place.dropAll()
     place.context.reset()
     let left = objects.compactMap(\.object)
-    guard left.isEmpty || !RandomGraphScope.areLeftObjectsFreed else {
+    guard left.isEmpty || !areAllFreed else {
       throw CrewMismatch("\(left.count) objects outlive reset")
     }
     place.view.rollback()

@@ -18,6 +18,8 @@ final class CrewRun {
   var ids: [Int: ManagedObjectID] = [:]
   var tagsByID: [ManagedObjectID: Int] = [:]
   var tokens: Set<CrewValue> = []
+  /// Whether a context may have held objects whose rows others have deleted.
+  var hasLostRows = false
   private var lastTag = 0
   var historyToken: PersistentHistoryToken?
   /// What the history has of each generation.
@@ -106,6 +108,11 @@ final class CrewRun {
 
   // MARK: The end
 
+  /// Whether objects must be freed that nobody outside of the context holds.
+  var areAllFreed: Bool {
+    RandomGraphScope.areLeftObjectsFreed && (RandomGraphScope.areGoneObjectsFreed || !hasLostRows)
+  }
+
   /// Objects that nobody uses are gone when their context is.
   private func expectFreed() throws {
     let objects = places.flatMap { place in place.handles.values.map { WeakObject($0) } }
@@ -114,7 +121,7 @@ final class CrewRun {
       place.context.reset()
     }
     let left = objects.compactMap { $0.object }
-    guard left.isEmpty || !RandomGraphScope.areLeftObjectsFreed else {
+    guard left.isEmpty || !areAllFreed else {
       throw CrewMismatch("\(left.count) objects outlive reset, \(left.prefix(3))")
     }
   }

@@ -58,7 +58,7 @@ enum CrewShrinking {
     var steps = steps
     var size = max(1, steps.count / 2)
     var budget = 3000
-    let end = ContinuousClock.now + .seconds(60)
+    let end = ContinuousClock.now + .seconds(15)
     while true {
       var position = 0
       var isShorter = false

@@ -48,7 +48,9 @@ enum CrewValue: Hashable, CustomStringConvertible {
     nil, "", "n", String(repeating: "long ", count: 250), String(repeating: "\u{E9}", count: 480),
   ]
   static let numbers: [Int?] = [nil, 0, 1, .min, .max, 7]
-  static let weights: [Double] = [0, -0.0, 1.5, .infinity, -.infinity, .nan, .leastNonzeroMagnitude]
+  static let weights: [Double] = [
+    0, -0.0, 1.5, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
+  ]
 
   static func optional(_ text: String?) -> CrewValue { text.map { .text($0) } ?? .none }
   static func optional(_ number: Int?) -> CrewValue { number.map { .integer($0) } ?? .none }

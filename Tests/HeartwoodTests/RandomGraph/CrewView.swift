@@ -92,14 +92,18 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Whether reading everything again under what was changed is exact in the reference: attributes
-  /// of objects that are still there. What becomes of relationships is left open until the save.
+  /// Whether it is exact in the reference to read everything again under what was changed.
+  ///
+  /// It is for attributes of objects that are still there. What becomes of relationships is left
+  /// open until the save.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.inserted.isEmpty, work.deleted.isEmpty, !canUndo, future.isEmpty else {
       return false
     }
     return edited.allSatisfy { tag in
-      guard let before = base[tag], let row = now[tag], store.graph[tag] != nil else { return false }
+      guard let before = base[tag], let row = now[tag], store.graph[tag] != nil else {
+        return false
+      }
       return row.links == before.links || row.kind.links.allSatisfy { row.has($0, like: before) }
     }
   }

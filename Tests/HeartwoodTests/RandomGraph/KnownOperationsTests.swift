@@ -53,6 +53,7 @@ enum KnownOperations {
     "prepareForDeletion": .left("is told, and changes nothing"),
     "willTurnIntoFault": .left("is told, and changes nothing"),
     "didTurnIntoFault": .left("is told, and changes nothing"),
+    "unreadableValues": .left("the run stores nothing that it cannot read"),
     "entity": .steps, "hash": .steps, "wrappedValue": .steps, "projectedValue": .steps,
   ]
 

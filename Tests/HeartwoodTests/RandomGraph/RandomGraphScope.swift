@@ -41,7 +41,7 @@ enum RandomGraphScope {
   /// Whether objects that were taken back are freed, those that hold each other too.
   static let areLeftObjectsFreed = true
   /// Whether objects are related to themselves.
-  static let relatesToItself = true
+  static let relatesToItself = false
   /// Whether setting an attribute to the value it has leaves nothing that could be undone.
   static let isSettingSameNothingToUndo = false
 }
