@@ -20,7 +20,9 @@ struct RevertTests {
       let expected = try container.changes(from: .current, to: token)
       let changes = try container.revert(to: token, author: "Eve")
       #expect(changes.inserted == expected.inserted && changes.deleted == expected.deleted)
-      #expect(changes.updated == expected.updated && changes.generation != token)
+      // Rows that were only written again as they were are left alone.
+      #expect(changes.updated == expected.updated.filter { !$0.value.isEmpty })
+      #expect(changes.generation != token)
       let found = try container.read(at: changes.generation) { try GraphReference($0) }
       #expect(found == reference)
       try expectSameEntries(container, token)

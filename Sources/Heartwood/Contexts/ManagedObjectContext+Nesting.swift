@@ -105,6 +105,8 @@ extension ManagedObjectContext {
       let isSet = isNew || object.changes?.originals[property.slot] != nil
       switch property.kind {
       case .attribute where isSet:
+        // What was set to the value it has is no change there either.
+        guard isNew || !hasSame(property, object, original) else { continue }
         parent.willChange(original, property)
         original.copy(property, from: object)
       case .toOne where isSet:
@@ -122,6 +124,14 @@ extension ManagedObjectContext {
     if isNew, original.isInserted, object.entityDescription?.hasUniques == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
+  }
+
+  private func hasSame(
+    _ property: PropertyDescription, _ object: ManagedObject, _ original: ManagedObject
+  ) -> Bool {
+    guard let mine = try? object.storedValue(property), let theirs = try? original.storedValue(property)
+    else { return false }
+    return mine.isIdentical(to: theirs)
   }
 
   // MARK: IDs

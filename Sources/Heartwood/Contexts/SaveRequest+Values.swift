@@ -9,7 +9,7 @@ extension SaveRequest {
       guard let failure = row.storage.refusal(of: row.after) else { continue }
       failures.append(
         ObjectGraphError(
-          .validation, failure, objectID: ManagedObjectID(row.number, model.space)))
+          .validation, failure, objectID: ManagedObjectID(row.reportedNumber, model.space)))
     }
     guard let first = failures.first else { return }
     guard failures.count > 1 else { throw first }

@@ -147,6 +147,7 @@ struct SaveRequest {
       numbers[object.number] ?? object.number, model.storage(of: entity), before: nil,
       after: values(of: object))
     change.isNew = true
+    change.reportedNumber = object.number
     if let assigned = object.changes?.assigned { change.assigned = assigned }
     for property in change.storage.pairings where !change.after[property.slot].isNull {
       change.edited.insert(property.slot)

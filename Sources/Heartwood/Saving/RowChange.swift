@@ -15,6 +15,8 @@ final class RowChange {
   var isDeleted = false
   /// Whether the row is that of a new object, which may meet another one.
   var isNew = false
+  /// The number that its object has until the transaction has succeeded, for errors.
+  var reportedNumber: ObjectNumber
   /// The slots that were set on a new object.
   var assigned = SlotSet()
   /// The references that were set, by slot: they take their target from whatever it was related to.
@@ -34,6 +36,7 @@ final class RowChange {
     after: [StoredValue], version: UInt64 = 0
   ) {
     self.number = number
+    reportedNumber = number
     self.storage = storage
     self.before = before
     self.after = after

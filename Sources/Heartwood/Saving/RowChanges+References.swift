@@ -28,7 +28,7 @@ extension RowChanges {
     ObjectGraphError(
       .mergeConflict,
       "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
-        + "deleted. Refresh it, or set a mergePolicy.", objectID: id(change.number))
+        + "deleted. Refresh it, or set a mergePolicy.", objectID: id(change.reportedNumber))
   }
 
   // MARK: One to one

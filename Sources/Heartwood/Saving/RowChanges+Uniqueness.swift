@@ -70,7 +70,7 @@ extension RowChanges {
       if isOwn == true, owners.changes[key] == nil {
         owners.changes[key] = change
       } else if try owner(key, index, parts, besides: change, owners) != nil {
-        report(index.conflict(id(change.number)))
+        report(index.conflict(id(change.reportedNumber)))
       } else {
         owners.changes[key] = change
       }
@@ -84,7 +84,7 @@ extension RowChanges {
       guard let owner = try owner(key, index, parts, besides: change, owners) else { continue }
       guard policy != .error, let target = try target(owner), target.storage === change.storage,
         met == nil || met === target
-      else { return report(index.conflict(id(change.number))) }
+      else { return report(index.conflict(id(change.reportedNumber))) }
       met = target
     }
     guard let met else { return try claim(change, &owners) }
