@@ -27,6 +27,16 @@ struct MergeReference {
     var dirty: Set<Dirty> = []
     var isDeleted = false
     var hasChanges: Bool { isDeleted || !dirty.isEmpty }
+    /// What was set to another value than it had.
+    var edits: Set<Dirty> {
+      dirty.filter { property in
+        switch property {
+        case .age: values.age != base.age
+        case .nickname: values.nickname != base.nickname
+        }
+      }
+    }
+    var hasEdits: Bool { isDeleted || !edits.isEmpty }
   }
 
   /// The rows; `nil` for those that are gone.
@@ -67,11 +77,23 @@ struct MergeReference {
   /// Saves a context; false if that throws.
   mutating func save(_ context: Int, _ policy: Policy) -> Bool {
     let changed = copies[context].filter(\.value.hasChanges)
-    if policy == .error, changed.contains(where: { isConflict($0.key, $0.value) }) { return false }
+    let edited = changed.filter(\.value.hasEdits)
+    let isContested = edited.contains { isConflict($0.key, $0.value) }
+    if policy == .error, isContested { return false }
     guard !changed.isEmpty else { return true }
     lastVersion += 1
-    for (person, copy) in changed { settle(person, copy, context, policy) }
+    for (person, copy) in edited { settle(person, copy, context, policy) }
+    for person in changed.keys { copies[context][person]?.dirty = [] }
+    if isContested { for person in copies[context].keys { reload(person, context) } }
     return true
+  }
+
+  /// Reads a row again that others have changed.
+  private mutating func reload(_ person: Int, _ context: Int) {
+    let version = copies[context][person]?.version
+    guard let row = rows[person] else { return copies[context][person] = nil }
+    guard row.version != version else { return }
+    copies[context][person] = Copy(version: row.version, base: row.values, values: row.values)
   }
 
   private func isConflict(_ person: Int, _ copy: Copy) -> Bool {
@@ -95,13 +117,18 @@ struct MergeReference {
     }
     var merged = row.values
     if policy == .overwrite { merged = copy.values }
-    for dirty in copy.dirty {
+    for dirty in copy.edits {
       switch dirty {
       case .age where mineWins || row.values.age == copy.base.age: merged.age = copy.values.age
       case .nickname where mineWins || row.values.nickname == copy.base.nickname:
         merged.nickname = copy.values.nickname
       case .age, .nickname: break
       }
+    }
+    guard merged != row.values else {
+      // Nothing of it stands, and the row is left alone.
+      copies[context][person] = Copy(version: row.version, base: merged, values: merged)
+      return
     }
     store(person, merged, context)
   }

@@ -86,7 +86,9 @@ struct MergedRelationshipTests {
   @Test(.evidence("C-07"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
   func `have no ghost of a member that others have deleted`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
-    let result = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, context in
+    let result = try merged(policy) { order, _ in
+      order.lines.reverse()
+    } theirs: { order, context in
       context.delete(order.lines[1])
     }
     #expect(result == (policy == .rollback ? "ac" : "ca"))
@@ -201,7 +203,9 @@ struct MergedRelationshipTests {
     }
   }
 
-  @Test(.evidence("C-07"), .evidence("H-02"), .evidence("F-09"), arguments: MergePolicy.Each.allCases)
+  @Test(
+    .evidence("C-07"), .evidence("H-02"), .evidence("F-09"),
+    arguments: MergePolicy.Each.allCases)
   func `are shown alike by every context afterwards`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let label = try fixture.saved { context in

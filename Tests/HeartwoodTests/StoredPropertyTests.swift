@@ -3,16 +3,16 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-private protocol Helper { var count: Int { get } }
+private protocol Counting { var count: Int { get } }
 
-private struct SmallHelper: Helper { var count = 3 }
+private struct SmallCounter: Counting { var count = 3 }
 
-private struct LargeHelper: Helper {
+private struct LargeCounter: Counting {
   var words = (1, 2, 3, 4, 5, 6, 7)
   var count: Int { words.6 }
 }
 
-private final class Listener: Helper { var count = 9 }
+private final class Listener: Counting { var count = 9 }
 
 private enum Shape {
   case none
@@ -26,9 +26,9 @@ private struct Pair<First, Second> {
 }
 
 private class Widget: ManagedObject, CustomReflectable {
-  var helper: any Helper = SmallHelper()
+  var helper: any Counting = SmallCounter()
   @Attribute var code: Int = 0
-  var spare: (any Helper)?
+  var spare: (any Counting)?
   var flag: UInt8 = 1
   @Attribute var small: Int8 = 0
   weak var delegate: Listener?
@@ -52,7 +52,7 @@ private class Gadget: Widget {
 
 private final class Contraption: Gadget {
   @Attribute var tags: [String] = []
-  var last: any Helper = LargeHelper()
+  var last: any Counting = LargeCounter()
 }
 
 private final class Part: ManagedObject {
@@ -78,8 +78,8 @@ struct StoredPropertyTests {
     let context = fixture.context()
     let listener = Listener()
     let object = Contraption(context: context)
-    object.helper = LargeHelper()
-    object.spare = LargeHelper()
+    object.helper = LargeCounter()
+    object.spare = LargeCounter()
     object.delegate = listener
     object.flag = 255
     object.code = 5

@@ -94,7 +94,9 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-12"), .evidence("U-01"), arguments: MergePolicy.Each.allCases)
-  func `leaves the row to the object that has it, and can be read`(policy: MergePolicy.Each) throws {
+  func `leaves the row to the object that has it, and can be read`(
+    policy: MergePolicy.Each
+  ) throws {
     guard policy != .error else { return }
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)

@@ -100,7 +100,11 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     tell(\.inserted, object)
-    guard let changes = object.changes, !changes.isEmpty else { return }
+    // What it had been changed to may have been taken back while it was deleted.
+    guard let changes = object.changes, !changes.isEmpty else {
+      object.state.remove(.updated)
+      return
+    }
     object.state.insert(.updated)
     updated.insert(object)
   }

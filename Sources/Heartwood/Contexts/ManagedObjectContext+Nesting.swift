@@ -129,7 +129,8 @@ extension ManagedObjectContext {
   private func hasSame(
     _ property: PropertyDescription, _ object: ManagedObject, _ original: ManagedObject
   ) -> Bool {
-    guard let mine = try? object.storedValue(property), let theirs = try? original.storedValue(property)
+    guard let mine = try? object.storedValue(property),
+      let theirs = try? original.storedValue(property)
     else { return false }
     return mine.isIdentical(to: theirs)
   }

@@ -385,10 +385,12 @@ extension ManagedObjectContext: ObjectSource {
 
   /// Marks an object as changed.
   func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
-    guard !object.isInserted, !object.isDeleted else { return }
+    guard !object.isInserted else { return }
     let changes = object.ownChanges
     changes.count += 1
     change(changes)
+    // One that is deleted stays so; what it loses comes back if that is taken back.
+    guard !object.isDeleted else { return }
     object.state.insert(.updated)
     updated.insert(object)
     tell(\.updated, object)

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// Without it, to find or create n objects would ask n objects n times. It takes up an object when
 /// somebody looks for one after that was changed. From then on the object tells of each value that
-/// is set, as one with a row does, and is taken up again at the next search. An entry only says that
-/// its object had the value once: whoever finds one compares.
+/// is set, as one with a row does, and is taken up again at the next search. An entry only says
+/// that its object had the value once: whoever finds one compares.
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription

@@ -102,7 +102,8 @@ struct SaveRequest {
     var result: [Int: MemberEdit] = [:]
     for (slot, changes) in members {
       var edit = MemberEdit(
-        added: changes.added.map { number(of: $0) }, removed: changes.removed.map { number(of: $0) })
+        added: changes.added.map { number(of: $0) },
+        removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
         // Without a base nothing but its end is known to be this context's.

@@ -105,7 +105,8 @@ final class PredicateTranslation {
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")) is not one "
+        path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
+          + " is not one "
           + "stored property of an object, but several.")
     }
     return .property(base, .known(step.property, step.entity))

@@ -1,8 +1,8 @@
 /// A predicate as it was put together of others by `and`, `or` and `not`.
 ///
-/// Nodes are shared, never changed, and may be hundreds of thousands of levels deep, as after a loop
-/// that adds one term each time. So nothing recurses from one node to the next.
-// @unchecked: `content` changes in `deinit` only, for nodes that nobody else has.
+/// Nodes are shared, never changed, and may be hundreds of thousands of levels deep, as after a
+/// loop that adds one term each time. So nothing recurses from one node to the next.
+// @unchecked because `content` changes in `deinit` only, for nodes that nobody else has.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 

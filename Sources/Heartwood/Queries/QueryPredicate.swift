@@ -12,8 +12,9 @@ public import Foundation
 /// ```
 ///
 /// Both mean the same by the same operators. What a predicate names is looked up when it is used.
-/// It may have up to a million terms, and up to 64 parts within each other: terms that are joined by
-/// one operator, in a loop or by ``any(_:)`` and ``all(_:)``, are one level however many there are.
+/// It may have up to a million terms, and up to 64 parts within each other: terms that are joined
+/// by one operator, in a loop or by ``any(_:)`` and ``all(_:)``, are one level however many there
+/// are.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 

@@ -29,7 +29,8 @@ public struct MergePolicy: Sendable {
 
   /// Each conflict is settled by `resolve`, property by property; it may throw, and the save does.
   ///
-  /// It is called for each object that was changed or deleted here and changed or deleted by others.
+  /// It is called for each object that was changed or deleted here, and changed or deleted by
+  /// others.
   /// What it does not set is merged as ``mergeByPropertyObjectTrump`` would.
   ///
   /// ```swift

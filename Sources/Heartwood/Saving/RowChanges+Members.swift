@@ -75,10 +75,12 @@ extension RowChanges {
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {
-    derived.note(change.number)
     guard case .toMany(isOrdered: true) = property.kind else {
-      change.touched.insert(property.slot)
       let keyspace = model.memberKeyspace(property, of: change.storage.entity)
+      // Others may have done the same already.
+      guard try rows.hasEdge(keyspace, change.number, member) != joins else { return }
+      change.touched.insert(property.slot)
+      derived.note(change.number)
       return try rows.changeEdges(keyspace, change.number, [member], areAdded: joins)
     }
     if joins {
@@ -102,7 +104,7 @@ extension RowChanges {
     let members = theirs.filter { !edit.left.contains($0) || joined.contains($0) } + edit.joined
     let result = merge.merged(members)
     guard result != theirs else {
-      if joined.isEmpty, edit.left.isEmpty { change.touched.remove(place.slot) }
+      change.touched.remove(place.slot)
       return
     }
     change.touched.insert(place.slot)

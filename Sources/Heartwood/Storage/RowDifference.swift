@@ -59,8 +59,8 @@ struct RowDifference {
     try store.changes(from: source, to: target, in: known.wants) { try note($0) }
   }
 
-  /// Takes down what differs between two generations, as long as a condition holds for the number of
-  /// rows.
+  /// Takes down what differs between two generations, as long as a condition holds for the number
+  /// of rows.
   ///
   /// - Returns: Whether that is all.
   mutating func take(

@@ -242,6 +242,12 @@ final class RowWriter {
     }
   }
 
+  /// Whether an object is listed as a member of an unordered relationship.
+  func hasEdge(_ name: String, _ owner: ObjectNumber, _ member: ObjectNumber) throws -> Bool {
+    let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
+    return try keyspace(name).withValue(key) { _ in } != nil
+  }
+
   /// Has objects join or leave a relationship from many to many, as this side lists them.
   func changeEdges(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool

@@ -20,9 +20,9 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// The value with this stored form.
   ///
-  /// - Throws: `StorageError.corrupt` if a value of another kind is stored there; any other error if
-  ///   it may be a value of another version of the type. An object shows none then, or its declared
-  ///   value, and its row stays as it is.
+  /// - Throws: `StorageError.corrupt` if a value of another kind is stored there; any other error
+  ///   if it may be a value of another version of the type. An object shows none then, or its
+  ///   declared value, and its row stays as it is.
   init(storedValue: StoredValue) throws
   /// A value that takes the place of one that is changed in place, so that this is not copied;
   /// `nil` for values that are copied at no cost.

@@ -139,7 +139,8 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
-  /// Who an object leads to, without those whose row is gone, as a reference without an inverse may.
+  /// The objects that an object leads to, without those whose row is gone, as a reference without
+  /// an inverse may.
   func shown(_ row: CrewRow, _ link: CrewLink) -> [Int] {
     link.inverse == nil ? row[link].filter { rows[$0] != nil } : row[link]
   }

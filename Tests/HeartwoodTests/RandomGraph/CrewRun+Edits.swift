@@ -223,7 +223,7 @@ extension CrewRun {
     }
   }
 
-  /// Whether an object is referred to by one that would not know of its deletion, which is left out.
+  /// Whether an object is referred to by one that would not know of its deletion.
   func isMentor(_ tag: Int) -> Bool {
     guard !RandomGraphScope.areLeftReferencesForgotten else { return false }
     let graphs = places.map(\.view.now) + places.map(\.view.base) + [store.graph]
