@@ -5,10 +5,10 @@ import HeartwoodTestSupport
 /// Steps in several contexts, and a reference of plain collections that takes the same steps.
 ///
 /// Every context holds all its objects with their values and members, read from one generation.
-/// What the clauses promise is exact then: whatever others save, the context stays as it is, until it
-/// reads again, and a save compares three known states. Where a context that others have overtaken
-/// saves or reads again, it is brought up to date as a whole (`sync`), and is compared before with
-/// what the clauses promise for that moment.
+/// What the clauses promise is exact then: whatever others save, the context stays as it is, until
+/// it reads again, and a save compares three known states. Where a context that others have
+/// overtaken saves or reads again, it is brought up to date as a whole (`sync`), and is compared
+/// before with what the clauses promise for that moment.
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []

@@ -19,7 +19,7 @@ enum RandomGraphScope {
   /// Whether those that a rule keeps from losing a new object forget it when it is deleted.
   static let areDeniedFreedOfNew = true
   /// Whether rolling back restores who was a member of an object that could not be deleted.
-  static let areDeniedRestored = true
+  static let areDeniedRestored = false
   /// Whether a context that merges by itself does so before a save with changes, too (QG-35).
   static let mergesBeforeSaving = true
   /// Whether a context that merges by itself goes on when the history was deleted.
@@ -31,7 +31,7 @@ enum RandomGraphScope {
   /// Whether both sides of every relationship agree in a context that has met others' changes.
   static let agreesInSavingContext = true
   /// Whether a reference without an inverse that was left behind by a deletion is no conflict.
-  static let areLeftReferencesForgotten = true
+  static let areLeftReferencesForgotten = false
   /// Whether new objects that were rolled back keep their attributes, and nothing else (S-08).
   static let areLeftObjectsReadable = true
   /// Whether an object whose row others have deleted is freed, too, if it holds itself.
@@ -41,7 +41,7 @@ enum RandomGraphScope {
   /// Whether objects that were taken back are freed, those that hold each other too.
   static let areLeftObjectsFreed = true
   /// Whether objects are related to themselves.
-  static let relatesToItself = true
+  static let relatesToItself = false
   /// Whether setting an attribute to the value it has leaves nothing that could be undone.
   static let isSettingSameNothingToUndo = false
 }
