@@ -68,7 +68,9 @@ struct MergedRelationshipTests {
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
   func `have the order that one side has changed`(policy: MergePolicy.Each) throws {
     guard policy != .error, policy != .rollback else { return }
-    let mine = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, context in
+    let mine = try merged(policy) { order, _ in
+      order.lines.reverse()
+    } theirs: { order, context in
       order.lines.append(line("t", context))
     }
     #expect(mine == "cbat")
@@ -77,7 +79,9 @@ struct MergedRelationshipTests {
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
   func `have one of two orders, by policy`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
-    let result = try merged(policy) { order, _ in order.lines.reverse() } theirs: { order, _ in
+    let result = try merged(policy) { order, _ in
+      order.lines.reverse()
+    } theirs: { order, _ in
       order.lines = [order.lines[1], order.lines[0], order.lines[2]]
     }
     #expect(result == (policy.prefersMine ? "cba" : "bac"))
