@@ -27,6 +27,10 @@ struct TileReference {
     /// What it was when each field was changed.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
+    /// Whether something of it is not as it was.
+    var hasEdits: Bool {
+      version == nil || isDeleted || originals.contains { row.differs(from: $1, in: $0) }
+    }
   }
 
   struct Context {
@@ -123,7 +127,7 @@ struct TileReference {
     for (name, copy) in contexts[context].copies where copy.version != nil && !copy.isDeleted {
       guard written(name), let stored = generations[last].tiles[name] else { continue }
       var merged = Copy(version: stored.version, row: stored.row)
-      for field in copy.originals.keys {
+      for (field, original) in copy.originals where copy.row.differs(from: original, in: field) {
         merged.originals[field] = stored.row
         merged.row.take(field, from: copy.row)
       }
@@ -144,13 +148,15 @@ struct TileReference {
   func saving(_ context: Int, _ policy: TilePolicy) -> Save {
     let next = last + 1
     var save = Save(tiles: generations[last].tiles)
-    for (name, copy) in contexts[context].copies {
+    for (name, copy) in contexts[context].copies where copy.hasEdits {
       let stored = generations[last].tiles[name]
       let isConflict = copy.version != nil && stored?.version != copy.version
       if isConflict, !(copy.isDeleted && stored == nil) { save.isRefused = true }
       let row = settled(copy, stored, isConflict: isConflict, policy)
       switch row {
       case .none: continue
+      // Nothing of it stands, and the row is left alone.
+      case .some(let row) where isConflict && row != nil && row == stored?.row: continue
       case .some(let row): save.tiles[name] = row.map { Stored(row: $0, version: next) }
       }
     }

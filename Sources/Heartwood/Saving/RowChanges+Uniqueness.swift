@@ -117,6 +117,8 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
+        // What an earlier object has set gives way to it.
+        if row.edited.contains(slot), row.after[slot] != new.after[slot] { yields.insert(slot) }
         row.after[slot] = new.after[slot]
         row.assigned.insert(slot)
         if property.isRelationship { row.edited.insert(slot) }
