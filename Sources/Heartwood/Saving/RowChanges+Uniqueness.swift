@@ -80,14 +80,18 @@ extension RowChanges {
   /// Has a new object become the row it meets, if there is one.
   private func meet(_ change: RowChange, _ owners: inout Owners) throws {
     var met: RowChange?
-    for (index, key, parts) in uniqueKeys(change.storage, change.after) {
+    let keys = uniqueKeys(change.storage, change.after)
+    for (index, key, parts) in keys {
       guard let owner = try owner(key, index, parts, besides: change, owners) else { continue }
       guard policy != .error, let target = try target(owner), target.storage === change.storage,
         met == nil || met === target
       else { return report(index.conflict(id(change.reportedNumber))) }
       met = target
     }
-    guard let met else { return try claim(change, &owners) }
+    guard let met else {
+      for (_, key, _) in keys { owners.changes[key] = change }
+      return
+    }
     for (_, key, _) in uniqueKeys(met.storage, met.after) where owners.changes[key] === met {
       owners.changes[key] = nil
     }
