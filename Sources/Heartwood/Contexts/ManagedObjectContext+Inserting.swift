@@ -17,15 +17,21 @@ extension ManagedObjectContext {
       return part.insert(object)
     }
     requireInsertable(object)
+    let own = register(new: object)
+    guard !own.isEmpty else { return }
     // A list, and no recursion: there can be any number of them.
-    var new = [object]
+    var new: [ManagedObject] = []
     var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
-    while let next = new.popLast() {
-      guard next.source == nil else { continue }
-      for (offset, related) in register(new: next) {
-        relationships.append((next, offset, related))
+    func take(_ pending: [Int: PendingRelated], of object: ManagedObject) {
+      for (offset, related) in pending {
+        relationships.append((object, offset, related))
         new += related.all.filter { $0.source == nil && !$0.hasRow }
       }
+    }
+    take(own, of: object)
+    while let next = new.popLast() {
+      guard next.source == nil else { continue }
+      take(register(new: next), of: next)
     }
     for (object, offset, related) in relationships where object.source === self {
       guard let property = object.entityDescription?.property(at: offset) else { continue }

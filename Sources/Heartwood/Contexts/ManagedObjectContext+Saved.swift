@@ -4,12 +4,9 @@ extension ManagedObjectContext {
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     let leavers = renumberInserted(request)
     var saved: [ManagedObject] = []
-    var isSaved = NumberTable<Bool>()
     for (object, outcome) in request.outcomes {
       switch outcome {
-      case .saved:
-        isSaved[request.number(of: object)] = true
-        saved.append(object)
+      case .saved: saved.append(object)
       case .unchanged:
         object.state.remove(.updated)
         object.changes = nil
@@ -24,7 +21,7 @@ extension ManagedObjectContext {
     let isOther = request.isContested || !request.changes.replaced.isEmpty
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
-      if isSaved[change.number] == true {
+      if change.isOfObject {
         finish(object, change, request.base, readsMembers: isOther)
       } else {
         refresh(object, change, request.base)

@@ -148,6 +148,7 @@ struct SaveRequest {
       numbers[object.number] ?? object.number, model.storage(of: entity), before: nil,
       after: values(of: object))
     change.isNew = true
+    change.isOfObject = true
     change.reportedNumber = object.number
     if let assigned = object.changes?.assigned { change.assigned = assigned }
     for property in change.storage.pairings where !change.after[property.slot].isNull {
@@ -227,6 +228,7 @@ struct SaveRequest {
     }
     let change = RowChange(
       object.number, storage, before: row?.values, after: after, version: row?.version ?? 0)
+    change.isOfObject = true
     change.edited = edited
     change.members = members
     change.isAdjusted = !after.isIdentical(to: mine)

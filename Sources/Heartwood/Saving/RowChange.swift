@@ -17,6 +17,8 @@ final class RowChange {
   var isNew = false
   /// The number that its object has until the transaction has succeeded, for errors.
   var reportedNumber: ObjectNumber
+  /// Whether it is the change of an object that is saved.
+  var isOfObject = false
   /// The slots that were set on a new object.
   var assigned = SlotSet()
   /// The references that were set, by slot: they take their target from whatever it was related to.

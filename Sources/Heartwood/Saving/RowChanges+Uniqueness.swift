@@ -2,7 +2,9 @@
 extension RowChanges {
   /// A value of a unique constraint, as the store has it.
   private struct UniqueKey: Hashable {
-    let keyspace: String
+    /// The positions of the entity that declares the constraint, and of the constraint there.
+    let entity: Int
+    let index: Int
     let key: Key
   }
 
@@ -39,7 +41,9 @@ extension RowChanges {
       guard index.isUnique, !index.isOverRelationship else { return nil }
       let parts = index.slots.map { values[$0] }
       guard !parts.contains(where: \.isNull) else { return nil }
-      return (index, UniqueKey(keyspace: model.keyspace(index), key: EntryKey.key(parts)), parts)
+      let key = UniqueKey(
+        entity: index.entity.position, index: index.position, key: EntryKey.key(parts))
+      return (index, key, parts)
     }
   }
 
@@ -49,7 +53,7 @@ extension RowChanges {
     besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
     if let known = owners.changes[key] { return known === change ? nil : .change(known) }
-    guard let stored = try rows.owner(index, parts), stored != change.number else {
+    guard let stored = try rows.owner(index, parts, key.key), stored != change.number else {
       return nil
     }
     guard let other = known(stored) else { return .stored(stored) }
@@ -110,6 +114,7 @@ extension RowChanges {
   /// Gives a row what counts of a new object that becomes it.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
+    row.isOfObject = row.isOfObject || new.isOfObject
     var yields = SlotSet()
     for property in row.storage.entity.columns
     where !areAttributesOnly || property.isAttribute {

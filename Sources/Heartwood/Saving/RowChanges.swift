@@ -12,8 +12,10 @@ final class RowChanges {
   var derived: DerivedRows
   /// The changes in the order in which they were asked for, then those that follow from them.
   private(set) var list: [RowChange] = []
-  /// The changes by the number of the row.
+  /// The changes by the number of the row, as far as they were asked for.
   private var table = NumberTable<RowChange>()
+  /// The number of changes that are in the table.
+  private var tableCount = 0
   /// The rows that new objects have become, by the numbers they would have had.
   private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
   /// The slots of edits that gave way, by object.
@@ -51,7 +53,14 @@ final class RowChanges {
   /// Takes up a change; a row has one at most.
   func add(_ change: RowChange) {
     list.append(change)
-    table[change.number] = change
+  }
+
+  /// Puts the changes into the table that came since somebody asked.
+  private func completeTable() {
+    while tableCount < list.count {
+      table[list[tableCount].number] = list[tableCount]
+      tableCount += 1
+    }
   }
 
   /// Notes that an object has edits of these references, which give way.
@@ -73,7 +82,7 @@ final class RowChanges {
 
   /// The change of a row, made if there is none; `nil` if the row is gone or deleted.
   func change(of number: ObjectNumber) throws -> RowChange? {
-    if let known = table[number] { return known.isDeleted ? nil : known }
+    if let known = known(number) { return known.isDeleted ? nil : known }
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
       return nil
     }
@@ -84,7 +93,10 @@ final class RowChanges {
   }
 
   /// The change of a row, if there is one.
-  func known(_ number: ObjectNumber) -> RowChange? { table[number] }
+  func known(_ number: ObjectNumber) -> RowChange? {
+    completeTable()
+    return table[number]
+  }
 
   /// The number of the row that an object is or becomes.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
@@ -95,17 +107,22 @@ final class RowChanges {
 
   /// Has a new object become another row.
   func replace(_ change: RowChange, by other: RowChange) {
+    completeTable()
     replaced[change.number] = other.number
     table[change.number] = nil
     if let slots = yielded.removeValue(forKey: change.number) { yield(other.number, slots) }
   }
 
   /// Takes the new objects out that have become other rows.
-  func removeReplaced() { list.removeAll { replaced[$0.number] != nil } }
+  func removeReplaced() {
+    completeTable()
+    list.removeAll { replaced[$0.number] != nil }
+    tableCount = list.count
+  }
 
   /// Whether there will be a row after the transaction.
   func exists(_ number: ObjectNumber) throws -> Bool {
-    if let known = table[number] { return !known.isDeleted }
+    if let known = known(number) { return !known.isDeleted }
     if let known = knownRows[number] { return known }
     let isThere = try model.storage(of: number).map { try rows.exists(number, $0) } ?? false
     knownRows[number] = isThere
@@ -156,6 +173,7 @@ final class RowChanges {
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
+    tableCount = 0
     knownRows.removeAll()
     (replaced, yielded, deletions, lists, gone) = ([:], [:], [], ListEdits(), [])
   }

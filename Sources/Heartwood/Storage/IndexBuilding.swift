@@ -57,7 +57,9 @@ struct IndexBuilding {
     } _: { batch in
       for (number, values) in batch {
         guard !index.isUnique || !values.contains(.null) else { continue }
-        if index.isUnique, try rows.owner(index, values) != nil { throw conflict(number, index) }
+        if index.isUnique, try rows.owner(index, values, EntryKey.key(values)) != nil {
+          throw conflict(number, index)
+        }
         try entries.put(
           EntryKey.entry(values, number, isUnique: index.isUnique),
           index.isUnique ? EntryKey.value(number) : [])

@@ -98,7 +98,9 @@ final class RowWriter {
     for index in storage.entity.indexes where !index.isSame(values, before) {
       let parts = index.slots.map { values[$0] }
       guard !index.isUnique || !parts.contains(.null) else { continue }
-      if index.isOverRelationship, index.isUnique, try owner(index, parts) != nil {
+      if index.isOverRelationship, index.isUnique,
+        try owner(index, parts, EntryKey.key(parts)) != nil
+      {
         throw index.conflict(ManagedObjectID(number, model.space))
       }
       try keyspace(model.keyspace(index)).put(
@@ -178,9 +180,10 @@ final class RowWriter {
   /// The object that has these values in a unique index.
   ///
   /// - Precondition: Rows hold what their entries say.
-  func owner(_ index: IndexDescription, _ values: [StoredValue]) throws -> ObjectNumber? {
+  func owner(
+    _ index: IndexDescription, _ values: [StoredValue], _ key: Key
+  ) throws -> ObjectNumber? {
     let entries = try keyspace(model.keyspace(index))
-    let key = EntryKey.key(values)
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
