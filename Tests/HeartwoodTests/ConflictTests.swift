@@ -216,6 +216,29 @@ struct ConflictTests {
     #expect(try ids.map { try fixture.stored($0)?.cars } == [1, 0, 0])
   }
 
+  @Test(.evidence("C-02"), .evidence("C-06"))
+  func `have a policy refer to an object that is new in the save`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    let new = Person(context: context)
+    new.name = "new"
+    let newID = new.objectID
+    context.mergePolicy = .custom { conflict in
+      if conflict.entityName == "Car" { conflict.resultReferences["owner"] = newID }
+    }
+    car.owner = nil
+    let other = fixture.context()
+    let theirs = Person(context: other)
+    try #require(try other.fetch(FetchRequest<Car>()).first).owner = theirs
+    try other.save()
+    try context.save()
+    #expect(car.owner === new && new.cars == [car])
+    #expect(
+      try [id, theirs.objectID, new.objectID].map { try fixture.stored($0)?.cars } == [0, 0, 1])
+  }
+
   @Test(.evidence("R-11")) func `leave both sides of a relationship the same`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
@@ -276,8 +299,8 @@ struct ConflictTests {
     }
   }
 
-  @Test(.evidence("C-02"), .evidence("QG-23"), arguments: MergePolicy.Name.allCases)
-  func `have the members of both`(policy: MergePolicy.Name) throws {
+  @Test(.evidence("C-02"), .evidence("QG-23"), arguments: MergePolicy.Each.merging)
+  func `have the members of both`(policy: MergePolicy.Each) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -378,20 +401,5 @@ struct ConflictTests {
     try context.save()
     #expect(try shown() == [1, 1, 0])
     #expect(bob.age == 5 && bob.cars.count == 1)
-  }
-}
-
-extension MergePolicy {
-  /// Those that merge or overwrite.
-  enum Name: CaseIterable {
-    case store, object, mine
-
-    var policy: MergePolicy {
-      switch self {
-      case .store: .mergeByPropertyStoreTrump
-      case .object: .mergeByPropertyObjectTrump
-      case .mine: .overwrite
-      }
-    }
   }
 }

@@ -299,6 +299,31 @@ struct MergedRelationshipTests {
     #expect(try fixture.stored { try $0.count(for: FetchRequest<Club>()) } == 1)
   }
 
+  @Test(.evidence("C-10"), .evidence("R-05"), arguments: MergePolicy.Each.allCases)
+  func `have the policy decide on a deletion before the delete rule denies it`(
+    policy: MergePolicy.Each
+  ) throws {
+    let fixture = try GraphFixture()
+    let id =
+      try fixture.saved { context in
+        let club = Club(context: context)
+        club.halls = [Hall(context: context)]
+        return club
+      }.objectID
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let club = context.object(Club.self, with: id)
+    #expect(club.name == "")
+    context.delete(club)
+    try fixture.saved { $0.object(Club.self, with: id).name = "theirs" }
+    guard policy.keepsStore else {
+      let error = try #require(throws: ObjectGraphError.self) { try context.save() }
+      return #expect(error.kind == (policy == .error ? .mergeConflict : .deniedDelete))
+    }
+    try context.save()
+    #expect(!club.isDeleted && club.name == "theirs" && club.halls.count == 1)
+  }
+
   @Test(.evidence("C-10"))
   func `keep what was taken out of an object before that was deleted`() throws {
     let context = fixture.context()

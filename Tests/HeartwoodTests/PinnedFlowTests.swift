@@ -16,28 +16,6 @@ private final class Vehicle: ManagedObject {
 /// A context that is pinned while another deletes and updates a hundred rows, and then saves.
 @Suite("A pinned context beside others")
 struct PinnedFlowTests {
-  enum Policy: CaseIterable {
-    case error, storeTrump, objectTrump, overwrite, rollback
-
-    var policy: MergePolicy {
-      switch self {
-      case .error: .error
-      case .storeTrump: .mergeByPropertyStoreTrump
-      case .objectTrump: .mergeByPropertyObjectTrump
-      case .overwrite: .overwrite
-      case .rollback: .rollback
-      }
-    }
-
-    /// What a save leaves where both have changed a value.
-    var left: String {
-      switch self {
-      case .objectTrump, .overwrite: "NAME_23"
-      case .error, .storeTrump, .rollback: "DaveUpdate"
-      }
-    }
-  }
-
   private func driver(_ name: String) -> FetchRequest<Driver> {
     FetchRequest<Driver>(where: #Predicate { $0.name == name })
   }
@@ -70,8 +48,10 @@ struct PinnedFlowTests {
 
   @Test(
     .evidence("QG-04"), .evidence("QG-06"), .evidence("QG-16"), .evidence("QG-23"),
-    .evidence("QG-25"), arguments: Policy.allCases, [false, true])
-  func `reads what it did, and saves as its policy says`(policy: Policy, unpins: Bool) throws {
+    .evidence("QG-25"), arguments: MergePolicy.Each.allCases, [false, true])
+  func `reads what it did, and saves as its policy says`(policy: MergePolicy.Each, unpins: Bool)
+    throws
+  {
     let fixture = try fixture()
     let (pinned, other) = (fixture.context(), fixture.context())
     pinned.mergePolicy = policy.policy
@@ -96,17 +76,17 @@ struct PinnedFlowTests {
         #expect(after == token && dave23.name == "NAME_23" && dave23.hasChanges)
       } else {
         #expect((after == nil) == unpins && after != token)
-        #expect(dave23.name == policy.left)
+        #expect(dave23.name == (policy.prefersMine ? "NAME_23" : "DaveUpdate"))
         #expect(try pinned.fetch(driver("dave0")).isEmpty)
       }
     }
     let names = try fixture.context().fetchValues(FetchRequest<Driver>(), \.name)
-    #expect(names.count { $0 == policy.left } == (policy.left == "NAME_23" ? 1 : 100))
-    #expect(names.count { $0 == "DaveUpdate" } >= 99)
+    #expect(names.count { $0 == "NAME_23" } == (policy.prefersMine ? 1 : 0))
+    #expect(names.count { $0 == "DaveUpdate" } == (policy.prefersMine ? 99 : 100))
   }
 
   private func save(
-    _ context: ManagedObjectContext, _ object: Driver, _ policy: Policy
+    _ context: ManagedObjectContext, _ object: Driver, _ policy: MergePolicy.Each
   ) throws {
     guard policy == .error else { return try context.save() }
     let error = #expect(throws: ObjectGraphError.self) { try context.save() }

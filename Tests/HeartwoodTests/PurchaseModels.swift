@@ -125,24 +125,3 @@ extension GraphFixture {
     #expect(found == [], "\(context.name ?? "")", sourceLocation: location)
   }
 }
-
-extension MergePolicy {
-  /// All policies, by name.
-  enum Each: String, CaseIterable {
-    case error, storeTrump, objectTrump, overwrite, rollback, custom
-
-    var policy: MergePolicy {
-      switch self {
-      case .error: .error
-      case .storeTrump: .mergeByPropertyStoreTrump
-      case .objectTrump: .mergeByPropertyObjectTrump
-      case .overwrite: .overwrite
-      case .rollback: .rollback
-      case .custom: .custom { _ in }
-      }
-    }
-
-    /// Whether what the context has counts.
-    var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
-  }
-}

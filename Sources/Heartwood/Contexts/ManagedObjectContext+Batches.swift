@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
-      preconditionFailure("\(type(of: request)) is none of Heartwood's batch requests")
+      fatalError("\(type(of: request)) is none of Heartwood's batch requests")
     }
     if let part = otherPart(for: request.objectType) { return try part.execute(request) }
     let start = ContinuousClock.now

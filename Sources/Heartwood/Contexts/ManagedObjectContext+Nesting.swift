@@ -94,7 +94,7 @@ extension ManagedObjectContext {
     parent.insert(original)
     // Somebody may have asked the parent for it before it was there.
     parent.dismissFault(object.number)
-    parent.exchangeNumber(of: original, for: object.number)
+    _ = parent.exchange(original.number, for: object.number)
   }
 
   private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
@@ -155,6 +155,9 @@ extension ManagedObjectContext {
       numbers = try new.map { try rows.nextNumber(model.storage(of: entity(of: $0))) }
       try rows.finish()
     }
-    for (object, number) in zip(new, numbers) { renumber(object, number) }
+    for (object, number) in zip(new, numbers) {
+      dismissFault(number)
+      Self.dismiss(renumber(object, number))
+    }
   }
 }

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
     if let part = otherPart(of: id.space.store) { return part.object(type, with: id) }
     guard isOwn(id), let object = object(id.number) as? M else {
-      preconditionFailure("\(id) names no object of class \(M.self)")
+      fatalError("\(id) names no object of class \(M.self)")
     }
     return object
   }

@@ -5,26 +5,37 @@ extension ManagedObjectContext {
   func resolved(_ number: ObjectNumber) -> ObjectNumber { renumbered.resolved(number) }
 
   /// Gives an object another number, here and in the child contexts, and remembers the one it had.
-  func renumber(_ object: ManagedObject, _ number: ObjectNumber) {
-    guard object.number != number else { return }
-    renumbered.record(number, insteadOf: object.number)
-    exchangeNumber(of: object, for: number)
+  ///
+  /// - Returns: The objects that have to leave, because another one in their context has the number.
+  func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [Leaver] {
+    let old = object.number
+    guard old != number else { return [] }
+    renumbered.record(number, insteadOf: old)
+    return exchange(old, for: number)
   }
 
-  /// Gives an object another number, here and in the child contexts; nothing leads there from the
-  /// one it had.
-  func exchangeNumber(of object: ManagedObject, for number: ObjectNumber) {
-    let old = object.number
-    registered[old] = nil
-    object.number = number
-    registered[number] = .passUnretained(object)
-    follower?.noteNumber(number, insteadOf: old)
-    observer?.noteNumber(number, insteadOf: old)
-    children.removeAll { $0.context == nil }
-    for child in children {
-      guard let context = child.context, let own = context.registered[old] else { continue }
-      context.exchangeNumber(of: own.takeUnretainedValue(), for: number)
+  /// Gives the objects of a number another one, in this context and the child contexts; nothing
+  /// leads there from the one they had.
+  ///
+  /// - Returns: The objects that have to leave, those of a context before those of its children.
+  func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [Leaver] {
+    var leavers: [Leaver] = []
+    if let object = registered[old]?.takeUnretainedValue() {
+      registered[old] = nil
+      object.number = number
+      if let successor = registered[number]?.takeUnretainedValue() {
+        leavers.append(Leaver(context: self, object: object, successor: successor))
+        observer?.forget(old)
+      } else {
+        registered[number] = .passUnretained(object)
+        observer?.noteNumber(number, insteadOf: old)
+      }
+      follower?.noteNumber(number, insteadOf: old)
     }
+    if children.isEmpty { return leavers }
+    children.removeAll { $0.context == nil }
+    for child in children { leavers += child.context?.exchange(old, for: number) ?? [] }
+    return leavers
   }
 
   /// Dismisses the fault that stands for a number under which the context had no object: it gets

@@ -17,7 +17,6 @@ extension ManagedObjectContext {
       case .deleted: saved.append(object)
       }
     }
-    repoint(request, leavers)
     let isOther = request.isContested || !request.changes.replaced.isEmpty
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
@@ -27,7 +26,8 @@ extension ManagedObjectContext {
         refresh(object, change, request.base)
       }
     }
-    for object in leavers { leave(object, as: registered[object.number]?.takeUnretainedValue()) }
+    refreshBelow(Set(request.changes.replaced.values.map { request.changes.resolved($0) }))
+    Self.dismiss(leavers)
     finishDeletions(request)
     inserted.removeAll()
     updated.removeAll()
@@ -38,17 +38,23 @@ extension ManagedObjectContext {
   }
 
   /// Gives new objects their permanent numbers; returns those whose row another object has.
-  private func renumberInserted(_ request: SaveRequest) -> [ManagedObject] {
-    var leavers: [ManagedObject] = []
-    for object in inserted.all {
-      let number = request.number(of: object)
-      if number != object.number, registered[number] != nil {
-        leavers.append(object)
-      } else {
-        renumber(object, number)
+  private func renumberInserted(_ request: SaveRequest) -> [Leaver] {
+    inserted.all.flatMap { renumber($0, request.number(of: $0)) }
+  }
+
+  /// Has child contexts read rows again that their new objects have become.
+  private func refreshBelow(_ numbers: Set<ObjectNumber>) {
+    guard !numbers.isEmpty else { return }
+    for context in children.compactMap(\.context) {
+      for number in numbers {
+        guard let object = context.registered[number]?.takeUnretainedValue(), !object.hasChanges,
+          !object.isFault
+        else { continue }
+        context.turnIntoFault(object)
+        context.tell(\.refreshed, object)
       }
+      context.refreshBelow(numbers)
     }
-    return leavers
   }
 
   /// Makes a saved object what its row is.
@@ -97,45 +103,6 @@ extension ManagedObjectContext {
       try? object.setStoredValue(value, property)
     }
     observer?.note(object)
-  }
-
-  // MARK: Objects that leave
-
-  /// Has objects refer to the rows that new objects have become, where those leave the context.
-  private func repoint(_ request: SaveRequest, _ leavers: [ManagedObject]) {
-    guard !leavers.isEmpty else { return }
-    let gone = Set(leavers)
-    for (object, _) in request.outcomes where !object.isFault {
-      for property in object.entityDescription?.relationships ?? [] where property.isReference {
-        guard case .object(let target) = object.target(property), gone.contains(target) else {
-          continue
-        }
-        object.setTarget(.number(request.number(of: target).bits), property)
-      }
-    }
-    for object in leavers {
-      let number = request.number(of: object)
-      renumbered.record(number, insteadOf: object.number)
-      registered[object.number] = nil
-      object.number = number
-    }
-  }
-
-  /// Ends the time of a new object in the context whose row another object has: it keeps the values
-  /// of the row, and its ID leads to that.
-  private func leave(_ object: ManagedObject, as other: ManagedObject?) {
-    if let other {
-      if other.isFault { fire(other) }
-      for property in object.entityDescription?.properties ?? [] where property.isAttribute {
-        object.copy(property, from: other)
-      }
-    }
-    object.state.subtract([.registered, .inserted, .updated])
-    object.help = []
-    object.releaseRelated()
-    object.source = nil
-    object.changes = ObjectChanges()
-    object.changes?.space = model.space
   }
 
   // MARK: Deletions

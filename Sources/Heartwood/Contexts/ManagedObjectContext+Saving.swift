@@ -104,11 +104,7 @@ extension ManagedObjectContext {
 
   private func validateAll() throws {
     let failures = parts.flatMap { $0.validationFailures() }
-    guard let first = failures.first else { return }
-    guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.validation, "\(failures.count) objects are not valid.")
-    all.failures = failures
-    throw all
+    try failures.throwAll(.validation, "are not valid")
   }
 
   private func validationFailures() -> [ObjectGraphError] {
@@ -120,12 +116,13 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    for object in deleted.all { failures += denials(of: object) }
+    // In the store, the merge policy decides first whether an object is deleted.
+    if parent != nil { for object in deleted.all { failures += denials(of: object) } }
     return failures
   }
 
   /// What keeps an object from being deleted: others, unless they are deleted too.
-  private func denials(of object: ManagedObject) -> [ObjectGraphError] {
+  func denials(of object: ManagedObject) -> [ObjectGraphError] {
     (object.entityDescription?.relationships ?? []).compactMap { property in
       guard property.options.deleteRule == .deny,
         related(to: object, property).contains(where: { !$0.isDeleted })

@@ -204,8 +204,11 @@ public final class ManagedObjectContext {
 
   /// Lets go of an object, which keeps its ID.
   func leave(_ object: ManagedObject) {
-    registered[object.number] = nil
-    observer?.forget(object.number)
+    // Its number may be another object's by now.
+    if registered[object.number]?.takeUnretainedValue() === object {
+      registered[object.number] = nil
+      observer?.forget(object.number)
+    }
     object.help.remove(.observed)
     object.source = nil
     object.changes = ObjectChanges()

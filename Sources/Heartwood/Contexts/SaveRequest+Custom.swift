@@ -67,7 +67,7 @@ extension SaveRequest {
         throw ObjectGraphError(
           .unknownProperty, "\(entity.name) has no to-one relationship \(name).")
       }
-      let number = id.map { changes.resolved($0.number) }
+      let number = id.map { self.number(of: $0.number) }
       after[property.slot] = number.map { .integer($0.bits) } ?? .null
       edited.insert(property.slot)
     }

@@ -11,11 +11,7 @@ extension SaveRequest {
         ObjectGraphError(
           .validation, failure, objectID: ManagedObjectID(row.reportedNumber, model.space)))
     }
-    guard let first = failures.first else { return }
-    guard failures.count > 1 else { throw first }
-    var all = ObjectGraphError(.validation, "\(failures.count) objects cannot be stored.")
-    all.failures = failures
-    throw all
+    try failures.throwAll(.validation, "cannot be stored")
   }
 
   /// The value of an attribute; none if its type does not give one, which the save fails by.

@@ -67,8 +67,12 @@ struct SaveRequest {
   }
 
   /// The number of the row that an object is after the commit.
-  func number(of object: ManagedObject) -> ObjectNumber {
-    changes.resolved(numbers[object.number] ?? object.number)
+  func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
+
+  /// The number of the row that an object is after the commit, by one that it has or had.
+  func number(of number: ObjectNumber) -> ObjectNumber {
+    let present = context.resolved(number)
+    return changes.resolved(numbers[present] ?? present)
   }
 
   /// Whether the save has made a row.
@@ -180,6 +184,7 @@ struct SaveRequest {
         }
       }
     }
+    for denial in context.denials(of: object) { changes.report(denial) }
     let change = RowChange(object.number, storage, before: row.values, after: row.values)
     var deletion = RowChanges.Deletion(change: change)
     for (slot, value) in object.changes?.originals ?? [:]

@@ -103,9 +103,10 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Precondition: There is one.
   /// - Complexity: O(log n), and one row read if it was not asked for before.
   public func object(at position: Int) -> M {
+    // Not a precondition: those do not say in release builds what is wrong.
     guard let list = currentList(), position >= 0, position < list.count,
       let object = list.objects(in: position..<position + 1).first as? M
-    else { preconditionFailure("a place that is not in the list") }
+    else { fatalError("Position \(position) is not in the list; compare with its count first.") }
     return object
   }
 
@@ -150,10 +151,11 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Precondition: There is one.
   /// - Complexity: O(sections + log n), and one row read if it was not asked for before.
   public func object(at path: IndexPath) -> M {
-    precondition(path.count == 2, "a path of a section and a place in it")
-    let section = sections[path[0]]
-    precondition(path[1] >= 0 && path[1] < section.count, "a place that is not in the section")
-    return object(at: section.range.lowerBound + path[1])
+    let sections = sections
+    guard path.count == 2, sections.indices.contains(path[0]),
+      (0..<sections[path[0]].count).contains(path[1])
+    else { fatalError("\(path) is not in the list; compare with sections and their counts first.") }
+    return object(at: sections[path[0]].range.lowerBound + path[1])
   }
 
   /// The section of an object and its place in that; `nil` if it is not in the list.

@@ -85,6 +85,18 @@ public struct ObjectGraphError: Error, Sendable {
   }
 }
 
+extension [ObjectGraphError] {
+  /// Throws the failure if there is one, and one that has all of them if there are several.
+  func throwAll(_ kind: ObjectGraphError.Kind, _ predicate: String) throws {
+    guard let first else { return }
+    guard count > 1 else { throw first }
+    var all = ObjectGraphError(
+      kind, "\(count) objects \(predicate).", objectID: first.objectID)
+    all.failures = self
+    throw all
+  }
+}
+
 extension ObjectGraphError: CustomStringConvertible {
   /// The message, after the class and the property if they are known, and those of the single
   /// failures.

@@ -54,6 +54,14 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
+  /// Puts objects in the places of others.
+  mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
+    guard all.contains(where: { successors[$0] != nil }) else { return }
+    added = MemberSet(added.map { successors[$0] ?? $0 })
+    removed = MemberSet(removed.map { successors[$0] ?? $0 })
+    base = base.map { MemberSet($0.map { successors[$0] ?? $0 }).map { $0 } }
+  }
+
   /// Notes that a member left; one that had joined was never there.
   mutating func leave(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }

@@ -36,12 +36,16 @@ struct ListEdits {
 
 /// The members of to-many relationships: both sides agree, and orders are merged.
 extension RowChanges {
-  /// Writes who joins and leaves relationships that list their members, on both sides, and the
-  /// orders of ordered ones.
+  /// Writes the members that join and leave, on both sides of their relationships, and the orders
+  /// of ordered ones.
   ///
   /// - Precondition: All references are settled.
   func settleMembers() throws {
     guard !areAttributesOnly else { return }
+    for change in list where !change.isDeleted {
+      try rows.putReferences(
+        change.number, change.storage, change.after, before: change.before)
+    }
     for position in list.indices where !list[position].isDeleted {
       let change = list[position]
       for (slot, edit) in change.members.sorted(by: { $0.key < $1.key }) {

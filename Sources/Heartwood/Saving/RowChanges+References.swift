@@ -1,7 +1,7 @@
 /// References: none leads to a row that is gone, and both sides of a pair agree.
 extension RowChanges {
   /// Has references lead to the rows that new objects have become, and to nothing where a row is
-  /// gone; then pairs objects one to one, and notes whose members change.
+  /// gone; then pairs objects one to one, and notes the objects whose members change.
   func settleReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -121,7 +121,7 @@ extension RowChanges {
 
   // MARK: To-one and to-many
 
-  /// Notes whose members change because references do.
+  /// Notes the objects whose members change because references do.
   private func noteMembersOfReferences() throws {
     var position = 0
     while position < list.count {

@@ -9,9 +9,7 @@ extension RowChanges {
   }
 
   /// The changes by the unique values that they take.
-  private struct Owners {
-    var changes: [UniqueKey: RowChange] = [:]
-  }
+  private typealias Owners = [UniqueKey: RowChange]
 
   /// A row that has a unique value.
   private enum Owner {
@@ -24,7 +22,7 @@ extension RowChanges {
   /// - Complexity: For each row of an entity with unique constraints one read of each.
   func settleUniqueness() throws {
     guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniques }) else { return }
-    var owners = Owners()
+    var owners: Owners = [:]
     for change in list where !change.isNew && !change.isDeleted && change.storage.hasUniques {
       try claim(change, &owners)
     }
@@ -52,7 +50,7 @@ extension RowChanges {
     _ key: UniqueKey, _ index: IndexDescription, _ parts: [StoredValue],
     besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
-    if let known = owners.changes[key] { return known === change ? nil : .change(known) }
+    if let known = owners[key] { return known === change ? nil : .change(known) }
     guard let stored = try rows.owner(index, parts, key.key), stored != change.number else {
       return nil
     }
@@ -71,12 +69,12 @@ extension RowChanges {
       let isOwn = change.before.map { before in
         zip(index.slots, parts).allSatisfy { before[$0].isIdentical(to: $1) }
       }
-      if isOwn == true, owners.changes[key] == nil {
-        owners.changes[key] = change
+      if isOwn == true, owners[key] == nil {
+        owners[key] = change
       } else if try owner(key, index, parts, besides: change, owners) != nil {
         report(index.conflict(id(change.reportedNumber)))
       } else {
-        owners.changes[key] = change
+        owners[key] = change
       }
     }
   }
@@ -93,11 +91,11 @@ extension RowChanges {
       met = target
     }
     guard let met else {
-      for (_, key, _) in keys { owners.changes[key] = change }
+      for (_, key, _) in keys { owners[key] = change }
       return
     }
-    for (_, key, _) in uniqueKeys(met.storage, met.after) where owners.changes[key] === met {
-      owners.changes[key] = nil
+    for (_, key, _) in uniqueKeys(met.storage, met.after) where owners[key] === met {
+      owners[key] = nil
     }
     try merge(change, into: met)
     replace(change, by: met)
@@ -129,7 +127,6 @@ extension RowChanges {
         // What an earlier object has set gives way to it.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { yields.insert(slot) }
         row.after[slot] = new.after[slot]
-        row.assigned.insert(slot)
         if property.isRelationship { row.edited.insert(slot) }
       } else if property.isRelationship, new.assigned.contains(slot) {
         yields.insert(slot)

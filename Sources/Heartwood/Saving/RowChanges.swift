@@ -145,10 +145,6 @@ final class RowChanges {
     try carryOutDeletions()
     try settleReferences()
     try throwConflicts()
-    for change in list where !change.isDeleted {
-      try rows.putReferences(
-        change.number, change.storage, change.after, before: change.before)
-    }
     try settleMembers()
     for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
       try deriveOwn(change)
@@ -186,23 +182,19 @@ final class RowChanges {
 
   /// Writes the rows with their entries: what one gives up may be taken by another.
   private func put() throws {
-    for change in list where !change.isDeleted && change.isEffective {
+    let written = list.filter { !$0.isDeleted && $0.isEffective }
+    for change in written {
       try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)
     }
-    for change in list where !change.isDeleted && change.isEffective {
+    for change in written {
       try rows.put(
         change.number, change.storage, change.after, before: change.before,
         lists: change.touched, version: change.isDerivedOnly ? change.version : nil)
     }
   }
 
-  func throwConflicts() throws {
-    guard let first = conflicts.first else { return }
-    guard conflicts.count > 1 else { throw first }
-    var all = ObjectGraphError(
-      first.kind, "\(conflicts.count) objects cannot be saved.", objectID: first.objectID)
-    all.failures = conflicts
-    throw all
+  private func throwConflicts() throws {
+    try conflicts.throwAll(conflicts.first?.kind ?? .mergeConflict, "cannot be saved")
   }
 
   func id(_ number: ObjectNumber) -> ManagedObjectID { ManagedObjectID(number, model.space) }

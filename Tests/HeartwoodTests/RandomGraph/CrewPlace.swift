@@ -4,7 +4,7 @@ import Heartwood
 final class CrewPlace {
   let number: Int
   var context: ManagedObjectContext
-  let policy: CrewPolicy
+  let policy: MergePolicy.Each
   let container: Int
   var view = CrewView()
   /// What the context reads, if that is not the newest generation.
@@ -16,7 +16,7 @@ final class CrewPlace {
   private(set) var handles: [Int: ManagedObject] = [:]
   private var numbers: [ObjectIdentifier: Int] = [:]
 
-  init(_ number: Int, _ context: ManagedObjectContext, _ policy: CrewPolicy, container: Int) {
+  init(_ number: Int, _ context: ManagedObjectContext, _ policy: MergePolicy.Each, container: Int) {
     self.number = number
     self.context = context
     self.policy = policy
@@ -66,17 +66,4 @@ final class CrewPlace {
 struct WeakObject {
   private(set) weak var object: ManagedObject?
   init(_ object: ManagedObject) { self.object = object }
-}
-
-extension CrewPolicy {
-  var policy: MergePolicy {
-    switch self {
-    case .error: .error
-    case .storeTrump: .mergeByPropertyStoreTrump
-    case .objectTrump: .mergeByPropertyObjectTrump
-    case .overwrite: .overwrite
-    case .rollback: .rollback
-    case .custom: .custom { _ in }
-    }
-  }
 }

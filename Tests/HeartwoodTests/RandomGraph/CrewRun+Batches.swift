@@ -161,7 +161,7 @@ extension CrewRun {
 /// A batch request of the reference.
 struct CrewBatch {
   var graph: CrewGraph
-  let policy: CrewPolicy
+  let policy: MergePolicy.Each
   /// The rows that were inserted or changed, in order.
   private(set) var touched: [Int] = []
   /// Those whose token is that of a new object.
@@ -169,7 +169,7 @@ struct CrewBatch {
   var isDeletion = false
   private(set) var isUpdate = false
 
-  init(graph: CrewGraph, policy: CrewPolicy) {
+  init(graph: CrewGraph, policy: MergePolicy.Each) {
     self.graph = graph
     self.policy = policy
   }

@@ -1,7 +1,9 @@
+import Heartwood
+
 /// A save of the reference: base, mine and theirs, and the rules of the clauses C-01 to C-16.
 struct CrewSave {
   let view: CrewView
-  let policy: CrewPolicy
+  let policy: MergePolicy.Each
   let theirs: CrewStore
   /// What the store will hold.
   var result: CrewGraph
@@ -17,7 +19,7 @@ struct CrewSave {
   private(set) var deletions: Set<Int> = []
   private(set) var contested: Set<Int> = []
 
-  init(_ view: CrewView, _ policy: CrewPolicy, _ store: CrewStore) {
+  init(_ view: CrewView, _ policy: MergePolicy.Each, _ store: CrewStore) {
     self.view = view
     self.policy = policy
     theirs = store
@@ -47,10 +49,6 @@ struct CrewSave {
     where mine[tag]?.kind.isMember == true && mine[tag]?[.title] == .text(CrewValue.invalidTitle) {
       failures.all.insert(.validation)
     }
-    for tag in view.work.deleted {
-      let reserved = mine.targets(tag, .reserved).filter { view.isLive($0) }
-      if !reserved.isEmpty { failures.all.insert(.deniedDelete) }
-    }
     if !failures.all.isEmpty { throw failures }
   }
 
@@ -65,9 +63,17 @@ struct CrewSave {
     let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
     contested = Set(edited.union(deleted).filter { isContested($0) })
     let watched = view.watched.filter { view.isLive($0) && isContested($0) }
-    if policy == .error, !contested.isEmpty || !watched.isEmpty {
-      throw CrewFailures([.mergeConflict])
+    for tag in deleted where !contested.contains(tag) || !policy.keepsStore {
+      deletions.insert(tag)
     }
+    var failures = CrewFailures()
+    if policy == .error, !contested.isEmpty || !watched.isEmpty {
+      failures.all.insert(.mergeConflict)
+    }
+    for tag in deletions where mine.targets(tag, .reserved).contains(where: { view.isLive($0) }) {
+      failures.all.insert(.deniedDelete)
+    }
+    if !failures.all.isEmpty { throw failures }
     for tag in edited {
       let givesWay =
         contested.contains(tag)
@@ -75,9 +81,6 @@ struct CrewSave {
       if !givesWay { standing.insert(tag) }
     }
     standing.formUnion(view.work.inserted)
-    for tag in view.work.deleted where theirs.graph[tag] != nil {
-      if !contested.contains(tag) || !policy.keepsStore { deletions.insert(tag) }
-    }
   }
 
   /// Whether an edit of a property of an object that stands is stored.

@@ -1,12 +1,14 @@
+import Heartwood
+
 /// What a run is made of, besides its steps.
 struct CrewSetting: CustomStringConvertible {
   var placeCount = 1
   /// By place.
-  var policies: [CrewPolicy] = [.error]
+  var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
 
-  func policy(_ place: Int) -> CrewPolicy { policies[place % policies.count] }
+  func policy(_ place: Int) -> MergePolicy.Each { policies[place % policies.count] }
   func tracksUndo(_ place: Int) -> Bool { tracksUndo[place % tracksUndo.count] }
 
   var description: String {
@@ -18,11 +20,11 @@ struct CrewSetting: CustomStringConvertible {
     var setting = CrewSetting()
     switch name {
     case "undo": setting.tracksUndo = [true]
-    case "policy": setting.policies = [CrewPolicy.allCases[Int(seed % 6)]]
+    case "policy": setting.policies = [MergePolicy.Each.allCases[Int(seed % 6)]]
     case "several":
       setting.placeCount = 3
       setting.containerCount = 1 + Int(seed % 2)
-      setting.policies = (0..<3).map { CrewPolicy.allCases[(Int(seed) / 2 + $0 * 5) % 6] }
+      setting.policies = (0..<3).map { MergePolicy.Each.allCases[(Int(seed) / 2 + $0 * 5) % 6] }
     case "contested":
       setting.placeCount = 3
       setting.policies = [.error]

@@ -179,14 +179,6 @@ struct CrewDifference {
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && computed.isEmpty }
 }
 
-/// A merge policy of the reference.
-enum CrewPolicy: Int, CaseIterable {
-  case error, storeTrump, objectTrump, overwrite, rollback, custom
-
-  /// Whether what an object gives way in is as the store has it.
-  var keepsStore: Bool { self == .storeTrump || self == .rollback }
-}
-
 /// Why a save of the reference throws.
 enum CrewFailure: String, Error {
   case mergeConflict, constraintConflict, deniedDelete, validation

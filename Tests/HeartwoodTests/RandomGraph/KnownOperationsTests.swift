@@ -1,3 +1,5 @@
+import Heartwood
+
 import Foundation
 import Testing
 

@@ -1,0 +1,90 @@
+/// A new object that leaves its context, because the row that it has become is another object there
+/// (C-12).
+struct Leaver {
+  let context: ManagedObjectContext
+  let object: ManagedObject
+  /// The object of the row.
+  let successor: ManagedObject
+}
+
+extension ManagedObjectContext {
+  /// Ends the time of objects in their contexts: all that is related to one is related to its
+  /// successor. It keeps the attributes of the row, and its ID leads to that.
+  ///
+  /// - Complexity: O(objects of the contexts).
+  static func dismiss(_ leavers: [Leaver]) {
+    var rest = leavers
+    while let context = rest.first?.context {
+      let own = rest.filter { $0.context === context }
+      rest.removeAll { $0.context === context }
+      context.dismiss(own)
+    }
+  }
+
+  private func dismiss(_ leavers: [Leaver]) {
+    var successors: [ManagedObject: ManagedObject] = [:]
+    for leaver in leavers {
+      successors[leaver.object] = leaver.successor
+      handOver(leaver)
+    }
+    for object in allRegistered() where !object.isFault { redirect(object, successors) }
+    for leaver in leavers {
+      let (object, successor) = (leaver.object, leaver.successor)
+      if successor.isFault { fire(successor) }
+      for property in object.entityDescription?.properties ?? [] where property.isAttribute {
+        object.copy(property, from: successor)
+      }
+      object.changes = nil
+      object.state.remove(.inserted)
+      abandon(object)
+    }
+    tellFollowersOfAll()
+  }
+
+  /// Hands what was done to an object in a child context since it was saved there to its successor.
+  private func handOver(_ leaver: Leaver) {
+    let (object, successor) = (leaver.object, leaver.successor)
+    if object.isDeleted {
+      deleted.remove(object)
+      delete(successor)
+    } else if updated.contains(object) {
+      copyEdits(of: object, to: successor)
+      updated.remove(object)
+    }
+  }
+
+  private func copyEdits(of object: ManagedObject, to successor: ManagedObject) {
+    guard let changes = object.changes else { return }
+    if successor.isFault { fire(successor) }
+    for property in object.entityDescription?.properties ?? [] {
+      if let edit = changes.members[property.slot] {
+        let members = loadedMembers(of: successor, property).filter { !edit.removed.contains($0) }
+        relate(successor, property, to: members + edit.added.filter { !members.contains($0) })
+      } else if changes.originals[property.slot] == nil {
+        continue
+      } else if property.isReference {
+        relate(successor, property, to: toOneTarget(of: object, property))
+      } else {
+        willChange(successor, property)
+        successor.copy(property, from: object)
+      }
+    }
+  }
+
+  /// Has an object be related to the successors of those that leave.
+  private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
+    for property in object.entityDescription?.relationships ?? [] {
+      if property.isReference {
+        guard case .object(let target) = object.target(property),
+          let successor = successors[target]
+        else { continue }
+        object.setTarget(.object(successor), property)
+      } else if let members = object.members(property),
+        members.contains(where: { successors[$0] != nil })
+      {
+        object.setMembers(MemberSet(members.map { successors[$0] ?? $0 }).map { $0 }, property)
+      }
+      object.changes?.members[property.slot]?.replace(successors)
+    }
+  }
+}
