@@ -28,7 +28,7 @@ extension BatchRun {
     let change = RowChange(
       try rows.nextNumber(storage), storage, before: nil, after: row.values)
     change.isNew = true
-    change.assigned = SlotSet(row.changed)
+    change.assigned = row.changed
     changes.add(change)
     try flushIfFull()
   }

@@ -147,19 +147,21 @@ public struct BatchRow<M: ManagedObject> {
 }
 
 /// The values of the row that a batch request is at.
+///
+/// Unchecked, because every attribute that is set uses all of it, on one thread.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
-  private var slots: [AnyKeyPath: Int] = [:]
+  @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
   /// The key paths of the row before, in the order of their use, which mostly is that of the next.
-  private var usual: [(keyPath: AnyKeyPath, slot: Int)] = []
+  @exclusivity(unchecked) private var usual: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// How many of them this row has used.
-  private var place = 0
+  @exclusivity(unchecked) private var place = 0
   /// By slot.
-  var values: [StoredValue] = []
-  /// The slots that were set, some of them more than once perhaps.
-  private(set) var changed: [Int] = []
-  private(set) var failure: (any Error)?
+  @exclusivity(unchecked) var values: [StoredValue] = []
+  /// The slots that were set.
+  @exclusivity(unchecked) private(set) var changed = SlotSet()
+  @exclusivity(unchecked) private(set) var failure: (any Error)?
 
   init(_ entity: EntityDescription, _ schema: Schema.Content) {
     self.entity = entity
@@ -169,7 +171,7 @@ final class BatchRowContent {
   /// Goes on to a row.
   func begin(_ values: [StoredValue]) {
     self.values = values
-    changed.removeAll(keepingCapacity: true)
+    changed = SlotSet()
     place = 0
   }
 
@@ -208,7 +210,7 @@ final class BatchRowContent {
   func set<V: AttributeValue>(_ value: V, at keyPath: AnyKeyPath) {
     do {
       let slot = try slot(keyPath)
-      changed.append(slot)
+      changed.insert(slot)
       do {
         values[slot] = try value.storedValue
       } catch {

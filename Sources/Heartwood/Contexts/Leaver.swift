@@ -8,8 +8,10 @@ struct Leaver {
 }
 
 extension ManagedObjectContext {
-  /// Ends the time of objects in their contexts: all that is related to one is related to its
-  /// successor. It keeps the attributes of the row, and its ID leads to that.
+  /// Takes objects out of their contexts, in favour of their successors.
+  ///
+  /// All that is related to an object is related to its successor then. The object keeps the
+  /// attributes of the row, and its ID leads to that.
   ///
   /// - Complexity: O(objects of the contexts).
   static func dismiss(_ leavers: [Leaver]) {

@@ -6,7 +6,8 @@ extension ManagedObjectContext {
 
   /// Gives an object another number, here and in the child contexts, and remembers the one it had.
   ///
-  /// - Returns: The objects that have to leave, because another one in their context has the number.
+  /// - Returns: The objects that have to leave, because another one in their context has the
+  ///   number.
   func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [Leaver] {
     let old = object.number
     guard old != number else { return [] }

@@ -123,14 +123,12 @@ extension ManagedObjectContext {
 
   /// What keeps an object from being deleted: others, unless they are deleted too.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
-    (object.entityDescription?.relationships ?? []).compactMap { property in
+    guard let entity = object.entityDescription else { return [] }
+    return entity.relationships.compactMap { property in
       guard property.options.deleteRule == .deny,
         related(to: object, property).contains(where: { !$0.isDeleted })
       else { return nil }
-      return ObjectGraphError(
-        .deniedDelete,
-        "A \(type(of: object)) cannot be deleted while its \(property.name) are there.",
-        property: property.name, objectID: object.objectID)
+      return entity.denial(property, of: object.objectID)
     }
   }
 }

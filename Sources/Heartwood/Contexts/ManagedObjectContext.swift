@@ -22,7 +22,7 @@ public final class ManagedObjectContext {
   let isPart: Bool
   /// The parts of this context for other stores than the first, as far as they were needed.
   var others: [ManagedObjectContext] = []
-  var children: [Child] = []
+  @exclusivity(unchecked) var children: [Child] = []
   /// What finds two threads in the context, or in one above or below it; `nil` if nothing does.
   let confinement: ConfinementCheck?
   /// A name for people: logs and history.
@@ -55,12 +55,13 @@ public final class ManagedObjectContext {
 
   /// The objects by number, not retained: one takes itself out when it goes.
   ///
-  /// Unchecked, because it is used for every row, and a table calls nobody while it is changed.
+  /// Unchecked, as are other lists here, because it is used for every row, and a table calls nobody
+  /// while it is changed.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
-  var inserted = ObjectList()
-  var updated = ObjectList()
-  var deleted = ObjectList()
+  @exclusivity(unchecked) var inserted = ObjectList()
+  @exclusivity(unchecked) var updated = ObjectList()
+  @exclusivity(unchecked) var deleted = ObjectList()
   /// Where objects with unsaved changes are, by the unique attributes that were asked for.
   var pendingValues: [PendingValues] = []
   /// Objects that a save checks though they are unchanged.
@@ -77,7 +78,7 @@ public final class ManagedObjectContext {
   var isProcessingScheduled = false
   /// Who tells those who observe objects of this part; `nil` if they cannot be observed.
   var observer: ContextObserver?
-  private var temporaryNumbers = TemporaryNumbers()
+  @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved, in all contexts from the root downwards.
   package let renumbered: RenumberedObjects
   /// Which generation is read.

@@ -184,9 +184,10 @@ struct SaveRequest {
         }
       }
     }
-    for denial in context.denials(of: object) { changes.report(denial) }
+    let denials = context.denials(of: object)
+    for denial in denials { changes.report(denial) }
     let change = RowChange(object.number, storage, before: row.values, after: row.values)
-    var deletion = RowChanges.Deletion(change: change)
+    var deletion = RowChanges.Deletion(change: change, isDenied: !denials.isEmpty)
     for (slot, value) in object.changes?.originals ?? [:]
     where storage.entity.properties[slot].isReference {
       deletion.references[slot] = .some(value.reference)

@@ -17,23 +17,24 @@ public import Observation
 /// fetched is a *fault* until a property is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// What has to be asked before a property is read or written; zero for most objects.
-  // Unchecked, because it is asked at every access and only ever changed by the same thread.
+  // Unchecked, as is what follows: it is asked at every access, is only ever changed by the same
+  // thread, and nobody is called meanwhile.
   // One that is in no context yet notes what is set, which an insertion may have to know.
   @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = .writing
-  final var state: ObjectState = []
-  final var number = ObjectNumber(bits: 0)
+  @exclusivity(unchecked) final var state: ObjectState = []
+  @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
   /// The base of the transaction that wrote the row as it is here; 0 if there is none.
-  final var version: UInt64 = 0
+  @exclusivity(unchecked) final var version: UInt64 = 0
   /// The version of an object whose row was gone when it was to be read.
   static let goneVersion = UInt64.max
-  final var entityDescription: EntityDescription?
+  @exclusivity(unchecked) final var entityDescription: EntityDescription?
   /// The context, which clears this when it goes.
-  final unowned(unsafe) var source: (any ObjectSource)?
-  final var changes: ObjectChanges?
+  @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
+  @exclusivity(unchecked) final var changes: ObjectChanges?
   /// What the row holds of attributes that show another value, as the program cannot read it.
   final var unreadable: [Int: StoredValue]?
   /// Its place in the list of changed objects it is in.
-  final var listPosition = 0
+  @exclusivity(unchecked) final var listPosition = 0
 
   /// Makes an object that belongs to no context yet; `insert` takes it into one.
   ///

@@ -1,7 +1,8 @@
 /// A row that a transaction changes: what it holds, and what it is to hold.
 ///
 /// A class, because lists of changes are gone through several times: each step retains one object
-/// then, and not four.
+/// then, and not four. Its variables are unchecked, because they are used several times for every
+/// row, by one thread, and hold values only.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -10,28 +11,28 @@ final class RowChange {
   /// The version of the row as it is; 0 if there is none.
   let version: UInt64
   /// The values that it is to hold.
-  var after: [StoredValue]
+  @exclusivity(unchecked) var after: [StoredValue]
   /// Whether the row is to be deleted.
-  var isDeleted = false
+  @exclusivity(unchecked) var isDeleted = false
   /// Whether the row is that of a new object, which may meet another one.
-  var isNew = false
+  @exclusivity(unchecked) var isNew = false
   /// The number that its object has until the transaction has succeeded, for errors.
-  var reportedNumber: ObjectNumber
+  @exclusivity(unchecked) var reportedNumber: ObjectNumber
   /// Whether it is the change of an object that is saved.
-  var isOfObject = false
+  @exclusivity(unchecked) var isOfObject = false
   /// The slots that were set on a new object.
-  var assigned = SlotSet()
+  @exclusivity(unchecked) var assigned = SlotSet()
   /// The references that were set, by slot: they take their target from whatever it was related to.
-  var edited = SlotSet()
+  @exclusivity(unchecked) var edited = SlotSet()
   /// The edits of to-many relationships by slot.
-  var members: [Int: MemberEdit] = [:]
+  @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
-  var touched: Set<Int> = []
+  @exclusivity(unchecked) var touched: Set<Int> = []
   /// Whether all that changes is derived from other rows: the row keeps its version then, and is
   /// unchanged for others.
-  var isDerivedOnly = false
+  @exclusivity(unchecked) var isDerivedOnly = false
   /// Whether the row is to hold something else than whoever asked for the change wanted.
-  var isAdjusted = false
+  @exclusivity(unchecked) var isAdjusted = false
 
   init(
     _ number: ObjectNumber, _ storage: EntityStorage, before: [StoredValue]?,

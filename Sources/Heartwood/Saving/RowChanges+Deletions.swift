@@ -9,13 +9,13 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// Whether delete rules count.
     var followsRules = true
+    /// Whether it was reported that objects in memory deny it.
+    var isDenied = false
   }
 
   /// What keeps a row from being deleted, unless it is deleted too.
   struct Denial {
-    let number: ObjectNumber
-    let entity: EntityDescription
-    let name: String
+    let error: ObjectGraphError
     let others: [ObjectNumber]
   }
 
@@ -31,9 +31,7 @@ extension RowChanges {
     if let change = try change(of: number) { delete(Deletion(change: change)) }
   }
 
-  /// Deletes what was taken up, and what that entails.
-  ///
-  /// - Throws: `deniedDelete`.
+  /// Deletes what was taken up, and what that entails; reports each `deniedDelete`.
   func carryOutDeletions() throws {
     var position = 0
     while position < deletions.count {
@@ -41,10 +39,7 @@ extension RowChanges {
       position += 1
     }
     for denial in denials where try denial.others.contains(where: { try exists($0) }) {
-      throw ObjectGraphError(
-        .deniedDelete,
-        "A \(denial.entity.name) cannot be deleted while its \(denial.name) are there. Delete "
-          + "those, or take them out of it.", objectID: id(denial.number))
+      report(denial.error)
     }
     denials = []
   }
@@ -59,9 +54,9 @@ extension RowChanges {
       if deletion.followsRules, rule != .nullify {
         let kept = others.filter { !hasGivenUp($0, property, deletion) }
         if rule == .deny {
+          guard !deletion.isDenied else { continue }
           denials.append(
-            Denial(
-              number: number, entity: storage.entity, name: property.name, others: kept))
+            Denial(error: storage.entity.denial(property, of: id(number)), others: kept))
         } else {
           for other in kept { try delete(other) }
         }
@@ -110,5 +105,17 @@ extension RowChanges {
       }
     }
     derived.note(other)
+  }
+}
+
+extension EntityDescription {
+  /// Says that an object cannot be deleted because of those that a relationship leads to.
+  func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
+    var denial = ObjectGraphError(
+      .deniedDelete,
+      "A \(name) cannot be deleted while its \(property.name) are there. Delete those, or take "
+        + "them out of it.", property: property.name, objectID: id)
+    denial.entityName = name
+    return denial
   }
 }

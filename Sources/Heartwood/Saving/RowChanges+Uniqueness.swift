@@ -23,6 +23,7 @@ extension RowChanges {
   func settleUniqueness() throws {
     guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniques }) else { return }
     var owners: Owners = [:]
+    owners.reserveCapacity(list.count)
     for change in list where !change.isNew && !change.isDeleted && change.storage.hasUniques {
       try claim(change, &owners)
     }
@@ -32,28 +33,32 @@ extension RowChanges {
     if !replaced.isEmpty { removeReplaced() }
   }
 
+  /// The unique values of a row, with their constraints as positions in the entity.
   private func uniqueKeys(
     _ storage: EntityStorage, _ values: [StoredValue]
-  ) -> [(index: IndexDescription, key: UniqueKey, parts: [StoredValue])] {
-    storage.entity.indexes.compactMap { index in
-      guard index.isUnique, !index.isOverRelationship else { return nil }
+  ) -> [(position: Int, key: UniqueKey)] {
+    var keys: [(position: Int, key: UniqueKey)] = []
+    for (position, index) in storage.entity.indexes.enumerated()
+    where index.isUnique && !index.isOverRelationship {
       let parts = index.slots.map { values[$0] }
-      guard !parts.contains(where: \.isNull) else { return nil }
+      guard !parts.contains(where: \.isNull) else { continue }
       let key = UniqueKey(
         entity: index.entity.position, index: index.position, key: EntryKey.key(parts))
-      return (index, key, parts)
+      keys.append((position, key))
     }
+    return keys
   }
 
   /// The row that has a unique value after the transaction, as far as that is known.
   private func owner(
-    _ key: UniqueKey, _ index: IndexDescription, _ parts: [StoredValue],
-    besides change: RowChange, _ owners: Owners
+    _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
     if let known = owners[key] { return known === change ? nil : .change(known) }
-    guard let stored = try rows.owner(index, parts, key.key), stored != change.number else {
-      return nil
-    }
+    let index = change.storage.entity.indexes[position]
+    guard
+      let stored = try rows.owner(index, index.slots.map { change.after[$0] }, key.key),
+      stored != change.number
+    else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
     // It may give the value up.
     guard !other.isDeleted,
@@ -64,14 +69,15 @@ extension RowChanges {
 
   /// Gives a row its unique values.
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
-    for (index, key, parts) in uniqueKeys(change.storage, change.after) {
+    for (position, key) in uniqueKeys(change.storage, change.after) {
+      let index = change.storage.entity.indexes[position]
       // A value that it has had is nobody else's, unless another has taken it in this save.
       let isOwn = change.before.map { before in
-        zip(index.slots, parts).allSatisfy { before[$0].isIdentical(to: $1) }
+        index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
       if isOwn == true, owners[key] == nil {
         owners[key] = change
-      } else if try owner(key, index, parts, besides: change, owners) != nil {
+      } else if try owner(position, key, besides: change, owners) != nil {
         report(index.conflict(id(change.reportedNumber)))
       } else {
         owners[key] = change
@@ -83,18 +89,21 @@ extension RowChanges {
   private func meet(_ change: RowChange, _ owners: inout Owners) throws {
     var met: RowChange?
     let keys = uniqueKeys(change.storage, change.after)
-    for (index, key, parts) in keys {
-      guard let owner = try owner(key, index, parts, besides: change, owners) else { continue }
+    for (position, key) in keys {
+      guard let owner = try owner(position, key, besides: change, owners) else { continue }
       guard policy != .error, let target = try target(owner), target.storage === change.storage,
         met == nil || met === target
-      else { return report(index.conflict(id(change.reportedNumber))) }
+      else {
+        let index = change.storage.entity.indexes[position]
+        return report(index.conflict(id(change.reportedNumber)))
+      }
       met = target
     }
     guard let met else {
-      for (_, key, _) in keys { owners[key] = change }
+      for (_, key) in keys { owners[key] = change }
       return
     }
-    for (_, key, _) in uniqueKeys(met.storage, met.after) where owners[key] === met {
+    for (_, key) in uniqueKeys(met.storage, met.after) where owners[key] === met {
       owners[key] = nil
     }
     try merge(change, into: met)

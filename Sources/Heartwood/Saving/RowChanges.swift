@@ -5,27 +5,29 @@
 /// that is found here: which row a new object becomes, what a deletion entails, which references
 /// are `nil`, that both sides of a relationship agree, what is derived, and what the history says.
 /// Everything that depends on other rows goes by what the store holds now.
+///
+/// What is used for every row is unchecked: it holds values only, and one thread uses it.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
   let policy: MergePolicy.Kind
-  var derived: DerivedRows
+  @exclusivity(unchecked) var derived: DerivedRows
   /// The changes in the order in which they were asked for, then those that follow from them.
-  private(set) var list: [RowChange] = []
+  @exclusivity(unchecked) private(set) var list: [RowChange] = []
   /// The changes by the number of the row, as far as they were asked for.
-  private var table = NumberTable<RowChange>()
+  @exclusivity(unchecked) private var table = NumberTable<RowChange>()
   /// The number of changes that are in the table.
-  private var tableCount = 0
+  @exclusivity(unchecked) private var tableCount = 0
   /// The rows that new objects have become, by the numbers they would have had.
-  private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
+  @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
   /// The slots of edits that gave way, by object.
-  private var yielded: [ObjectNumber: SlotSet] = [:]
+  @exclusivity(unchecked) private var yielded: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
   /// The ordered lists to be written, in the order in which they were met.
-  var lists = ListEdits()
+  @exclusivity(unchecked) var lists = ListEdits()
   /// Whether there are the rows that were asked for, by number.
-  private var knownRows = NumberTable<Bool>()
+  @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows whose being gone is no news to whoever changes others.
   private(set) var gone: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []

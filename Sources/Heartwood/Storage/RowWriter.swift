@@ -1,13 +1,15 @@
 /// Writes records, and the entries of indexes and edges that belong to them, in one transaction;
 /// and what has changed into the history.
+///
+/// Its tables are unchecked, because they are used for every row, by one thread.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
   private let history: HistoryWriter?
-  private var keyspaces: [String: KeyspaceWriter] = [:]
+  @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
   /// Those of records, by the position of the entity.
-  private var objectKeyspaces: [KeyspaceWriter?]
-  private var nextRows: [Int: Int64] = [:]
+  @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
+  @exclusivity(unchecked) private var nextRows: [Int: Int64] = [:]
 
   init(
     _ transaction: WriteTransaction, _ model: StoreModel, _ origin: HistoryWriter.Origin
@@ -177,11 +179,11 @@ final class RowWriter {
     }
   }
 
-  /// The object that has these values in a unique index.
+  /// The object that has these values of an index's attributes, which is unique; `key` is theirs.
   ///
   /// - Precondition: Rows hold what their entries say.
   func owner(
-    _ index: IndexDescription, _ values: [StoredValue], _ key: Key
+    _ index: IndexDescription, _ values: @autoclosure () -> [StoredValue], _ key: Key
   ) throws -> ObjectNumber? {
     let entries = try keyspace(model.keyspace(index))
     guard key.bytes.count > Limits.maxKeyByteCount else {
@@ -189,7 +191,7 @@ final class RowWriter {
     }
     // Others may have the same shortened key but for the number; their rows tell.
     var numbers: [ObjectNumber] = []
-    let range = EntryRange(values, ofAllIn: index)
+    let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
       numbers.append(try EntryKey.number(key, value))
       return true

@@ -1,13 +1,14 @@
 /// The numbers that objects of one tree of contexts had, and which numbers replaced them.
 ///
 /// Objects that were inserted one after the other mostly get consecutive numbers, so a run of them
-/// is one entry: a million objects that are inserted and saved together take some thirty.
+/// is one entry: a million objects that are inserted and saved together take some thirty. Its
+/// variables are unchecked, because every object that is looked for by number is looked for here.
 package final class RenumberedObjects {
   /// By entity: numbers of different entities would interrupt each other's runs.
-  private var temporary: [Int: NumberRuns] = [:]
-  private var permanent: [Int: NumberRuns] = [:]
+  @exclusivity(unchecked) private var temporary: [Int: NumberRuns] = [:]
+  @exclusivity(unchecked) private var permanent: [Int: NumberRuns] = [:]
   /// The number of replacements so far.
-  package private(set) var changeCount = 0
+  @exclusivity(unchecked) package private(set) var changeCount = 0
 
   package init() {}
 

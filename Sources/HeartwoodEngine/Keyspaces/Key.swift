@@ -52,6 +52,13 @@ public struct Key: Hashable, Sendable {
   }
 }
 
+extension Key {
+  /// Feeds the bytes all at once; an array would feed one after the other.
+  public func hash(into hasher: inout Hasher) {
+    encoded.withBytes { hasher.combine(bytes: $0.buffer) }
+  }
+}
+
 extension Key: Comparable {
   /// Whether `first` sorts before `second`: the order of the bytes.
   public static func < (first: Key, second: Key) -> Bool {

@@ -1,6 +1,5 @@
-import Heartwood
-
 import Foundation
+import Heartwood
 import Testing
 
 /// The public operations, each with the step of a random run that does it, or why none does.

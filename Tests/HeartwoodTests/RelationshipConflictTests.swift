@@ -1,0 +1,171 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Two contexts that change the same relationships")
+struct RelationshipConflictTests {
+  @Test(.evidence("R-11")) func `leave both sides of a relationship the same`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    func context(_ policy: MergePolicy) -> (ManagedObjectContext, Person) {
+      let context = fixture.context()
+      context.mergePolicy = policy
+      let ada: Person = context.object(with: id)
+      #expect(ada.clubs.isEmpty)
+      return (context, ada)
+    }
+    /// The names of Ada's clubs, and those of the clubs that say she is theirs.
+    func sides() throws -> [[String]] {
+      let fresh = fixture.context()
+      let ada = try fresh.existingObject(Person.self, with: id)
+      let clubs = try fresh.fetch(FetchRequest<Club>()).filter { !$0.members.isEmpty }
+      return [ada?.clubs.map(\.name) ?? [], clubs.map(\.name)]
+    }
+    let (first, mine) = context(.rollback)
+    let club = Club(context: first)
+    club.name = "chess"
+    try first.save()
+    // The club gives way, and is a club of hers for all that.
+    club.members = [mine]
+    let elsewhere = fixture.context()
+    elsewhere.object(Club.self, with: club.objectID).name = "go"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [["go"], ["go"]])
+    mine.clubs = []
+    elsewhere.object(Club.self, with: club.objectID).name = "bridge"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [[], []])
+
+    let (second, hers) = context(.mergeByPropertyStoreTrump)
+    hers.clubs = [second.object(with: club.objectID)]
+    elsewhere.delete(elsewhere.object(Club.self, with: club.objectID))
+    try elsewhere.save()
+    try second.save()
+    #expect(try sides() == [[], []])
+
+    // Who deletes her does not know that she has joined.
+    let (third, ada) = context(.mergeByPropertyObjectTrump)
+    third.delete(ada)
+    let (fourth, again) = context(.error)
+    Club(context: fourth).members = [again]
+    try fourth.save()
+    try third.save()
+    #expect(try sides() == [[], []])
+  }
+
+  /// A car in the store.
+  private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
+    try fixture.change(owner) { person in
+      guard let context = person.managedObjectContext else { return }
+      let car = Car(context: context)
+      (car.name, car.owner) = (name, person)
+    }
+  }
+
+  @Test(.evidence("C-02"), .evidence("QG-23"), arguments: MergePolicy.Each.merging)
+  func `have the members of both`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    try context.setQueryGenerationFrom(.current)
+    let ada: Person = context.object(with: id)
+    #expect(ada.cars.count == 1)
+    try car("theirs", of: id, fixture)
+    let mine = Car(context: context)
+    (mine.name, mine.owner) = ("mine", ada)
+    #expect(ada.cars.count == 2)
+    try context.save()
+    #expect(ada.cars.count == 3 && ada.cars.allSatisfy { $0.owner === ada })
+    #expect(try context.fetch(FetchRequest<Person>()).first?.cars.count == 3)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("S-03"))
+  func `have the members of both before that, too, when they have merged`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    let ada: Person = context.object(with: id)
+    let gone = try #require(ada.cars.first)
+    gone.owner = nil
+    let mine = Car(context: context)
+    (mine.name, mine.owner) = ("mine", ada)
+    #expect(ada.cars == [mine])
+    try car("theirs", of: id, fixture)
+    let last = try #require(try fixture.container.fetchHistory(after: nil).last)
+    try context.mergeChanges(from: last)
+    #expect(ada.cars.map(\.name).sorted() == ["mine", "theirs"])
+    try context.save()
+    #expect(ada.cars.count == 2 && gone.owner == nil)
+    #expect(try fixture.stored(id)?.cars == 2)
+  }
+
+  @Test(.evidence("C-02"), .evidence("R-11"))
+  func `have no members that had to give way`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let bob = try fixture.person("Bob")
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    let new: Person = context.object(with: bob)
+    car.owner = new
+    try fixture.change(id) { $0.cars.forEach { $0.managedObjectContext?.delete($0) } }
+    #expect(new.cars == [car])
+    try context.save()
+    #expect(new.cars.isEmpty)
+  }
+
+  /// Three people of whom the first has a car, in a context that shows all their cars.
+  private func owners(
+    _ fixture: GraphFixture
+  ) throws -> (ids: [ManagedObjectID], shown: () throws -> [Int]) {
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: $0 == "Ada" ? 1 : 0) }
+    let context = fixture.context()
+    context.retainsRegisteredObjects = true
+    return (
+      ids,
+      {
+        let request = FetchRequest<Person>(sort: [SortDescriptor(\.name)])
+        return try context.fetch(request).map(\.cars.count)
+      }
+    )
+  }
+
+  @Test(.evidence("C-02"), .evidence("F-09"), .evidence("H-02"))
+  func `have third ones read again from whom a reference was taken`() throws {
+    let fixture = try GraphFixture()
+    let (ids, shown) = try owners(fixture)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    car.owner = context.object(Person.self, with: ids[2])
+    let other = fixture.context()
+    try #require(try other.fetch(FetchRequest<Car>()).first).owner = other.object(with: ids[1])
+    try other.save()
+    #expect(try shown() == [0, 1, 0])
+    let token = try fixture.container.fetchHistory(after: nil).last?.token
+    try context.save()
+    #expect(try shown() == [0, 0, 1])
+    let changes = try fixture.container.fetchHistory(after: token).flatMap(\.changes)
+    #expect(changes.contains { $0.objectID == ids[1] && $0.kind == .update(properties: ["cars"]) })
+  }
+
+  @Test(.evidence("C-02"), .evidence("F-09"))
+  func `have third ones read again what came to one that gives way`() throws {
+    let fixture = try GraphFixture()
+    let (ids, shown) = try owners(fixture)
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    let bob = try #require(try context.existingObject(Person.self, with: ids[1]))
+    Car(context: context).owner = bob
+    try fixture.change(ids[1]) { $0.age = 5 }
+    #expect(try shown() == [1, 0, 0])
+    try context.save()
+    #expect(try shown() == [1, 1, 0])
+    #expect(bob.age == 5 && bob.cars.count == 1)
+  }
+}
