@@ -43,7 +43,7 @@ final class Link: ManagedObject {
 }
 
 /// One whose relationships are their own inverses.
-final class Cat: ManagedObject {
+class Cat: ManagedObject {
   @Attribute var name: String = ""
   @ToOne var mate: Cat?
   @ToMany var friends: Set<Cat>
@@ -55,6 +55,8 @@ final class Cat: ManagedObject {
     }
   }
 }
+
+final class Kitten: Cat {}
 
 /// One that may be refused.
 final class Applicant: ManagedObject {

@@ -94,6 +94,23 @@ struct MergedHistoryTests {
     #expect(own.lines.map(\.text) == ["c", "a", "t"])
   }
 
+  @Test(.evidence("QG-27")) func `leaves what the context itself has saved as it is`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    Car(context: context).owner = ada
+    try context.save()
+    #expect(ada.cars.count == 2)
+    #expect(try context.count(for: FetchRequest<Person>()) == 1)
+    try fixture.change(id) { Car(context: $0.managedObjectContext!).owner = $0 }
+    // Between fetches objects stay as they are.
+    #expect(ada.cars.count == 2)
+    #expect(try context.count(for: FetchRequest<Person>()) == 1)
+    #expect(ada.cars.count == 3)
+  }
+
   @Test(.evidence("QG-58"), .evidence("C-05"))
   func `is not needed for rows that a revert has left as they were`() throws {
     let fixture = try GraphFixture()

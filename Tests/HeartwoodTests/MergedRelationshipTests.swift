@@ -299,6 +299,27 @@ struct MergedRelationshipTests {
     #expect(try fixture.stored { try $0.count(for: FetchRequest<Club>()) } == 1)
   }
 
+  @Test(.evidence("C-10"), .evidence("R-05"), arguments: [false, true])
+  func `let nobody be deleted whose members stay because of others`(isDeleted: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.saved { Club(context: $0) }.objectID
+    let hallID = try fixture.saved { context in
+      let hall = Hall(context: context)
+      hall.club = context.object(with: id)
+      return hall
+    }.objectID
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    let hall = context.object(Hall.self, with: hallID)
+    if isDeleted { context.delete(hall) } else { hall.club = nil }
+    context.delete(context.object(Club.self, with: id))
+    try fixture.saved { $0.object(Hall.self, with: hallID).number = 7 }
+    let error = try #require(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error.kind == .deniedDelete && error.objectID == id)
+    let club = try fixture.stored { try $0.existingObject(Hall.self, with: hallID)?.club?.objectID }
+    #expect(club == id)
+  }
+
   @Test(.evidence("C-10"), .evidence("R-05"), arguments: MergePolicy.Each.allCases)
   func `have the policy decide on a deletion before the delete rule denies it`(
     policy: MergePolicy.Each

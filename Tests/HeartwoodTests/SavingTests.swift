@@ -148,4 +148,19 @@ struct SavingTests {
       #expect(try snapshot.keyspace(name)?.count() == 0, "\(name)")
     }
   }
+
+  @Test(.evidence("C-06"), arguments: [false, true], [false, true])
+  func `leaves no reference to a new object that was deleted`(isNew: Bool, isOnlyEdit: Bool) throws
+  {
+    let context = try GraphFixture(crew).context()
+    let member = CrewMember(context: context)
+    if !isNew { try context.save() }
+    // Its mentor does not know of it.
+    let mentor = CrewMember(context: context)
+    member.mentor = mentor
+    if !isOnlyEdit { member.title = "changed" }
+    context.delete(mentor)
+    try context.save()
+    #expect(member.mentor == nil && !context.hasChanges)
+  }
 }

@@ -126,6 +126,25 @@ struct SelfInverseTests {
     #expect(try stored(fixture) == expected, "seed \(seed)")
   }
 
+  @Test(.evidence("R-16"), .evidence("G-01"), arguments: [false, true], [false, true])
+  func `to itself leave no change when they are undone`(isKitten: Bool, isOneGroup: Bool) throws {
+    let fixture = try GraphFixture(Schema(Cat.self, Kitten.self))
+    let context = fixture.context()
+    let cat = isKitten ? Kitten(context: context) : Cat(context: context)
+    try context.save()
+    context.tracksUndo = true
+    cat.friends.insert(cat)
+    cat.mate = cat
+    if !isOneGroup { context.endUndoGroup() }
+    context.delete(cat)
+    for _ in 0..<2 {
+      while context.canUndo { context.undo() }
+      #expect(!context.hasChanges && cat.friends.isEmpty && cat.mate == nil)
+      while context.canRedo { context.redo() }
+      #expect(cat.isDeleted)
+    }
+  }
+
   @Test(.evidence("R-16"))
   func `are in conflict as others are`() throws {
     let fixture = try GraphFixture(Schema(Cat.self))

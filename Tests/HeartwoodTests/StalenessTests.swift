@@ -26,6 +26,27 @@ struct StalenessTests {
     #expect(try fixture.stored(id)?.age == 10)
   }
 
+  @Test(.evidence("C-05"), arguments: [false, true])
+  func `are found as the store has them if nothing of them is changed`(isDeleted: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    ada.age = 1
+    ada.name = "Bob"
+    ada.name = "Ada"
+    try fixture.change(id) { person in
+      if isDeleted { person.managedObjectContext?.delete(person) } else { person.age = 2 }
+    }
+    var request = FetchRequest<Person>()
+    request.predicate = try QueryPredicate(format: "age == 1")
+    #expect(try context.fetch(request).isEmpty)
+    request.predicate = nil
+    #expect(try context.fetch(request).map(\.age) == (isDeleted ? [] : [2]))
+    #expect(!context.hasChanges)
+    try context.save()
+  }
+
   @Test(.evidence("S-05"))
   func `are all read again, and stay the same objects`() throws {
     let fixture = try GraphFixture()

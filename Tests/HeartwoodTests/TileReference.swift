@@ -60,8 +60,9 @@ struct TileReference {
     }
   }
 
-  /// What a context shows.
+  /// What a context finds; tiles that are as they were read count as unchanged then (C-05).
   mutating func rows(_ context: Int) -> [String: TileRow] {
+    contexts[context].copies = contexts[context].copies.filter(\.value.hasEdits)
     var rows = generations[view(of: context)].tiles.mapValues(\.row)
     for (name, copy) in contexts[context].copies { rows[name] = copy.isDeleted ? nil : copy.row }
     return rows

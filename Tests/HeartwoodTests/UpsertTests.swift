@@ -283,4 +283,29 @@ struct UpsertTests {
       }
     }
   }
+
+  @Test(
+    .evidence("C-11"), .evidence("BR-02"), arguments: [MergePolicy.Each.objectTrump, .overwrite])
+  func `leaves what is computed of a row as it is`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture(crew)
+    let member = try fixture.saved { context in
+      let member = CrewMember(context: context)
+      member.code = "a"
+      member.jobs = [CrewJob(context: context), CrewJob(context: context)]
+      return member
+    }
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    var isMade = false
+    try context.execute(
+      BatchInsertRequest<CrewMember> { row in
+        row[\.code] = "a"
+        row[\.title] = "Ärger"
+        defer { isMade = true }
+        return isMade
+      })
+    let found = try #require(
+      try fixture.context().existingObject(CrewMember.self, with: member.objectID))
+    #expect(found.jobCount == 2 && found.search == "arger" && found.jobs.count == 2)
+  }
 }

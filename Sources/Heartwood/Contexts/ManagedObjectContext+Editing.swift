@@ -118,6 +118,33 @@ extension ManagedObjectContext {
     observer?.note(object)
   }
 
+  /// Has an object count as unchanged if it was set to the values it has, or back to those; returns
+  /// whether it does.
+  ///
+  /// What others have made of its row counts then, in fetches as in saves (C-05).
+  ///
+  /// - Complexity: O(properties that were set).
+  func settleUnedited(_ object: ManagedObject) -> Bool {
+    guard object.isUpdated, !object.isDeleted, !hasEdits(object) else { return false }
+    object.changes = nil
+    settle(object)
+    return true
+  }
+
+  /// Whether an object has another value, member or order than its row.
+  private func hasEdits(_ object: ManagedObject) -> Bool {
+    guard let changes = object.changes, let entity = object.entityDescription else { return false }
+    let isRelatedOtherwise = changes.members.contains { slot, members in
+      guard members.hasSameMembers else { return true }
+      return members.base.map { $0 != object.members(entity.properties[slot]) } ?? false
+    }
+    return isRelatedOtherwise
+      || changes.originals.contains { slot, original in
+        guard let value = try? object.storedValue(entity.properties[slot]) else { return true }
+        return !value.isIdentical(to: original)
+      }
+  }
+
   /// The objects at the other end of a relationship.
   func related(to object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if case .toOne = property.kind { return toOneTarget(of: object, property).map { [$0] } ?? [] }
@@ -143,7 +170,7 @@ extension ManagedObjectContext {
     clearing = []
     for object in changed {
       object.state.subtract([.updated, .deleted])
-      restore(object)
+      takeBackChanges(of: object)
       tell(\.refreshed, object)
     }
     isDeleting = []
@@ -151,7 +178,8 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  private func restore(_ object: ManagedObject) {
+  /// Has an object be as it was read.
+  func takeBackChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])

@@ -36,7 +36,8 @@ extension ManagedObjectContext {
       let search = try RowSearch(plan, view, model)
       var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
       try search.forEach(scope) { number, storage, record in
-        if countsChanges, let object = registered[number]?.takeUnretainedValue(), object.hasChanges
+        if countsChanges, let object = registered[number]?.takeUnretainedValue(),
+          object.hasChanges, !settleUnedited(object)
         {
           // Asked below, with what was derived for it since.
           _ = try realise(number, storage, record)
@@ -72,9 +73,9 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
-      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope) else {
-        return nil
-      }
+      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope),
+        !settleUnedited(object)
+      else { return nil }
       return try candidate(object, plan, content, scope)
     }
   }
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
     return try others.compactMap { other in
       guard let object = child.object(other.number) else { return nil }
       if includesPendingChanges {
-        if object.hasChanges { return nil }
+        if object.hasChanges, !child.settleUnedited(object) { return nil }
         if asksAll, try !plan.holds(for: object, scope) { return nil }
       }
       return try child.candidate(object, plan, content, scope)

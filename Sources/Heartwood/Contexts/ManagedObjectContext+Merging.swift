@@ -61,6 +61,15 @@ extension ManagedObjectContext {
     advance()
   }
 
+  /// Counts what the context has saved itself as merged, unless others have saved just before.
+  func noteMerged(_ own: Generation, base: UInt64) {
+    guard let last = autoMerge?.generation, last.frame + 1 == base,
+      let snapshot = try? store.snapshot(), snapshot.generation == own,
+      let newest = try? newestMerge(snapshot)
+    else { return }
+    autoMerge = newest
+  }
+
   /// Has objects read again that others have changed since, after a save that has met such changes:
   /// what it has merged and what else is here would not fit together.
   ///

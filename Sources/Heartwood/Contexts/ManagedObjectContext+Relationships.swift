@@ -190,7 +190,7 @@ extension ManagedObjectContext {
     // One that is deleted forgets all members at once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
     // It was related to itself, which is one change of one side.
-    if object === other, there === property { return }
+    if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
       if toOneTarget(of: other, there) === object { setToOne(other, there, nil) }
@@ -205,7 +205,7 @@ extension ManagedObjectContext {
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
     let there = inverse.property
-    if object === other, there === property { return }
+    if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {

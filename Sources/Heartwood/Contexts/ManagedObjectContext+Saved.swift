@@ -9,7 +9,8 @@ extension ManagedObjectContext {
       case .saved: saved.append(object)
       case .unchanged:
         object.state.remove(.updated)
-        object.changes = nil
+        // It may still refer to a new object that was deleted.
+        takeBackChanges(of: object)
         saved.append(object)
       case .dropped:
         object.state.subtract([.updated, .deleted])

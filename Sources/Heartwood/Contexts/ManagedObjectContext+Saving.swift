@@ -52,6 +52,7 @@ extension ManagedObjectContext {
     advance(to: generation)
     forgetUndo()
     if request.isContested { refreshStale() }
+    noteMerged(generation, base: request.base)
     refreshMergingChildren()
     tell(didSave(request, generation))
     ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))

@@ -27,6 +27,8 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// What objects hold that has no stored form.
   var unencodable: [ObjectGraphError] = []
+  /// Whether the values that were taken last are without a reference that the object has.
+  private var hasLostReference = false
   /// Whether others have changed what is saved.
   private(set) var isContested = false
 
@@ -84,7 +86,8 @@ struct SaveRequest {
 
   /// The values of an object as its row is to hold them.
   private mutating func values(of object: ManagedObject) -> [StoredValue] {
-    entity(object).properties.map { property in
+    hasLostReference = false
+    return entity(object).properties.map { property in
       guard property.isReference else { return storedValue(property, of: object) }
       switch object.target(property) {
       case .none: return .null
@@ -94,10 +97,12 @@ struct SaveRequest {
     }
   }
 
-  private func reference(to number: ObjectNumber) -> StoredValue {
+  private mutating func reference(to number: ObjectNumber) -> StoredValue {
     let row = numbers[number] ?? number
-    // One that was taken out of the context before it was saved has no row, and its number none.
-    return row.isTemporary ? .null : .integer(row.bits)
+    guard row.isTemporary else { return .integer(row.bits) }
+    // One that was taken out of the context before it was saved has no row.
+    hasLostReference = true
+    return .null
   }
 
   /// The edits of an object's to-many relationships.
@@ -153,6 +158,7 @@ struct SaveRequest {
       after: values(of: object))
     change.isNew = true
     change.isOfObject = true
+    change.isAdjusted = hasLostReference
     change.reportedNumber = object.number
     if let assigned = object.changes?.assigned { change.assigned = assigned }
     for property in change.storage.pairings where !change.after[property.slot].isNull {
@@ -170,18 +176,16 @@ struct SaveRequest {
       return outcomes.append((object, .deleted))
     }
     // It is there again: nobody has asked for this one to be deleted.
-    if object.isGivenUp { return outcomes.append((object, .dropped)) }
+    if object.isGivenUp { return spare(object) }
     if row.version != object.version, object.version != 0 {
       isContested = true
       switch policy.kind {
       case .error: return conflict(object)
-      case .storeTrump, .rollback: return outcomes.append((object, .dropped))
+      case .storeTrump, .rollback: return spare(object)
       case .overwrite: break
       case .objectTrump:
         let mine = originals(of: object)
-        guard try !keeps(object, base: mine, theirs: row.values) else {
-          return outcomes.append((object, .dropped))
-        }
+        guard try !keeps(object, base: mine, theirs: row.values) else { return spare(object) }
       }
     }
     let denials = context.denials(of: object)
@@ -199,6 +203,12 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
+  /// Has the deletion of an object give way.
+  private mutating func spare(_ object: ManagedObject) {
+    changes.spare(object.number)
+    outcomes.append((object, .dropped))
+  }
+
   /// The values that an object had when it was read.
   private mutating func originals(of object: ManagedObject) -> [StoredValue] {
     var values = values(of: object)
@@ -209,6 +219,7 @@ struct SaveRequest {
   private mutating func update(_ object: ManagedObject) throws {
     let storage = model.storage(of: entity(object))
     let mine = values(of: object)
+    let isWithoutReference = hasLostReference
     let edits = (object.changes?.originals ?? [:]).filter { !$1.isIdentical(to: mine[$0]) }
     let members = members(of: object)
     guard !edits.isEmpty || !members.isEmpty else {
@@ -237,7 +248,7 @@ struct SaveRequest {
     change.isOfObject = true
     change.edited = edited
     change.members = members
-    change.isAdjusted = !after.isIdentical(to: mine)
+    change.isAdjusted = isWithoutReference || !after.isIdentical(to: mine)
     changes.add(change)
     outcomes.append((object, .saved))
   }

@@ -58,7 +58,7 @@ extension RowChanges {
           denials.append(
             Denial(error: storage.entity.denial(property, of: id(number)), others: kept))
         } else {
-          for other in kept { try delete(other) }
+          for other in kept where !spared.contains(other) { try delete(other) }
         }
       }
       guard let inverse = storage.entity.inverses[property.slot] else { continue }
@@ -69,9 +69,18 @@ extension RowChanges {
   }
 
   /// Whether the object of a row that is deleted was not related to another one any more.
+  ///
+  /// It still is if what took the other one away gives way: its deletion, or the edit of its
+  /// reference.
   private func hasGivenUp(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
+    if spared.contains(other) { return false }
+    if let inverse = deletion.change.storage.entity.inverses[property.slot],
+      hasYielded(other, inverse.property.slot)
+    {
+      return false
+    }
     if let removed = deletion.removed[property.slot] { return removed.contains(other) }
     return deletion.references[property.slot].map { $0 == other } ?? false
   }

@@ -30,6 +30,8 @@ final class RowChanges {
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows whose being gone is no news to whoever changes others.
   private(set) var gone: Set<ObjectNumber> = []
+  /// The rows whose deletion was asked for and gives way: a cascade does not delete them either.
+  private(set) var spared: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether the values of rows are all that changes, and no relationship: so it is in batches.
   let areAttributesOnly: Bool
@@ -77,6 +79,9 @@ final class RowChanges {
 
   /// Notes that a row is known to be gone.
   func noteGone(_ number: ObjectNumber) { gone.insert(number) }
+
+  /// Notes that the deletion of a row gives way.
+  func spare(_ number: ObjectNumber) { spared.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
@@ -173,7 +178,7 @@ final class RowChanges {
     table.removeAll()
     tableCount = 0
     knownRows.removeAll()
-    (replaced, yielded, deletions, lists, gone) = ([:], [:], [], ListEdits(), [])
+    (replaced, yielded, deletions, lists, gone, spared) = ([:], [:], [], ListEdits(), [], [])
   }
 
   private func deriveOwn(_ change: RowChange) throws {
