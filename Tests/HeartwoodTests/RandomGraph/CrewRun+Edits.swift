@@ -80,11 +80,11 @@ extension CrewRun {
   }
 
   private func setSame(_ place: CrewPlace, _ tag: Int, _ row: CrewRow, _ step: CrewStep) throws {
-    if place.context.tracksUndo, !RandomGraphScope.isSettingSameNothingToUndo { return }
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
     // To a new object it makes a difference, which undoing would have to take back.
     if place.view.isNew(tag), place.context.tracksUndo { return }
+    begin(place)
     CrewAccess.set(field, of: try place.object(tag), to: row[field])
     noteSet(place, tag, field.rawValue)
     note("  \(tag).\(field) = \(row[field]), as it is")
@@ -95,8 +95,8 @@ extension CrewRun {
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
     let value = field.value(step.c)
-    // Whether that is a group of its own to undo is left open.
-    guard value != row[field], !place.context.tracksUndo else { return }
+    guard value != row[field] else { return }
+    begin(place)
     CrewAccess.set(field, of: try place.object(tag), to: value)
     CrewAccess.set(field, of: try place.object(tag), to: row[field])
     noteSet(place, tag, field.rawValue)
@@ -124,7 +124,6 @@ extension CrewRun {
 
   /// Sets a whole relationship in the context and in the reference.
   private func set(_ place: CrewPlace, _ tag: Int, _ link: CrewLink, to targets: [Int]) throws {
-    let targets = targets.filter { RandomGraphScope.relatesToItself || $0 != tag }
     let old = place.view.now.targets(tag, link)
     let isSame = link.isOrdered ? old == targets : Set(old) == Set(targets)
     if !isSame { begin(place) }
@@ -154,9 +153,7 @@ extension CrewRun {
     let links = row.kind.links
     guard !links.isEmpty else { return }
     let link = links[step.b % links.count]
-    guard let other = one(candidates(link, place), step.c),
-      RandomGraphScope.relatesToItself || other != tag
-    else { return }
+    guard let other = one(candidates(link, place), step.c) else { return }
     begin(place)
     note("  \(tag).\(link) with or without \(other)")
     CrewAccess.toggle(link, of: try place.object(tag), try place.object(other))
@@ -186,14 +183,6 @@ extension CrewRun {
   // MARK: Deleting
 
   private func delete(_ place: CrewPlace, _ tag: Int) throws {
-    if !RandomGraphScope.areDeniedFreedOfNew, place.view.isNew(tag),
-      !place.view.now.targets(tag, .reserved).isEmpty
-    {
-      return
-    }
-    if isMentor(tag) { return }
-    let isDenied = !place.view.now.targets(tag, .reserved).isEmpty
-    if isDenied, !RandomGraphScope.areDeniedRestored, place.number >= 100 { return }
     begin(place)
     note("  deletes \(tag)")
     place.context.delete(try place.object(tag))
@@ -217,17 +206,6 @@ extension CrewRun {
         throw CrewMismatch("\(tag) should be deleted, and is not")
       }
     }
-    if isDenied, !RandomGraphScope.areDeniedRestored {
-      try save(place, rollsBack: true)
-      if place.view.work.deleted.contains(tag) { try rollback(place) }
-    }
-  }
-
-  /// Whether an object is referred to by one that would not know of its deletion.
-  func isMentor(_ tag: Int) -> Bool {
-    guard !RandomGraphScope.areLeftReferencesForgotten else { return false }
-    let graphs = places.map(\.view.now) + places.map(\.view.base) + [store.graph]
-    return graphs.contains { $0.rows.values.contains { $0[.mentor].contains(tag) } }
   }
 
   // MARK: Undo

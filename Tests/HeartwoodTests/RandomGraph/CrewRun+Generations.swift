@@ -110,92 +110,25 @@ extension CrewRun {
 
   /// Deletes the whole history.
   func deleteHistory(_ step: CrewStep) throws {
-    guard let token = historyToken else { return }
-    if !RandomGraphScope.outlivesHistory, places.contains(where: \.isMerging) { return }
+    guard setting.deletesHistory, let token = historyToken else { return }
     try containers[step.a % containers.count].deleteHistory(before: token)
     let left = try containers[0].fetchHistory(after: token)
     guard left.isEmpty else { throw CrewMismatch("the history has \(left.count) transactions") }
   }
 
-  // MARK: Nested contexts
-
-  /// Works in a context below another, which is saved, or not.
-  func nest(_ place: CrewPlace, _ step: CrewStep) throws {
-    let view = place.view
-    let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
-    guard isPlain, !isStale(place) else { return }
-    let child = CrewPlace(
-      100 + place.number, ManagedObjectContext(parent: place.context), .error,
-      container: place.container)
-    var above = CrewStore()
-    above.graph = view.now
-    for tag in view.work.deleted { above.graph[tag] = nil }
-    child.view.read(above)
-    for object in try CrewAccess.all(child.context) {
-      let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
-      let tag = original.map { place.tag($0) } ?? -1
-      child.keep(object, as: tag)
+  /// Makes all rows what they were in the generation that a context is pinned to.
+  func revert(_ place: CrewPlace) throws {
+    guard let pinned = place.pinned, let token = place.context.queryGenerationToken else { return }
+    note("  reverts to \(pinned.generation)")
+    let changes = try containers[place.container].revert(to: token)
+    let difference = store.commit(pinned.graph)
+    let named = [changes.inserted, changes.deleted, Set(changes.updated.keys)].map { ids in
+      Set(ids.map { tagsByID[$0] ?? -1 })
     }
-    try expectSame(child, "below")
-    for nested in CrewStep.random(12, seed: UInt64(step.a)) {
-      switch nested.operation {
-      case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
-      case .rollback:
-        child.context.rollback()
-        child.view.rollback()
-        try expectSame(child, "after a rollback below")
-      default: continue
-      }
-      try expectSameSets(child)
-    }
-    if step.c % 4 > 0 { try push(child, to: place) }
-    try expectSame(place, "above, after work below")
-    child.dropAll()
-  }
-
-  private func push(_ child: CrewPlace, to place: CrewPlace) throws {
-    note("  saves below")
-    var expected: Set<CrewFailure> = []
-    do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    do {
-      try child.context.save()
-    } catch {
-      guard !expected.isEmpty else { throw error }
-      return try expectSame(child, "after a save below that failed")
-    }
-    guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
-    if child.view.hasChanges { begin(place) }
-    let work = child.view.work
-    for tag in work.inserted {
-      let id = try child.object(tag).objectID
-      guard let object: ManagedObject = place.context.registeredObject(for: id) else {
-        throw CrewMismatch("\(tag) was saved below, and is not above")
-      }
-      place.keep(object, as: tag)
-      place.view.work.inserted.append(tag)
-    }
-    for (tag, properties) in work.wasSet where place.view.isNew(tag) {
-      place.view.work.wasSet[tag, default: []].formUnion(properties)
-    }
-    for tag in child.view.edited where place.view.isNew(tag) {
-      guard let old = child.view.base[tag], let row = work.now[tag] else { continue }
-      for field in row.kind.fields where row[field] != old[field] {
-        place.view.work.wasSet[tag, default: []].insert(field.rawValue)
-      }
-      for link in row.kind.links where link.isToOne && row[link] != old[link] {
-        place.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
-      }
-    }
-    let before = place.view.now
-    place.view.now = work.now
-    for tag in place.view.work.deleted { place.view.now[tag] = before[tag] }
-    for tag in work.deleted {
-      if place.view.isNew(tag) {
-        place.view.work.now.forget(tag)
-        place.view.work.inserted.removeAll { $0 == tag }
-      } else {
-        place.view.work.deleted.insert(tag)
-      }
-    }
+    guard named[0] == difference.inserted, named[1] == difference.deleted,
+      named[2].isSuperset(of: difference.updated.keys)
+    else { throw CrewMismatch("revert says \(changes), and changed \(difference)") }
+    try expectStored("after a revert")
+    try expectHistory(difference, isExact: false, "after a revert")
   }
 }

@@ -8,8 +8,7 @@ extension CrewRun {
     case .sync:
       if place.view.canRebase(place.pinned ?? store) { try sync(place) }
     case .refreshAll:
-      guard !isStale, RandomGraphScope.areDeletionsRefreshed || place.view.work.deleted.isEmpty
-      else { return }
+      guard !isStale else { return }
       place.context.refreshAllObjects()
       // Those that are deleted are read, too, so that they stay what they are if they come back.
       for tag in place.view.work.deleted {
@@ -40,9 +39,6 @@ extension CrewRun {
       try place.context.refresh(try place.object(tag), mergeChanges: false)
       guard !isRelated else { throw CrewMismatch("relationships of \(tag) were dropped") }
     } catch let error as ObjectGraphError where error.kind == .unsavedRelationships {
-      if RandomGraphScope.isUpdatedExact, !isRelated {
-        throw CrewMismatch("refresh throws \(error)")
-      }
       return
     }
     place.view.now[tag]?.values = before.values

@@ -9,7 +9,7 @@ extension CrewRun {
     let wasStale = place.view.generation != store.generation
     if place.isMerging, isStale(place) {
       if !place.view.canRebase(store) { return try rollback(place) }
-      if !hadChanges || RandomGraphScope.mergesBeforeSaving { place.view.rebase(store) }
+      place.view.rebase(store)
     }
     var reference = CrewSave(place.view, place.policy, store)
     var expected: Set<CrewFailure> = []
@@ -53,7 +53,6 @@ extension CrewRun {
     }
     let result = try settled(reference)
     let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
-    if !difference.deleted.isEmpty, places.count > 1 { hasLostRows = true }
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
     // In one context, which is compared each time, the store is looked at now and then.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
@@ -69,9 +68,7 @@ extension CrewRun {
     let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
     if isKept { return try expectSame(place, "after a save without changes") }
     if wasStale {
-      if RandomGraphScope.agreesInSavingContext {
-        try expectAgreement(place, "in the context that has saved")
-      }
+      try expectAgreement(place, "in the context that has saved")
       place.view.read(store)
       if !reference.contested.isEmpty { try expectMerged(place, all: true) }
       try sync(place)
@@ -145,7 +142,7 @@ extension CrewRun {
 
   /// A new object that was taken back keeps its attributes, and belongs to nobody.
   private func expectLeft(_ place: CrewPlace, _ tag: Int) throws {
-    guard RandomGraphScope.areLeftObjectsReadable, let row = place.view.now[tag] else { return }
+    guard let row = place.view.now[tag] else { return }
     let object = try place.object(tag)
     for field in row.kind.fields where CrewAccess.value(field, of: object) != row[field] {
       throw CrewMismatch("\(tag).\(field) is not what it was before it was rolled back")
@@ -165,7 +162,7 @@ extension CrewRun {
     place.dropAll()
     place.context.reset()
     let left = objects.compactMap(\.object)
-    guard left.isEmpty || !areAllFreed else {
+    guard left.isEmpty else {
       throw CrewMismatch("\(left.count) objects outlive reset")
     }
     place.view.rollback()
@@ -178,8 +175,7 @@ extension CrewRun {
     for (tag, object) in place.prune() where object.object != nil {
       // One that a reference without an inverse leads to is held by that.
       let isHeld = place.view.now.rows.values.contains { $0[.mentor].contains(tag) }
-      let isLeftOut = ids[tag] != nil && !RandomGraphScope.areGoneObjectsFreed
-      guard RandomGraphScope.areLeftObjectsFreed, !isHeld, !isLeftOut else { continue }
+      if isHeld { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
   }

@@ -145,7 +145,9 @@ struct CrewSave {
 
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
     for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
-    guard let target, !view.work.deleted.contains(target) else { return }
+    guard let target, !deletions.contains(target) else { return }
+    // Deleted on both sides.
+    if view.work.deleted.contains(target), theirs.graph[target] == nil { return }
     // It was new, and was taken out again.
     if view.isNew(target), mine[target] == nil { return }
     if result[target] != nil {
@@ -163,15 +165,15 @@ struct CrewSave {
           // "All references are mine", and "stored if the edit stands at both ends".
           if policy == .overwrite || isRewritten(tag) { isOpen = true }
         }
-        guard isEdited(tag, link) else { continue }
-        for old in before[link] where stands(tag, isTheirsChanged(tag, link)) {
-          if result.targets(tag, link).contains(old) { result.separate(tag, link, old) }
-        }
+        guard isEdited(tag, link), stands(tag, isTheirsChanged(tag, link)) else { continue }
         guard let new = row[link].first, !view.isNew(new), let inverse = link.inverse else {
+          // Without a partner here: one that others have set leaves, too.
+          let former = row[link].isEmpty ? result.targets(tag, link) : before[link]
+          for old in former { result.separate(tag, link, old) }
           continue
         }
-        guard stands(tag, isTheirsChanged(tag, link)), stands(new, isTheirsChanged(new, inverse)),
-          isEdited(new, inverse), result[new] != nil, result[tag] != nil
+        guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
+          result[new] != nil, result[tag] != nil
         else { continue }
         result.join(tag, link, new)
       }
@@ -210,6 +212,11 @@ struct CrewSave {
       throw CrewFailures([.deniedDelete])
     }
     for tag in gone { result.forget(tag) }
+    // Without an inverse a reference is looked at where the row is written anyway.
+    let known = result
+    for (tag, row) in known.rows where row != theirs.graph[tag] {
+      result[tag]?[.mentor].removeAll { known[$0] == nil }
+    }
   }
 
   // MARK: Orders

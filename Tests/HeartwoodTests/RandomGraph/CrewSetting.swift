@@ -7,6 +7,8 @@ struct CrewSetting: CustomStringConvertible {
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
+  /// Whether the history is deleted, which those that have yet to merge it cannot then.
+  var deletesHistory = true
 
   func policy(_ place: Int) -> MergePolicy.Each { policies[place % policies.count] }
   func tracksUndo(_ place: Int) -> Bool { tracksUndo[place % tracksUndo.count] }
@@ -21,9 +23,10 @@ struct CrewSetting: CustomStringConvertible {
     switch name {
     case "undo": setting.tracksUndo = [true]
     case "policy": setting.policies = [MergePolicy.Each.allCases[Int(seed % 6)]]
-    case "several":
+    case "several", "reopened", "other":
       setting.placeCount = 3
       setting.containerCount = 1 + Int(seed % 2)
+      setting.deletesHistory = name != "other"
       setting.policies = (0..<3).map { MergePolicy.Each.allCases[(Int(seed) / 2 + $0 * 5) % 6] }
     case "contested":
       setting.placeCount = 3

@@ -6,7 +6,18 @@ enum CrewOperation: Int, CaseIterable {
   case save, rollback, reset, undo, redo, endUndoGroup
   case refresh, drop, refreshAll, sync, obtainIDs, lookUp, count, fetch, detectConflicts
   case batchInsert, batchUpdate, batchDelete, nested
-  case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory
+  case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory, revert
+
+  /// How often each operation is chosen, relative to the others.
+  static let weights: [(operation: Self, weight: Int)] = [
+    (.insert, 14), (.set, 24), (.setSame, 3), (.setBack, 2), (.relate, 20), (.toggle, 16),
+    (.reorder, 6), (.delete, 7), (.insertAgain, 2), (.save, 14), (.rollback, 2), (.reset, 1),
+    (.undo, 6), (.redo, 5), (.endUndoGroup, 10), (.refresh, 2), (.drop, 1), (.refreshAll, 1),
+    (.sync, 3), (.obtainIDs, 1), (.lookUp, 3), (.count, 4), (.fetch, 2), (.detectConflicts, 1),
+    (.batchInsert, 2), (.batchUpdate, 2), (.batchDelete, 1), (.nested, 2), (.pin, 2), (.unpin, 1),
+    (.mergeHistory, 3), (.mergeChangeSet, 2), (.merging, 1), (.deleteHistory, 1),
+    (.revert, 1),
+  ]
 }
 
 /// A step: an operation and what it works on, small numbers that are taken modulo what there is.
@@ -22,7 +33,7 @@ struct CrewStep: CustomStringConvertible {
   /// So many random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
     var random = SeededGenerator(seed: seed)
-    let weights = RandomGraphScope.weights
+    let weights = CrewOperation.weights
     let total = weights.reduce(0) { $0 + $1.weight }
     return (0..<count).map { _ in
       var choice = random.below(total)

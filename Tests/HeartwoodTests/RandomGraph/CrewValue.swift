@@ -109,15 +109,6 @@ enum CrewField: Int, CaseIterable {
 
   /// One of the values that operations set.
   func value(_ choice: Int) -> CrewValue {
-    let value = anyValue(choice)
-    if value == .number(-0.0), !RandomGraphScope.areZerosOneValue { return .number(0.0) }
-    if case .text(let bytes) = value, !RandomGraphScope.areComposedTextsDistinct {
-      return .text(String(decoding: bytes, as: UTF8.self).precomposedStringWithCanonicalMapping)
-    }
-    return value
-  }
-
-  private func anyValue(_ choice: Int) -> CrewValue {
     func one<V>(_ values: [V]) -> V { values[choice % values.count] }
     switch self {
     case .code, .tagName: return .optional(one(CrewValue.codes))

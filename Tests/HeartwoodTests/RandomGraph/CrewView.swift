@@ -167,6 +167,18 @@ struct CrewStore {
   }
 }
 
+extension CrewStore {
+  /// Makes what others have left the next generation.
+  ///
+  /// - Parameter written: The rows they have written, also if those are what they were.
+  mutating func takeOver(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
+    let difference = commit(new)
+    if difference.isEmpty, !written.isEmpty { generation += 1 }
+    for tag in written where graph[tag] != nil { versions[tag] = generation }
+    return difference
+  }
+}
+
 /// What has changed from one generation of the reference to the next.
 struct CrewDifference {
   var inserted: Set<Int> = []

@@ -1,0 +1,122 @@
+import Heartwood
+
+extension CrewRun {
+  /// Works in a context below another, which is saved, or not.
+  func nest(_ place: CrewPlace, _ step: CrewStep) throws {
+    let view = place.view
+    let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
+    guard isPlain, !isStale(place) else { return }
+    let child = CrewPlace(
+      100 + place.number, ManagedObjectContext(parent: place.context), .error,
+      container: place.container)
+    var above = CrewStore()
+    (above.graph, above.generation) = (view.now, view.generation)
+    for tag in view.work.deleted { above.graph[tag] = nil }
+    child.view.read(above)
+    child.context.automaticallyMergesChangesFromParent = step.b % 2 == 0
+    for object in try CrewAccess.all(child.context) {
+      let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
+      let tag = original.map { place.tag($0) } ?? -1
+      child.keep(object, as: tag)
+    }
+    try expectSame(child, "below")
+    for nested in CrewStep.random(12, seed: UInt64(step.a)) {
+      switch nested.operation {
+      case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
+      case .nested, .fetch, .count:
+        if child.number < 200 { try nest(child, nested) }
+      case .rollback:
+        child.context.rollback()
+        child.view.rollback()
+        try expectSame(child, "after a rollback below")
+      default: continue
+      }
+      try expectSameSets(child)
+    }
+    let isPushed = step.c % 4 > 0 ? try push(child, to: place) : false
+    try expectSame(place, "above, after work below")
+    child.dropAll()
+    if isPushed, step.c % 8 > 4, place.number < 100 { try saveAbove(child, place) }
+  }
+
+  /// Saves a context that has one below, which shows the same then.
+  private func saveAbove(_ child: CrewPlace, _ place: CrewPlace) throws {
+    note("  saves above")
+    let before = store.generation
+    let isOthers = place.view.generation != before
+    try save(place, rollsBack: false)
+    // It may have rolled back. What others have saved is seen below only where that merges.
+    guard store.generation != before, !place.view.hasChanges, !isStale(place),
+      child.isMerging || !isOthers
+    else { return }
+    for (tag, saved) in place.view.now.rows {
+      guard let id = ids[tag],
+        let object: ManagedObject = try child.context.existingObject(with: id)
+      else { throw CrewMismatch("\(tag) was saved above, and is not below") }
+      var row = saved
+      // It reads again what was computed if it was told to.
+      if !child.isMerging {
+        for field in row.kind.fields where field.isDerived {
+          row[field] = CrewAccess.value(field, of: object)
+        }
+      }
+      try expectSame(object, tag, row, in: place.view.now, child.context) {
+        tagsByID[$0.objectID] ?? -1
+      }
+    }
+  }
+
+  /// Saves a context into the one above; returns whether it could.
+  private func push(_ child: CrewPlace, to place: CrewPlace) throws -> Bool {
+    note("  saves below")
+    var expected: Set<CrewFailure> = []
+    do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
+    for tag in child.view.work.deleted
+    where child.view.now.targets(tag, .reserved).contains(where: { child.view.isLive($0) }) {
+      expected.insert(.deniedDelete)
+    }
+    do {
+      try child.context.save()
+    } catch {
+      guard !expected.isEmpty else { throw error }
+      try expectSame(child, "after a save below that failed")
+      return false
+    }
+    guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
+    if child.view.hasChanges { begin(place) }
+    let work = child.view.work
+    for tag in work.inserted {
+      let id = try child.object(tag).objectID
+      guard let object: ManagedObject = place.context.registeredObject(for: id) else {
+        throw CrewMismatch("\(tag) was saved below, and is not above")
+      }
+      place.keep(object, as: tag)
+      place.view.work.inserted.append(tag)
+    }
+    for (tag, properties) in work.wasSet where place.view.isNew(tag) {
+      place.view.work.wasSet[tag, default: []].formUnion(properties)
+    }
+    for tag in child.view.edited where place.view.isNew(tag) {
+      guard let old = child.view.base[tag], let row = work.now[tag] else { continue }
+      for field in row.kind.fields where row[field] != old[field] {
+        place.view.work.wasSet[tag, default: []].insert(field.rawValue)
+      }
+      for link in row.kind.links where link.isToOne && row[link] != old[link] {
+        place.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
+      }
+    }
+    let before = place.view.now
+    place.view.now = work.now
+    for tag in place.view.work.deleted { place.view.now[tag] = before[tag] }
+    for tag in work.deleted {
+      if let row = before[tag] { place.view.now[tag]?.values = row.values }
+      if place.view.isNew(tag) {
+        place.view.work.now.forget(tag)
+        place.view.work.inserted.removeAll { $0 == tag }
+      } else {
+        place.view.work.deleted.insert(tag)
+      }
+    }
+    return true
+  }
+}

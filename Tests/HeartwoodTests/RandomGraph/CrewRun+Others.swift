@@ -1,0 +1,61 @@
+import Foundation
+import Heartwood
+
+extension CrewRun {
+  /// Takes over what other processes have saved, or what a store holds when it is opened.
+  func takeOver() throws {
+    for object in try CrewAccess.all(containers[0].newContext())
+    where tagsByID[object.objectID] == nil {
+      try name(newTag(), object)
+    }
+    let found = try stored()
+    for row in found.rows.values where row.kind.isMember { tokens.insert(row[.token]) }
+    // What was there before may be gone from the history.
+    let isNew = historyToken == nil
+    let new = try containers[0].fetchHistory(after: historyToken)
+    historyToken = try containers[0].currentHistoryToken
+    var written: [Int: Set<String>] = [:]
+    for change in new.flatMap(\.changes) {
+      // One that is not known was made and deleted since.
+      guard let tag = tagsByID[change.objectID] else { continue }
+      var names: Set<String> = ["inserted or deleted"]
+      if case .update(let updated) = change.kind {
+        names = updated.subtracting(["search", "jobCount", "size"])
+      }
+      written[tag, default: []].formUnion(names)
+    }
+    let difference = store.takeOver(
+      found, written: Set(written.filter { !$0.value.isEmpty }.keys))
+    transactions[store.generation, default: []] += new
+    note("others have saved: \(difference)")
+    if !isNew { try expectWritten(written, difference) }
+  }
+
+  /// The history names all that others have changed.
+  private func expectWritten(_ written: [Int: Set<String>], _ difference: CrewDifference) throws {
+    for tag in difference.inserted.union(difference.deleted) where written[tag] == nil {
+      throw CrewMismatch("the history does not name \(tag), which others made or deleted")
+    }
+    for (tag, names) in difference.updated {
+      guard let told = written[tag],
+        told.contains("inserted or deleted") || told.isSuperset(of: names.subtracting(["mentor"]))
+      else {
+        throw CrewMismatch(
+          "the history says of \(tag) \(written[tag] ?? []), and others changed \(names)")
+      }
+    }
+  }
+
+  /// Takes steps as another process does, which ends with its contexts open.
+  static func takeSteps(_ count: Int, at url: URL, seed: UInt64) throws {
+    let run = try CrewRun(.named("other", seed: seed), at: url)
+    do {
+      try run.take(CrewStep.random(count, seed: seed))
+      try run.expectStored("at the end")
+    } catch {
+      throw CrewMismatch(
+        "seed \(seed), another process: \(run.setting)\n"
+          + run.trace.suffix(60).joined(separator: "\n") + "\n\(error)")
+    }
+  }
+}
