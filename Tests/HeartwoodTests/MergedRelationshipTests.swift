@@ -300,7 +300,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("R-05"), arguments: [false, true])
-  func `let nobody be deleted whose members stay because of others`(isDeleted: Bool) throws {
+  func `deny a deletion if the members that were taken out stay`(isDeleted: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { Club(context: $0) }.objectID
     let hallID = try fixture.saved { context in

@@ -60,7 +60,7 @@ struct TileReference {
     }
   }
 
-  /// What a context finds; tiles that are as they were read count as unchanged then (C-05).
+  /// What a context finds; tiles that are as they were read count as unchanged (C-05).
   mutating func rows(_ context: Int) -> [String: TileRow] {
     contexts[context].copies = contexts[context].copies.filter(\.value.hasEdits)
     var rows = generations[view(of: context)].tiles.mapValues(\.row)

@@ -118,31 +118,20 @@ extension ManagedObjectContext {
     observer?.note(object)
   }
 
-  /// Has an object count as unchanged if it was set to the values it has, or back to those; returns
-  /// whether it does.
+  /// Forgets which properties of an object were set, where they are as its row has them; returns
+  /// whether the object is unchanged then.
   ///
-  /// What others have made of its row counts then, in fetches as in saves (C-05).
+  /// Fetches show an unchanged object as the store has it, and saves leave it alone (C-05).
   ///
   /// - Complexity: O(properties that were set).
   func settleUnedited(_ object: ManagedObject) -> Bool {
-    guard object.isUpdated, !object.isDeleted, !hasEdits(object) else { return false }
-    object.changes = nil
+    guard object.isUpdated, let entity = object.entityDescription else { return false }
+    let set = (object.changes?.originals.map(\.key) ?? []).map { entity.properties[$0] }
+    let related = (object.changes?.members.map(\.key) ?? []).map { entity.properties[$0] }
+    for property in set { settle(object, property) }
+    for property in related { settleMembers(of: object, property) }
     settle(object)
-    return true
-  }
-
-  /// Whether an object has another value, member or order than its row.
-  private func hasEdits(_ object: ManagedObject) -> Bool {
-    guard let changes = object.changes, let entity = object.entityDescription else { return false }
-    let isRelatedOtherwise = changes.members.contains { slot, members in
-      guard members.hasSameMembers else { return true }
-      return members.base.map { $0 != object.members(entity.properties[slot]) } ?? false
-    }
-    return isRelatedOtherwise
-      || changes.originals.contains { slot, original in
-        guard let value = try? object.storedValue(entity.properties[slot]) else { return true }
-        return !value.isIdentical(to: original)
-      }
+    return !object.hasChanges
   }
 
   /// The objects at the other end of a relationship.
@@ -178,7 +167,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Has an object be as it was read.
+  /// Gives an object back the values and members it was read with.
   func takeBackChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {

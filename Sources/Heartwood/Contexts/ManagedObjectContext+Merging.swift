@@ -61,7 +61,7 @@ extension ManagedObjectContext {
     advance()
   }
 
-  /// Counts what the context has saved itself as merged, unless others have saved just before.
+  /// Takes the context's own save as merged, unless others have saved since it last merged.
   func noteMerged(_ own: Generation, base: UInt64) {
     guard let last = autoMerge?.generation, last.frame + 1 == base,
       let snapshot = try? store.snapshot(), snapshot.generation == own,

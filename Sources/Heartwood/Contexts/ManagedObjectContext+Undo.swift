@@ -152,7 +152,7 @@ extension ManagedObjectContext {
   }
 
   /// Forgets that a property was set, if it is again as its row is.
-  private func settle(_ object: ManagedObject, _ property: PropertyDescription) {
+  func settle(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],
       (try? object.storedValue(property))?.isIdentical(to: original) == true

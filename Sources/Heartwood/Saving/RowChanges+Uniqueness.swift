@@ -123,10 +123,10 @@ extension RowChanges {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var yields = SlotSet()
-    // What is computed is that of the row.
-    let derived = SlotSet(row.storage.entity.derived.map(\.slot))
+    // Derived attributes stay as the row has them.
+    let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
-    where (!areAttributesOnly || property.isAttribute) && !derived.contains(property.slot) {
+    where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {
       let slot = property.slot
       let counts: Bool =
         switch policy {
@@ -148,7 +148,7 @@ extension RowChanges {
       for (slot, edit) in new.members { row.members[slot, default: MemberEdit()].append(edit) }
     }
     if model.hasDerived {
-      try self.derived.deriveOwn(&row.after, row.number, row.storage, keepsTimes: keepsTimes)
+      try derived.deriveOwn(&row.after, row.number, row.storage, keepsTimes: keepsTimes)
     }
   }
 }

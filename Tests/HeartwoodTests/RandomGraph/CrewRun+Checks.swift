@@ -56,7 +56,7 @@ extension CrewRun {
     try expect("insertedObjects", place.tags(context.insertedObjects), Set(view.work.inserted))
     try expect("deletedObjects", place.tags(context.deletedObjects), view.work.deleted)
     let updated = place.tags(context.updatedObjects)
-    // Those count, too, that were set to the values they have.
+    // Objects that were set to the values they have count as updated, too.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }

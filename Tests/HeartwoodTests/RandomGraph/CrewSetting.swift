@@ -7,7 +7,7 @@ struct CrewSetting: CustomStringConvertible {
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
-  /// Whether the history is deleted, which those that have yet to merge it cannot then.
+  /// Whether the history is deleted; another process that has yet to read it could not do so then.
   var deletesHistory = true
 
   func policy(_ place: Int) -> MergePolicy.Each { policies[place % policies.count] }
