@@ -64,6 +64,82 @@ struct PinnedReadingTests {
     #expect(ada.age == 2)
   }
 
+  /// A person with a car, and with two; and the generations in which that is so.
+  private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
+    let id = try fixture.person("Ada")
+    return try ["Bug", "Van"].map { name in
+      try fixture.change(id) { person in
+        guard let context = person.managedObjectContext else { return }
+        let car = Car(context: context)
+        car.name = name
+        car.owner = person
+      }
+      let context = fixture.context()
+      try context.setQueryGenerationFrom(.current)
+      _ = try context.count(for: FetchRequest<Person>())
+      return context
+    }
+  }
+
+  @Test(.evidence("QG-30"), arguments: [false, true])
+  func `has the members of its generation, though they were read in an earlier one`(
+    isChanged: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    if isChanged { ada.age = 40 }
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    try context.setQueryGenerationFrom(generations[1].queryGenerationToken)
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    #expect(ada.age == (isChanged ? 40 : 0))
+  }
+
+  @Test(.evidence("QG-30"), arguments: [false, true])
+  func `has the members of its generation, though they were read in a later one`(
+    isChanged: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    if isChanged { ada.age = 40 }
+    try context.setQueryGenerationFrom(nil)
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    #expect(ada.age == (isChanged ? 40 : 0))
+  }
+
+  @Test(.evidence("QG-27"), arguments: [false, true])
+  func `has the members that a merge has found, though they were read before`(
+    saves: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    ada.age = 40
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    try fixture.person("Bob")
+    if saves {
+      try context.save()
+    } else {
+      let last = try #require(
+        try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last)
+      try context.mergeChanges(from: last)
+    }
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+  }
+
   /// 400 saves of the same 32 KiB: 13 MB of images, of which two can be read.
   @Test(.evidence("QG-49")) func `costs the same however often others write`() throws {
     let folder = try ScratchDirectory()

@@ -58,8 +58,9 @@ struct TilePipe {
 
   /// Does what is commanded, until the other end is closed.
   static func serve(_ folder: String, store: URL, contextCount: Int) throws {
-    var pipe = try TilePipe(in: folder, commands: false)
+    // Before the other end can go on: it has read the history up to the generation that is there.
     let site = try TileSite(store, contextCount: contextCount)
+    var pipe = try TilePipe(in: folder, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }
     let findings = try site.container.store.verify().findings
     guard findings.isEmpty else { throw GraphMismatch("\(findings)") }

@@ -74,6 +74,7 @@ extension ManagedObjectContext {
       tell(\.refreshed, object)
     } else if object.version == view.version {
       try readDerived(object, storage, view)
+      if object.state.contains(.hasOtherMembers) { forgetMembers(of: object, storage.entity) }
     }
     return object
   }
@@ -98,6 +99,7 @@ extension ManagedObjectContext {
       else { continue }
       object.setMembers(nil, property)
     }
+    object.state.remove(.hasOtherMembers)
   }
 
   private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {

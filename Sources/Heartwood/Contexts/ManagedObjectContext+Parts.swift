@@ -132,6 +132,10 @@ extension ManagedObjectContext {
       (part(of: member), try StoreView(snapshot, member.model))
     }
     for member in group.members { _ = part(of: member) }
+    // It may be an earlier generation than the members that were loaded.
+    for part in parts {
+      for object in part.allRegistered() { object.state.insert(.hasOtherMembers) }
+    }
     pin(to: views)
   }
 

@@ -34,7 +34,11 @@ extension ManagedObjectContext {
       members = parent.loadedMembers(of: original, property).compactMap { self.object($0.number) }
     } else if !object.isInserted {
       do {
-        let numbers = try currentView().numbers(
+        let view = try currentView()
+        if let read = view.snapshot?.generation.frame, object.version >= read {
+          object.state.insert(.hasOtherMembers)
+        }
+        let numbers = try view.numbers(
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {

@@ -112,7 +112,7 @@ struct ObjectHelp: OptionSet, Sendable {
 
 /// Where an object stands.
 struct ObjectState: OptionSet, Sendable {
-  let rawValue: UInt8
+  let rawValue: UInt16
 
   static let registered = ObjectState(rawValue: 1)
   static let fault = ObjectState(rawValue: 2)
@@ -124,4 +124,6 @@ struct ObjectState: OptionSet, Sendable {
   static let hasAwoken = ObjectState(rawValue: 64)
   /// Asked whether it may be saved.
   static let isAsked = ObjectState(rawValue: 128)
+  /// Its members may have been read in another generation than its values.
+  static let hasOtherMembers = ObjectState(rawValue: 256)
 }
