@@ -9,7 +9,7 @@ struct RandomGraphTests {
     ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
   private static let stepCount = isLong ? 10_000 : 1000
 
-  private static func seeds(_ count: UInt64) -> Range<UInt64> { 0..<(isLong ? 400 : count) }
+  private static func seeds(_ count: UInt64) -> Range<UInt64> { 0..<(isLong ? 500 : count) }
 
   /// Takes random steps, and says how often each operation was done.
   private func run(_ name: String, _ seed: UInt64, steps: Int = stepCount) {
