@@ -133,6 +133,61 @@ struct UndoTests {
     #expect(stored.title == "theirs" && stored.labels.isEmpty)
   }
 
+  @Test(.evidence("G-01"), arguments: [false, true])
+  func `takes back what was set to the value it had, though it was read again`(
+    isFetched: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let ada: Person = context.object(with: id)
+    ada.age = 1
+    if isFetched {
+      _ = try context.fetch(FetchRequest<Person>())
+    } else {
+      context.refreshAllObjects()
+    }
+    #expect(context.canUndo)
+    context.undo()
+    #expect(!context.hasChanges && !context.canUndo && context.canRedo)
+    context.redo()
+    #expect(ada.age == 1 && context.canUndo && !context.canRedo)
+  }
+
+  @Test(.evidence("G-01"))
+  func `refers again to an object that was deleted before the one that refers to it`() throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let (ada, bob) = (CrewMember(context: context), CrewMember(context: context))
+    ada.mentor = bob
+    context.endUndoGroup()
+    context.delete(bob)
+    context.delete(ada)
+    context.undo()
+    #expect(ada.mentor === bob && context.insertedObjects.count == 2)
+    context.redo()
+    #expect(context.insertedObjects == [])
+    context.undo()
+    #expect(ada.mentor === bob)
+  }
+
+  @Test(.evidence("G-01"))
+  func `outlives a save that has only looked for conflicts`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let ada: Person = context.object(with: id)
+    ada.age = 2
+    context.undo()
+    context.detectConflicts(for: ada)
+    try context.save()
+    context.redo()
+    #expect(ada.age == 2 && ada.isUpdated)
+  }
+
   @Test(.evidence("G-02")) func `spans stores`() throws {
     let fixture = try StoresFixture()
     let context = fixture.context()

@@ -47,10 +47,11 @@ extension ManagedObjectContext {
       request = running
     }
     guard let request else { return }
+    let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
     let saved = finish(request)
     advance(to: generation)
-    forgetUndo()
+    if hadChanges { forgetUndo() }
     if request.isContested { refreshStale() }
     noteMerged(generation, base: request.base)
     refreshMergingChildren()

@@ -38,7 +38,9 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let undoLog else { return }
-    for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
+    let steps = begin(undoLog)
+    for step in steps { part(describing: step.object)?.take(back: step) }
+    takeBackLateTargets(steps)
     undoLog.end()
     processPendingChanges()
   }
@@ -81,10 +83,10 @@ extension ManagedObjectContext {
   private func takeBackValue(
     of object: ManagedObject, _ property: PropertyDescription, _ value: StoredValue, _ isFirst: Bool
   ) {
-    // Nothing of it is left to be taken back, if the object was read again without the change.
-    guard let value = isFirst ? object.changes?.originals[property.slot] : value else { return }
+    let original = object.changes?.originals[property.slot]
     willChange(object, property)
-    try? object.setStoredValue(value, property)
+    // Read again without the change, it has the value of its row already.
+    if let value = isFirst ? original : value { try? object.setStoredValue(value, property) }
     settle(object, property)
     object.tellIfObserved(property)
   }
@@ -95,13 +97,35 @@ extension ManagedObjectContext {
   ) {
     var target = target
     if isFirst {
-      guard let original = object.changes?.originals[property.slot] else { return }
-      target = nil
-      if case .integer(let bits) = original { target = self.object(ObjectNumber(bits: bits)) }
+      switch object.changes?.originals[property.slot] {
+      case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
+      case .some: target = nil
+      // Read again without the change, it leads where its row does already.
+      case .none: target = toOneTarget(of: object, property)
+      }
     }
     // One that is gone cannot be referred to again.
     setToOne(object, property, target?.source === self ? target : nil)
     settle(object, property)
+  }
+
+  /// Sets references without an inverse that were taken back before the objects they lead to.
+  private func takeBackLateTargets(_ steps: [UndoLog.Step]) {
+    // What counts of several steps is the earliest, which comes last here.
+    var targets: [UndoLog.Place: UndoLog.Step] = [:]
+    for step in steps {
+      guard case .target(let object, let property, _, _) = step,
+        object.entityDescription?.inverses[property.slot] == nil
+      else { continue }
+      targets[UndoLog.Place(object, property)] = step
+    }
+    for case .target(let object, let property, let target?, isFirst: false) in targets.values {
+      guard let context = target.source as? ManagedObjectContext, object.source === context,
+        !object.isFault, !object.isGivenUp, case .none = object.target(property)
+      else { continue }
+      context.setToOne(object, property, target)
+      context.settle(object, property)
+    }
   }
 
   /// Whether somebody is a member, as it may be otherwise if the members were read again.

@@ -52,7 +52,7 @@ struct SaveRequest {
         ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
     }
     for object in context.watched where !object.hasChanges && !object.isFault {
-      try check(object)
+      _ = try check(object)
     }
     for object in context.deleted.all { try delete(object) }
     for object in context.updated.all { try update(object) }
@@ -136,11 +136,14 @@ struct SaveRequest {
 
   // MARK: Deciding
 
-  private mutating func check(_ object: ManagedObject) throws {
+  /// Decides what becomes of an object without edits if others have changed it; false if they have
+  /// not.
+  private mutating func check(_ object: ManagedObject) throws -> Bool {
     let row = try rows.row(object.number, model.storage(of: entity(object)))
-    guard row?.version != object.version else { return }
+    guard row?.version != object.version else { return false }
     if policy.kind == .error { conflict(object) }
     outcomes.append((object, row == nil ? .deleted : .dropped))
+    return true
   }
 
   private func conflict(_ object: ManagedObject) {
@@ -223,6 +226,7 @@ struct SaveRequest {
     let edits = (object.changes?.originals ?? [:]).filter { !$1.isIdentical(to: mine[$0]) }
     let members = members(of: object)
     guard !edits.isEmpty || !members.isEmpty else {
+      if context.watched.contains(object), try check(object) { return }
       return outcomes.append((object, .unchanged))
     }
     let row = try rows.row(object.number, storage)

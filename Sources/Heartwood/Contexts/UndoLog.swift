@@ -26,10 +26,15 @@ final class UndoLog {
     }
   }
 
-  /// An attribute of an object.
-  private struct Place: Hashable {
-    let object: ObjectIdentifier
-    let slot: Int
+  /// A property of an object.
+  struct Place: Hashable {
+    private let object: ObjectIdentifier
+    private let slot: Int
+
+    init(_ object: ManagedObject, _ property: PropertyDescription) {
+      self.object = ObjectIdentifier(object)
+      slot = property.slot
+    }
   }
 
   private enum Direction {
@@ -57,10 +62,9 @@ final class UndoLog {
   func recordValue(
     of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
   ) {
-    let place = Place(object: ObjectIdentifier(object), slot: property.slot)
-    guard valued.insert(place).inserted, let value = try? object.storedValue(property) else {
-      return
-    }
+    guard valued.insert(Place(object, property)).inserted,
+      let value = try? object.storedValue(property)
+    else { return }
     record(.value(object, property, value, isFirst: isFirst))
   }
 

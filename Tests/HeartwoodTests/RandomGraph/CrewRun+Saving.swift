@@ -173,8 +173,8 @@ extension CrewRun {
   /// Objects that have left the context are gone when nobody uses them.
   func expectPruned(_ place: CrewPlace, _ moment: String) throws {
     for (tag, object) in place.prune() where object.object != nil {
-      // One that a reference without an inverse leads to is held by that.
-      let isHeld = place.view.now.rows.values.contains { $0[.mentor].contains(tag) }
+      // One that a reference without an inverse leads to is held by that.
+      let isHeld = place.handles.values.contains { ($0 as? CrewMember)?.mentor === object.object }
       if isHeld { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
