@@ -308,4 +308,30 @@ struct UpsertTests {
       try fixture.context().existingObject(CrewMember.self, with: member.objectID))
     #expect(found.jobCount == 2 && found.search == "arger" && found.jobs.count == 2)
   }
+
+  @Test(.evidence("C-07"), .evidence("C-11"), arguments: MergePolicy.Each.allCases)
+  func `have the members that joined again under another object, on both sides`(
+    _ policy: MergePolicy.Each
+  ) throws {
+    guard policy != .error else { return }
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let (job, member) = (CrewJob(context: context), CrewMember(context: context))
+    let tag = CrewTag(context: context)
+    tag.name = "t"
+    (job.labels, member.tags) = ([tag], [tag])
+    try context.save()
+    (job.labels, member.tags) = ([], [])
+    let again = CrewTag(context: context)
+    again.name = "t"
+    (job.labels, member.tags) = ([again], [again])
+    try context.save()
+    #expect(job.labels == [tag] && member.tags == [tag])
+    #expect(tag.jobs == [job] && tag.members == [member])
+    let other = fixture.context()
+    let stored = try #require(try other.fetch(FetchRequest<CrewTag>()).first)
+    #expect(stored.jobs.count == 1 && stored.members.count == 1)
+    #expect(stored.jobs.first?.labels == [stored] && stored.members.first?.tags == [stored])
+  }
 }

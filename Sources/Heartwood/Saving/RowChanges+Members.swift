@@ -5,6 +5,13 @@ struct ListEdits {
     let slot: Int
   }
 
+  /// A member at one end of a relationship.
+  struct Edge: Hashable {
+    let owner: ObjectNumber
+    let slot: Int
+    let member: ObjectNumber
+  }
+
   struct Edit {
     var joined: [ObjectNumber] = []
     var left: Set<ObjectNumber> = []
@@ -46,17 +53,36 @@ extension RowChanges {
       try rows.putReferences(
         change.number, change.storage, change.after, before: change.before)
     }
+    let joined = joinedEdges()
     for position in list.indices where !list[position].isDeleted {
       let change = list[position]
       for (slot, edit) in change.members.sorted(by: { $0.key < $1.key }) {
-        try link(change, change.storage.entity.properties[slot], edit)
+        try link(change, change.storage.entity.properties[slot], edit, joined)
       }
     }
     for place in lists.places { try writeList(place) }
   }
 
+  /// The members that join, at both ends, where some may leave that join again as another object.
+  private func joinedEdges() -> Set<ListEdits.Edge> {
+    var result: Set<ListEdits.Edge> = []
+    guard !replaced.isEmpty else { return result }
+    for change in list where !change.isDeleted {
+      for (slot, edit) in change.members {
+        let inverse = change.storage.entity.inverses[slot]?.property
+        for member in edit.added.map(resolved) {
+          result.insert(.init(owner: change.number, slot: slot, member: member))
+          guard let inverse else { continue }
+          result.insert(.init(owner: member, slot: inverse.slot, member: change.number))
+        }
+      }
+    }
+    return result
+  }
+
   private func link(
-    _ change: RowChange, _ property: PropertyDescription, _ edit: MemberEdit
+    _ change: RowChange, _ property: PropertyDescription, _ edit: MemberEdit,
+    _ joined: Set<ListEdits.Edge>
   ) throws {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.meet(change.number, property.slot) }
@@ -65,6 +91,8 @@ extension RowChanges {
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
+        let edge = ListEdits.Edge(owner: change.number, slot: property.slot, member: member)
+        if !joins, joined.contains(edge) { continue }
         let other = try self.change(of: member)
         guard other != nil || !joins else { continue }
         try link(change, property, member, joins: joins)
