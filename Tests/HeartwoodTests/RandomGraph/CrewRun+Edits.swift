@@ -106,10 +106,17 @@ extension CrewRun {
 
   // MARK: Relationships
 
+  /// Whether a member refers to one whose row is gone, which the reference leaves out.
+  private func hasGoneMentor(_ place: CrewPlace, _ tag: Int, _ row: CrewRow) throws -> Bool {
+    guard row.kind.isMember, row[.mentor].isEmpty else { return false }
+    return (try place.object(tag) as? CrewMember)?.mentor != nil
+  }
+
   private func relate(_ place: CrewPlace, _ tag: Int, _ row: CrewRow, _ step: CrewStep) throws {
     let links = row.kind.links
     guard !links.isEmpty else { return }
     let link = links[step.b % links.count]
+    if link == .mentor, try hasGoneMentor(place, tag, row) { return }
     let candidates = candidates(link, place)
     var targets: [Int] = []
     if link.isToOne {
@@ -154,6 +161,7 @@ extension CrewRun {
     guard !links.isEmpty else { return }
     let link = links[step.b % links.count]
     guard let other = one(candidates(link, place), step.c) else { return }
+    if link == .mentor, try hasGoneMentor(place, tag, row) { return }
     begin(place)
     note("  \(tag).\(link) with or without \(other)")
     CrewAccess.toggle(link, of: try place.object(tag), try place.object(other))

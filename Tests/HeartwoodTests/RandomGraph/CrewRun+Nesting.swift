@@ -71,6 +71,11 @@ extension CrewRun {
     note("  saves below")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
+    // Objects that were set are asked, though they have no edits, and above may have an invalid one.
+    let isInvalid = child.context.updatedObjects.contains {
+      ($0 as? CrewMember)?.title == CrewValue.invalidTitle
+    }
+    if isInvalid { expected.insert(.validation) }
     for tag in child.view.work.deleted
     where child.view.now.targets(tag, .reserved).contains(where: { child.view.isLive($0) }) {
       expected.insert(.deniedDelete)

@@ -172,6 +172,8 @@ struct CrewSave {
           for old in former { result.separate(tag, link, old) }
           continue
         }
+        // One that was its own partner leaves itself.
+        if before[link].contains(tag) { result.separate(tag, link, tag) }
         guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
           result[new] != nil, result[tag] != nil
         else { continue }
