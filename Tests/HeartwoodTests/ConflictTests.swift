@@ -219,6 +219,44 @@ struct ConflictTests {
     #expect(try ids.map { try fixture.stored($0)?.cars } == [1, 0, 0])
   }
 
+  @Test(
+    .evidence("V-02"), .evidence("C-02"),
+    arguments: [
+      ("name", .integer(3)), ("name", .null), ("name", .bytes([0xFF, 0xFE])),
+      ("age", .null), ("age", .string("x")), ("age", .number(Double.nan.bitPattern)),
+      ("nickname", .bool(true)),
+    ] as [(String, StoredValue)])
+  func `refuse a value of a policy that the attribute cannot have`(
+    name: String, value: StoredValue
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.mergePolicy = .custom { $0.result[name] = value }
+    context.object(Person.self, with: id).age = 2
+    try fixture.change(id) { $0.age = 3 }
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.kind == .validation && error?.objectID == id)
+    #expect(error?.message.contains("Person.\(name)") == true)
+    #expect(try fixture.stored(id)?.age == 3)
+  }
+
+  @Test(.evidence("C-02"), .evidence("C-06"), arguments: [false, true])
+  func `refuse a reference of a policy to an object of another class`(isNew: Bool) throws {
+    let fixture = try GraphFixture()
+    _ = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    let id = isNew ? Club(context: context).objectID : car.objectID
+    context.mergePolicy = .custom { $0.resultReferences["owner"] = id }
+    car.name = "mine"
+    let other = fixture.context()
+    try #require(try other.fetch(FetchRequest<Car>()).first).name = "theirs"
+    try other.save()
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.kind == .validation && error?.objectID == car.objectID)
+  }
+
   @Test(.evidence("C-02"), .evidence("C-06"))
   func `have a policy refer to an object that is new in the save`() throws {
     let fixture = try GraphFixture()

@@ -153,4 +153,24 @@ struct RelationshipTests {
     #expect(other.object(House.self, with: house.objectID).town?.objectID == kept.objectID)
     #expect(other.object(Stop.self, with: stop.objectID).next == nil)
   }
+
+  @Test(.evidence("R-18"))
+  func `without an inverse lead to an object whose row is gone, until theirs is saved`() throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    let (ada, bob) = (CrewMember(context: context), CrewMember(context: context))
+    (ada.mentor, ada.title) = (bob, "Ada")
+    try context.save()
+    let other = fixture.context()
+    other.delete(other.object(CrewMember.self, with: bob.objectID))
+    try other.save()
+    context.reset()
+    let request = FetchRequest<CrewMember>()
+    let stored = try #require(try context.fetch(request).first)
+    #expect(stored.mentor?.title == "" && stored.mentor?.isDeleted == true)
+    context.rollback()
+    stored.title = "Ada again"
+    try context.save()
+    #expect(try fixture.context().fetch(request).first?.mentor == nil)
+  }
 }

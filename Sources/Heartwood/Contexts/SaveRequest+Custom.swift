@@ -59,7 +59,7 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(.unknownProperty, "\(entity.name) has no attribute \(name).")
       }
-      after[property.slot] = value
+      after[property.slot] = try checked(value, property, object)
     }
     for (name, id) in conflict.resultReferences {
       guard let property = entity.columns.first(where: { $0.isReference && $0.name == name })
@@ -67,9 +67,46 @@ extension SaveRequest {
         throw ObjectGraphError(
           .unknownProperty, "\(entity.name) has no to-one relationship \(name).")
       }
+      if let id { try requireTarget(id, property, object) }
       let number = id.map { self.number(of: $0.number) }
       after[property.slot] = number.map { .integer($0.bits) } ?? .null
       edited.insert(property.slot)
     }
+  }
+
+  /// A value that a policy has set, in the form in which the attribute is stored.
+  ///
+  /// - Throws: `validation` if the attribute cannot have the value.
+  private func checked(
+    _ value: StoredValue, _ property: PropertyDescription, _ object: ManagedObject
+  ) throws -> StoredValue {
+    do {
+      let scratch = type(of: object).init()
+      try scratch.setStoredValue(value, property)
+      return try scratch.storedValue(property)
+    } catch {
+      throw refusal(property, object, "an attribute that cannot have the value \(value)")
+    }
+  }
+
+  /// Checks that a reference may lead to the object that a policy has set.
+  ///
+  /// - Throws: `validation` if that is of another class or another store.
+  private func requireTarget(
+    _ id: ManagedObjectID, _ property: PropertyDescription, _ object: ManagedObject
+  ) throws {
+    let destination = property.storage.destination.flatMap { model.schema.entity(of: $0) }
+    guard context.isOwn(id), let target = model.storage(of: number(of: id.number))?.entity,
+      let destination, target.isKind(of: destination)
+    else { throw refusal(property, object, "a relationship that cannot lead to \(id)") }
+  }
+
+  private func refusal(
+    _ property: PropertyDescription, _ object: ManagedObject, _ reason: String
+  ) -> ObjectGraphError {
+    ObjectGraphError(
+      .validation,
+      "The merge policy has set \(entity(object).name).\(property.name), \(reason).",
+      objectID: id(object))
   }
 }

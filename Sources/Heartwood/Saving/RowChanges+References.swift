@@ -11,7 +11,9 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        guard hasDeletions || isOther, try !exists(row) else { continue }
+        // Deletions leave references without an inverse as they are.
+        let isOneWay = change.storage.entity.inverses[property.slot] == nil
+        guard hasDeletions || isOther || isOneWay, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
           report(danglingReference(change, property))
         }

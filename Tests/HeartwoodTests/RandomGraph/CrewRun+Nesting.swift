@@ -71,7 +71,7 @@ extension CrewRun {
     note("  saves below")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // Objects that were set are asked, though they have no edits, and above may have an invalid one.
+    // Objects that were set are validated without edits too, and above one may be invalid.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }
