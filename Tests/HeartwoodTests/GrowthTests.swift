@@ -5,14 +5,17 @@ import Testing
 
 @Suite("Members and values that are changed in place")
 struct GrowthTests {
-  @Test(.evidence("R-12"), arguments: [false, true])
-  func `take a loop of thousands of steps`(tracksUndo: Bool) throws {
+  @Test(
+    .evidence("R-12"), .evidence("OB-04"),
+    arguments: [(false, false), (true, false), (false, true)])
+  func `take a loop of thousands of steps`(tracksUndo: Bool, isObserved: Bool) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
+    context.tracksObservation = isObserved
     let order = Order(context: context)
     try context.save()
     context.tracksUndo = tracksUndo
-    let count = 2_000
+    let count = isObserved ? 6_000 : 2_000
     let duration = ContinuousClock().measure {
       for number in 0..<count {
         let (line, piece) = (OrderLine(context: context), Piece(context: context))

@@ -173,6 +173,32 @@ struct UndoTests {
     #expect(ada.mentor === bob)
   }
 
+  @Test(.evidence("G-01"), .evidence("R-01"))
+  func `gives an owner back its members after it was deleted again`() throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let order = Order(context: context)
+    try context.save()
+    let (line, piece) = (OrderLine(context: context), Piece(context: context))
+    order.lines.append(line)
+    order.pieces.insert(piece)
+    context.endUndoGroup()
+    context.delete(order)
+    context.endUndoGroup()
+    for _ in 0..<3 {
+      context.undo()
+      #expect(order.lines == [line] && line.order === order)
+      #expect(order.pieces == [piece] && piece.order === order)
+      context.undo()
+      #expect(order.lines == [] && order.pieces == [] && !context.hasChanges)
+      context.redo()
+      #expect(order.lines == [line] && order.pieces == [piece])
+      context.redo()
+      #expect(order.isDeleted)
+    }
+  }
+
   @Test(.evidence("G-01"))
   func `outlives a save that has only looked for conflicts`() throws {
     let fixture = try GraphFixture()

@@ -26,7 +26,7 @@ final class ContextObserver {
 
   /// A property of an object was set.
   func noteChange(_ object: ManagedObject, _ property: PropertyDescription) {
-    observations[object.number]?.compare(object, property.slot, value(property, object))
+    observations[object.number]?.compare(object, property.slot) { value(property, object) }
   }
 
   /// Something of an object may be another.
@@ -55,7 +55,7 @@ final class ContextObserver {
       if object.isFault { part.fire(object) }
       for property in object.entityDescription?.properties ?? []
       where observation.seen[property.slot] != nil {
-        observation.compare(object, property.slot, value(property, object))
+        observation.compare(object, property.slot) { value(property, object) }
       }
     }
   }

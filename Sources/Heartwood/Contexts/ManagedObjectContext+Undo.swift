@@ -38,9 +38,7 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let undoLog else { return }
-    let steps = begin(undoLog)
-    for step in steps { part(describing: step.object)?.take(back: step) }
-    takeBackLateTargets(steps)
+    for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
     undoLog.end()
     processPendingChanges()
   }
@@ -57,6 +55,7 @@ extension ManagedObjectContext {
       } else if object.source == nil, !object.hasRow, !object.isDeleted {
         restore(object)
       }
+      for step in undoLog?.stepsWaiting(for: object) ?? [] { take(back: step) }
       return
     case .value, .target, .joined, .left, .cleared, .order: break
     }
@@ -68,10 +67,12 @@ extension ManagedObjectContext {
     case .value(_, let property, let value, let isFirst):
       takeBackValue(of: object, property, value, isFirst)
     case .target(_, let property, let target, let isFirst):
+      if !isFirst, let target, target.source !== self { undoLog?.wait(for: target, step) }
       takeBackTarget(of: object, property, target, isFirst)
     case .joined(_, let property, let member):
       if isMember(member, object, property) { drop(member, from: object, property) }
     case .left(_, let property, let member, let position):
+      guard member.source === self else { undoLog?.wait(for: member, step); return }
       addAgain(member, object, property, position)
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members, let isFirst):
@@ -107,25 +108,6 @@ extension ManagedObjectContext {
     // One that is gone cannot be referred to again.
     setToOne(object, property, target?.source === self ? target : nil)
     settle(object, property)
-  }
-
-  /// Sets references without an inverse that were taken back before the objects they lead to.
-  private func takeBackLateTargets(_ steps: [UndoLog.Step]) {
-    // What counts of several steps is the earliest, which comes last here.
-    var targets: [UndoLog.Place: UndoLog.Step] = [:]
-    for step in steps {
-      guard case .target(let object, let property, _, _) = step,
-        object.entityDescription?.inverses[property.slot] == nil
-      else { continue }
-      targets[UndoLog.Place(object, property)] = step
-    }
-    for case .target(let object, let property, let target?, isFirst: false) in targets.values {
-      guard let context = target.source as? ManagedObjectContext, object.source === context,
-        !object.isFault, !object.isGivenUp, case .none = object.target(property)
-      else { continue }
-      context.setToOne(object, property, target)
-      context.settle(object, property)
-    }
   }
 
   /// Whether somebody is a member, as it may be otherwise if the members were read again.

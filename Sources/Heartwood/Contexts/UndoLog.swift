@@ -27,7 +27,7 @@ final class UndoLog {
   }
 
   /// A property of an object.
-  struct Place: Hashable {
+  private struct Place: Hashable {
     private let object: ObjectIdentifier
     private let slot: Int
 
@@ -47,6 +47,8 @@ final class UndoLog {
   /// The attributes whose values the open group has: only the first of each is taken back to.
   private var valued: Set<Place> = []
   private var direction = Direction.doing
+  /// Steps that relate objects to one that is not back yet, by that.
+  private var waiting: [ObjectIdentifier: [Step]] = [:]
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
@@ -95,8 +97,19 @@ final class UndoLog {
     return redoable.popLast()?.reversed() ?? []
   }
 
+  /// Has a step of the group that is taken back wait until an object is back.
+  func wait(for object: ManagedObject, _ step: Step) {
+    waiting[ObjectIdentifier(object), default: []].append(step)
+  }
+
+  /// The steps that have waited for an object.
+  func stepsWaiting(for object: ManagedObject) -> [Step] {
+    waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
+  }
+
   func end() {
     endGroup()
+    waiting = [:]
     direction = .doing
   }
 }

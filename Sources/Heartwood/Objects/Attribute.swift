@@ -78,7 +78,7 @@ public struct Attribute<Value: AttributeValue> {
     }
     @inline(__always) _modify {
       if owner.help.contains(.reading) {
-        owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
+        owner.willModify(at: ManagedObject.offset(of: storage, in: owner))
       }
       if owner.help.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
@@ -140,10 +140,16 @@ extension ManagedObject {
   /// Makes sure that the property at a place can be read.
   @usableFromInline
   final func willRead(at offset: Int) {
+    willModify(at: offset)
+    if help.contains(.observed) { didRead(at: offset) }
+  }
+
+  /// Makes sure that the property at a place can be changed in place, which shows it to nobody.
+  @usableFromInline
+  final func willModify(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     requireContext()
     source?.fire(self)
-    if help.contains(.observed) { didRead(at: offset) }
   }
 
   /// Traps if the object's context is gone: what it would show then could be anything.

@@ -19,12 +19,14 @@ final class ObjectObservation {
     if seen[slot] == nil { seen[slot] = value() }
   }
 
-  /// Tells of a property if it is another than was seen.
-  func compare(_ object: ManagedObject, _ slot: Int, _ value: StoredValue?) {
-    guard let value, let before = seen[slot],
-      !before.isIdentical(to: value)
-    else { return }
-    seen[slot] = value
+  /// Tells of a property if it is another than was seen; from then on nothing was seen of it.
+  ///
+  /// - Complexity: O(1) until the property is read again.
+  func compare(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
+    guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
+      return
+    }
+    seen[slot] = nil
     registrar.withMutation(of: object, keyPath: ObservedProperties.path(slot)) {}
   }
 }

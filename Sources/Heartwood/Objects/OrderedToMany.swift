@@ -81,6 +81,10 @@ extension ManagedObject {
   @usableFromInline
   final func loadedList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset)
+    return presentList(at: offset)
+  }
+
+  private func presentList(at offset: Int) -> [ManagedObject] {
     guard source == nil else { return list(at: offset) ?? [] }
     guard let related = pendingRelated(at: offset), case .list(let members) = related else {
       return []
@@ -91,7 +95,8 @@ extension ManagedObject {
   /// The members of the ordered relationship at an offset, which are about to be changed.
   @usableFromInline
   final func beginChangingList(at offset: Int) -> [ManagedObject] {
-    let members = loadedList(at: offset)
+    loadMembers(at: offset, areRead: false)
+    let members = presentList(at: offset)
     guard let changes, !changes.spareLists.isEmpty,
       let property = entityDescription?.property(at: offset)
     else { return members }

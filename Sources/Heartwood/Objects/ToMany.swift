@@ -94,10 +94,12 @@ extension ToMany: PropertyStorage {
 
 extension ManagedObject {
   /// Loads the members of the to-many relationship at an offset.
-  final func loadMembers(at offset: Int) {
+  ///
+  /// - Parameter areRead: Whether they are shown, and not only changed in place.
+  final func loadMembers(at offset: Int, areRead: Bool = true) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }
-    if help.contains(.observed) { source.didRead(self, property) }
+    if areRead, help.contains(.observed) { source.didRead(self, property) }
     if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
   }
 
@@ -105,6 +107,10 @@ extension ManagedObject {
   @usableFromInline
   final func loadedSet(at offset: Int) -> Set<ManagedObject> {
     loadMembers(at: offset)
+    return presentSet(at: offset)
+  }
+
+  private func presentSet(at offset: Int) -> Set<ManagedObject> {
     guard source == nil else { return set(at: offset) ?? [] }
     guard let related = pendingRelated(at: offset), case .set(let members) = related else {
       return []
@@ -115,7 +121,8 @@ extension ManagedObject {
   /// The members of the relationship without an order at an offset, which are about to be changed.
   @usableFromInline
   final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
-    var members = loadedSet(at: offset)
+    loadMembers(at: offset, areRead: false)
+    var members = presentSet(at: offset)
     if let changes, !changes.spareSets.isEmpty,
       let property = entityDescription?.property(at: offset),
       let spare = changes.spareSets.removeValue(forKey: property.slot)

@@ -32,6 +32,18 @@ struct ResultsTests {
     }
   }
 
+  @Test(.evidence("LR-01"), .evidence("C-05"))
+  func `loses what others have deleted, though it was set to the value it had`() throws {
+    let results = FetchedResultsController(fetchRequest: ranked(), context: context)
+    try results.performFetch()
+    try song(0).rank = 10
+    let other = fixture.context()
+    other.delete(other.object(Song.self, with: ids[0]))
+    try other.save()
+    #expect(results.count == 3)
+    #expect(try context.count(for: ranked()) == 3 && !context.hasChanges)
+  }
+
   @Test(.evidence("LR-01"), .evidence("LR-02"))
   func `shows unsaved changes, and says what has become of which object`() throws {
     let live = try FollowedResults(ranked(15), context)
