@@ -93,4 +93,20 @@ struct AggregateTests {
     #expect(names == ["Rex", "Ce\u{301}line"])
     #expect(try zoo.context.aggregate(compared, .count) == 2)
   }
+
+  @Test(.evidence("FO-04"), arguments: [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]])
+  func `leave NaN out of the least and the greatest`(order: [Int]) throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    for number in order {
+      CrewMember(context: context).weight = number == 0 ? .nan : Double(number)
+    }
+    for _ in 0..<2 {
+      let request = FetchRequest<CrewMember>()
+      let (least, most) = try context.aggregate(
+        request, .min(\CrewMember.weight), .max(\CrewMember.weight))
+      #expect(least == 1 && most == 2)
+      try context.save()
+    }
+  }
 }

@@ -355,4 +355,26 @@ struct MergedRelationshipTests {
     #expect(try fixture.stored { try $0.fetch(FetchRequest<Article>()).map(\.text) } == ["a"])
     #expect(kept.order == nil && !kept.isDeleted)
   }
+
+  @Test(.evidence("R-11"), .evidence("QG-31"))
+  func `of an object that others have deleted are those that were added here`() throws {
+    let fixture = try GraphFixture(orders)
+    let id = try fixture.saved { context in
+      let order = Order(context: context)
+      order.lines = [OrderLine(context: context), OrderLine(context: context)]
+      order.pieces = [Piece(context: context)]
+      return order
+    }.objectID
+    let context = fixture.context()
+    let order = context.object(Order.self, with: id)
+    #expect(order.lines.count == 2 && order.pieces.count == 1)
+    order.title = "mine"
+    let piece = Piece(context: context)
+    order.pieces.insert(piece)
+    let other = fixture.context()
+    other.delete(other.object(Order.self, with: id))
+    try other.save()
+    context.refreshAllObjects()
+    #expect(order.lines == [] && order.pieces == [piece] && order.title == "mine")
+  }
 }

@@ -199,6 +199,37 @@ struct UndoTests {
     }
   }
 
+  @Test(.evidence("G-02"), arguments: [false, true], [false, true])
+  func `has the order of the store again after a merge`(removes: Bool, refreshes: Bool) throws {
+    let fixture = try GraphFixture(orders)
+    let writer = fixture.context()
+    let order = Order(context: writer)
+    for number in 1...3 {
+      let line = OrderLine(context: writer)
+      line.number = number
+      order.lines.append(line)
+    }
+    try writer.save()
+    let context = fixture.context()
+    context.tracksUndo = true
+    let mine = context.object(Order.self, with: order.objectID)
+    if removes { mine.lines.removeLast() } else { mine.lines.swapAt(0, 1) }
+    let token = try fixture.container.currentHistoryToken
+    order.lines.insert(OrderLine(context: writer), at: 0)
+    try writer.save()
+    if refreshes {
+      try context.refresh(mine, mergeChanges: true)
+    } else {
+      for news in try fixture.container.fetchHistory(after: token) {
+        try context.mergeChanges(from: news)
+      }
+    }
+    context.undo()
+    #expect(mine.lines.map(\.number) == [0, 1, 2, 3] && !context.hasChanges)
+    context.redo()
+    #expect(mine.lines.map(\.number) == (removes ? [0, 1, 2] : [0, 2, 1, 3]))
+  }
+
   @Test(.evidence("G-01"))
   func `outlives a save that has only looked for conflicts`() throws {
     let fixture = try GraphFixture()

@@ -109,6 +109,24 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
+  /// Whether a property of an object is as it was read.
+  func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
+    !object.isInserted && object.changes?.originals[property.slot] == nil
+  }
+
+  /// Marks an object as changed.
+  func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
+    guard !object.isInserted else { return }
+    let changes = object.ownChanges
+    changes.count += 1
+    change(changes)
+    // One that is deleted stays so; what it loses comes back if that is taken back.
+    guard !object.isDeleted else { return }
+    object.state.insert(.updated)
+    updated.insert(object)
+    tell(\.updated, object)
+  }
+
   /// Has an object count as unchanged, if nothing of it is changed any more.
   func settle(_ object: ManagedObject) {
     guard object.changes?.isEmpty != false, object.isUpdated else { return }

@@ -206,7 +206,8 @@ extension ManagedObjectContext {
       forgetMembers(of: object, entity)
       try mergeOrders(of: object, under: changes)
     }
-    guard isThere != nil else { return }
+    // Without a row it has no members but those that were added here.
+    guard isThere != nil else { return forgetMembers(of: object, entity) }
     for (property, value) in mine { try put(value, property, back: object) }
     tell(\.refreshed, object)
   }
@@ -378,23 +379,5 @@ extension ManagedObjectContext: ObjectSource {
       // What cannot be stored was never in a row.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
-  }
-
-  /// Whether a property of an object is as it was read.
-  func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
-    !object.isInserted && object.changes?.originals[property.slot] == nil
-  }
-
-  /// Marks an object as changed.
-  func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
-    guard !object.isInserted else { return }
-    let changes = object.ownChanges
-    changes.count += 1
-    change(changes)
-    // One that is deleted stays so; what it loses comes back if that is taken back.
-    guard !object.isDeleted else { return }
-    object.state.insert(.updated)
-    updated.insert(object)
-    tell(\.updated, object)
   }
 }

@@ -255,8 +255,14 @@ extension ManagedObjectContext {
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
     noteMembers(of: object, property) { $0.leave(member) }
-    let position = object.removeMember(member, property)
-    undoLog?.record(.left(object, property, member, position))
+    let index = object.removeMember(member, property)
+    if let undoLog {
+      let position = index.map { index in
+        let predecessor = index > 0 ? object.withList(property) { $0[index - 1] } : nil
+        return UndoLog.Position(index: index, predecessor: predecessor)
+      }
+      undoLog.record(.left(object, property, member, position))
+    }
     settleMembers(of: object, property)
     object.tellIfObserved(property)
   }

@@ -120,10 +120,25 @@ extension ManagedObjectContext {
 
   private func addAgain(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
-    _ position: Int?
+    _ position: UndoLog.Position?
   ) {
     guard member.source === self, !isMember(member, object, property) else { return }
-    add(member, to: object, property, at: position)
+    let index = position.map { self.index(behind: $0, object, property) }
+    add(member, to: object, property, at: index)
+  }
+
+  /// The index for a member that comes back, behind the one it followed: others may have joined.
+  private func index(
+    behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Int {
+    guard let predecessor = position.predecessor else { return position.index }
+    return object.withList(property) { list -> Int in
+      let isThere = position.index <= list.count && list[position.index - 1] === predecessor
+      guard !isThere, let found = list.firstIndex(where: { $0 === predecessor }) else {
+        return position.index
+      }
+      return found + 1
+    }
   }
 
   /// Gives back the members of a relationship that lost all of them.
@@ -148,8 +163,11 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject],
     _ isFirst: Bool
   ) {
-    if isFirst, object.changes?.members[property.slot] == nil { return }
+    let changes = object.changes?.members[property.slot]
+    if isFirst, changes == nil { return }
     let present = loadedMembers(of: object, property)
+    // What was read or merged since counts as the order it had.
+    let members = isFirst ? changes?.base ?? members : members
     let wanted = MemberSet(members)
     let known = Set(present)
     reorder(

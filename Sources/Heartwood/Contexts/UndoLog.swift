@@ -8,7 +8,7 @@ final class UndoLog {
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
     /// A member left, who had a position in an ordered relationship.
-    case left(ManagedObject, PropertyDescription, ManagedObject, Int?)
+    case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members left at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
     case order(ManagedObject, PropertyDescription, [ManagedObject], isFirst: Bool)
@@ -24,6 +24,13 @@ final class UndoLog {
         object
       }
     }
+  }
+
+  /// Where a member was in an ordered relationship.
+  struct Position {
+    let index: Int
+    /// The member before it; `nil` if it was the first.
+    let predecessor: ManagedObject?
   }
 
   /// A property of an object.

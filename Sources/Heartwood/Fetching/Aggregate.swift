@@ -78,27 +78,27 @@ extension Aggregate where Value: AttributeValue & Numeric {
 }
 
 extension Aggregate {
-  /// The least value of an attribute; `nil` if there is none.
+  /// The least value of an attribute, NaN left out; `nil` if there is none.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The least value of an attribute; `nil` if there is none.
+  /// The least value of an attribute, NaN left out; `nil` if there is none.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The greatest value of an attribute; `nil` if there is none.
+  /// The greatest value of an attribute, NaN left out; `nil` if there is none.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
 
-  /// The greatest value of an attribute; `nil` if there is none.
+  /// The greatest value of an attribute, NaN left out; `nil` if there is none.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
 
-  private static func first<Wrapped: AttributeValue>(
+  private static func first<Wrapped: AttributeValue & Comparable>(
     _ keyPath: AnyKeyPath, by precedes: @escaping (Wrapped, Wrapped) -> Bool
   ) -> Aggregate where Value == Wrapped? {
     Aggregate(keyPath: keyPath) {
@@ -106,7 +106,8 @@ extension Aggregate {
       return Aggregation(
         {
           // One that the program does not know cannot be compared.
-          guard let value = try Wrapped(known: $0) else { return }
+          // NaN is not equal to itself.
+          guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
     }

@@ -119,7 +119,7 @@ extension QueryExpression {
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(
-      "A predicate has more than \(maxDepth) parts within each other. Terms that are joined by one "
-        + "operator count once, however many there are.")
+      "A predicate has more than \(maxDepth) parts within each other. Terms that one AND or OR "
+        + "joins count once, however many there are.")
   }
 }

@@ -92,7 +92,8 @@ extension Summary {
     switch self {
     case .min, .max:
       let comparison: QueryComparison = self == .min ? .less : .greater
-      return present.reduce(.null) { best, value in
+      let ordered = present.filter { QueryComparison.equal.holds($0, $0) }
+      return ordered.reduce(.null) { best, value in
         let isBetter =
           type.isDecimal
           ? comparison.holdsForDecimals(value, best) : comparison.holds(value, best)
