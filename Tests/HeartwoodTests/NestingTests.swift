@@ -219,4 +219,63 @@ struct NestingTests {
     let stored: Car = other.object(with: car.objectID)
     #expect(stored.owner.map { $0.name == "" && $0.isDeleted } ?? true)
   }
+
+  @Test(.evidence("N-04"), .evidence("C-07"), arguments: MergePolicy.Each.merging, [false, true])
+  func `save members below without those that others have deleted`(
+    policy: MergePolicy.Each, isMerging: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let root = fixture.context()
+    root.mergePolicy = policy.policy
+    let order = Order(context: root)
+    order.lines = [OrderLine(context: root), OrderLine(context: root)]
+    order.pieces = [Piece(context: root)]
+    order.labels = [Label(context: root)]
+    try root.save()
+    let child = ManagedObjectContext(parent: root)
+    child.automaticallyMergesChangesFromParent = isMerging
+    let below = child.object(Order.self, with: order.objectID)
+    #expect(below.lines.count == 2 && below.pieces.count == 1 && below.labels.count == 1)
+    let other = fixture.context()
+    let theirs = other.object(Order.self, with: order.objectID)
+    other.delete(theirs.lines[0])
+    for piece in theirs.pieces { other.delete(piece) }
+    for label in theirs.labels { other.delete(label) }
+    try other.save()
+    _ = try child.fetch(FetchRequest<Order>())
+    let (line, piece) = (OrderLine(context: child), Piece(context: child))
+    let label = Label(context: child)
+    line.number = 9
+    below.lines.append(line)
+    below.pieces.insert(piece)
+    below.labels.insert(label)
+    try child.save()
+    try root.save()
+    #expect(order.lines.map(\.number) == [0, 9])
+    #expect(order.pieces.count == 1 && order.labels.count == 1)
+    let stored = fixture.context().object(Order.self, with: order.objectID)
+    #expect(stored.lines.map(\.number) == [0, 9])
+    #expect(stored.pieces.count == 1 && stored.labels.count == 1)
+    #expect(try fixture.context().count(for: FetchRequest<Label>()) == 1)
+  }
+
+  @Test(.evidence("N-04"), .evidence("R-11"))
+  func `relate nothing to what the parent has deleted and saved`() throws {
+    let fixture = try GraphFixture(orders)
+    let root = fixture.context()
+    let order = Order(context: root)
+    try root.save()
+    let child = ManagedObjectContext(parent: root)
+    let below = child.object(Order.self, with: order.objectID)
+    #expect(below.title == "")
+    root.delete(order)
+    try root.save()
+    let line = OrderLine(context: child)
+    line.order = below
+    try child.save()
+    let above = try #require(root.insertedObjects.first as? OrderLine)
+    #expect(above.order == nil)
+    try root.save()
+    #expect(try fixture.context().fetch(FetchRequest<OrderLine>()).first?.order == nil)
+  }
 }

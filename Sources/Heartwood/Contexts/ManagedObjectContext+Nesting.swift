@@ -66,8 +66,9 @@ extension ManagedObjectContext {
   /// Makes the parent's objects what those here are.
   func push(to parent: ManagedObjectContext) {
     let changed = inserted.all + updated.all
+    let before = changed.map { members(ofOriginalOf: $0, in: parent) }
     for object in inserted.all { adopt(object, into: parent) }
-    for object in changed { push(object, to: parent) }
+    for (object, before) in zip(changed, before) { push(object, to: parent, before) }
     for object in deleted.all {
       if let original = parent.existingObject(object.number) { parent.delete(original) }
       object.state.remove(.registered)
@@ -97,8 +98,26 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
-    guard let original = parent.existingObject(object.number) else { return }
+  /// The members that the parent has of relationships that were changed here, by slot; taken down
+  /// before anything is pushed, as either side of a relationship changes both.
+  private func members(
+    ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
+  ) -> [Int: [ObjectNumber]] {
+    guard let edits = object.changes?.members, !edits.isEmpty, !object.isInserted,
+      let entity = object.entityDescription,
+      let original = parent.relatableObject(object.number)
+    else { return [:] }
+    return Dictionary(
+      uniqueKeysWithValues: edits.map { slot, _ in
+        (slot, parent.loadedMembers(of: original, entity.properties[slot]).map(\.number))
+      })
+  }
+
+  /// - Parameter before: The members that the parent had of relationships that were changed here.
+  private func push(
+    _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
+  ) {
+    guard let original = parent.relatableObject(object.number) else { return }
     if original.isFault { parent.fire(original) }
     let isNew = object.isInserted
     for property in object.entityDescription?.properties ?? [] {
@@ -112,18 +131,43 @@ extension ManagedObjectContext {
       case .toOne where isSet:
         parent.relate(
           original, property,
-          to: toOneTarget(of: object, property).flatMap { parent.existingObject($0.number) })
-      case .toMany where object.changes?.members[property.slot] != nil:
-        let members = loadedMembers(of: object, property)
-        parent.relate(
-          original, property, to: members.compactMap { parent.existingObject($0.number) })
-      case .attribute, .toOne, .toMany, .transient: continue
+          to: toOneTarget(of: object, property).flatMap { parent.relatableObject($0.number) })
+      case .toMany:
+        guard let edit = object.changes?.members[property.slot] else { continue }
+        let members = merged(edit, object, property, with: before[property.slot] ?? [])
+        parent.relate(original, property, to: members.compactMap { parent.relatableObject($0) })
+      case .attribute, .toOne, .transient: continue
       }
     }
     // All values of a new object were set just now; what counts is what was set here.
     if isNew, original.isInserted, object.entityDescription?.hasUniques == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
+  }
+
+  /// The members that an object of the parent has with what was changed here.
+  ///
+  /// - Parameter theirs: The members that it has without; others than were read from it perhaps.
+  private func merged(
+    _ edit: MemberChanges, _ object: ManagedObject, _ property: PropertyDescription,
+    with theirs: [ObjectNumber]
+  ) -> [ObjectNumber] {
+    let mine = property.isOrdered ? loadedMembers(of: object, property).map(\.number) : nil
+    let removed = Set(edit.removed.map(\.number))
+    let merge = ListMerge(
+      base: edit.base?.map(\.number), theirs: theirs, mine: mine, prefersMine: true)
+    return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
+  }
+
+  /// The object of a number that others can be related to: one with a row, or a new one.
+  private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
+    guard let object = existingObject(number) else { return nil }
+    guard object.isFault, !object.number.isTemporary else { return object }
+    if let parent { return parent.relatableObject(number).map { _ in object } }
+    guard let storage = model.storage(of: object.number), let view = try? currentView(),
+      let found = try? view.withRecord(object.number, storage, { _ in true })
+    else { return nil }
+    return found ? object : nil
   }
 
   private func hasSame(
