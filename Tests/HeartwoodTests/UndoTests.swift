@@ -230,6 +230,55 @@ struct UndoTests {
     #expect(mine.lines.map(\.number) == (removes ? [0, 1, 2] : [0, 2, 1, 3]))
   }
 
+  @Test(.evidence("G-02"), arguments: [false, true])
+  func `has the order of the store again after groups that a merge came between`(
+    refreshes: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let writer = fixture.context()
+    let order = Order(context: writer)
+    for number in 1...4 {
+      let line = OrderLine(context: writer)
+      line.number = number
+      order.lines.append(line)
+    }
+    try writer.save()
+    let context = fixture.context()
+    context.tracksUndo = true
+    let mine = context.object(Order.self, with: order.objectID)
+    mine.lines.removeLast()
+    context.endUndoGroup()
+    mine.lines.swapAt(0, 1)
+    context.endUndoGroup()
+    mine.lines.swapAt(1, 2)
+    let token = try fixture.container.currentHistoryToken
+    order.lines.insert(OrderLine(context: writer), at: 0)
+    try writer.save()
+    if refreshes {
+      try context.refresh(mine, mergeChanges: true)
+    } else {
+      for news in try fixture.container.fetchHistory(after: token) {
+        try context.mergeChanges(from: news)
+      }
+    }
+    let states = [[0, 1, 2, 3, 4], [0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]]
+    for _ in 0..<2 {
+      #expect(mine.lines.map(\.number) == states[3])
+      for state in states[..<3].reversed() {
+        context.undo()
+        #expect(mine.lines.map(\.number) == state)
+      }
+      #expect(!context.hasChanges && !context.canUndo)
+      for state in states[1...] {
+        context.redo()
+        #expect(mine.lines.map(\.number) == state)
+      }
+    }
+    try context.save()
+    let stored: Order = fixture.context().object(with: order.objectID)
+    #expect(stored.lines.map(\.number) == states[3])
+  }
+
   @Test(.evidence("G-01"))
   func `outlives a save that has only looked for conflicts`() throws {
     let fixture = try GraphFixture()

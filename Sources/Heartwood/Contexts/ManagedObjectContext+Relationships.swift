@@ -147,9 +147,8 @@ extension ManagedObjectContext {
   ) {
     let old = loadedMembers(of: object, property)
     guard old != members else { return }
-    let isFirst = object.changes?.members[property.slot] == nil
-    undoLog?.record(.order(object, property, old, isFirst: isFirst))
     noteMembers(of: object, property) { _ in }
+    undoLog?.record(.order(object, property, old))
     object.setMembers(members, property)
     settleMembers(of: object, property)
     object.tellIfObserved(property)
@@ -176,10 +175,10 @@ extension ManagedObjectContext {
     let members = loadedMembers(of: object, property)
     guard !members.isEmpty else { return }
     for member in members { detach(object, from: member, property) }
-    undoLog?.record(.cleared(object, property, members))
     noteMembers(of: object, property) { change in
       for member in members { change.leave(member) }
     }
+    undoLog?.record(.cleared(object, property, members))
     object.setMembers([], property)
     settleMembers(of: object, property)
     object.tellIfObserved(property)
@@ -244,8 +243,8 @@ extension ManagedObjectContext {
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
   ) {
-    undoLog?.record(.joined(object, property, member))
     noteMembers(of: object, property) { $0.join(member) }
+    undoLog?.record(.joined(object, property, member))
     object.insertMember(member, at: position, property)
     settleMembers(of: object, property)
     object.tellIfObserved(property)
@@ -267,8 +266,8 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Notes who joins or leaves, before the list itself is changed; of an inserted object too, whose
-  /// members are not in the store.
+  /// Notes who joins or leaves, before that is recorded for undo and the list itself is changed; of
+  /// an inserted object too, whose members are not in the store.
   func noteMembers(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -281,6 +280,7 @@ extension ManagedObjectContext {
     }
     noteChange(of: object) { changes in
       if property.isOrdered, changes.members[property.slot] == nil {
+        undoLog?.record(.original(object, property))
         changes.members[property.slot] = MemberChanges(base: object.members(property))
       }
       change(&changes.members[property.slot, default: MemberChanges()])

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
       }
       for step in undoLog?.stepsWaiting(for: object) ?? [] { take(back: step) }
       return
-    case .value, .target, .joined, .left, .cleared, .order: break
+    case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
     // It may have become a fault since, or have gone.
     guard object.source === self else { return }
@@ -75,8 +75,8 @@ extension ManagedObjectContext {
       guard member.source === self else { undoLog?.wait(for: member, step); return }
       addAgain(member, object, property, position)
     case .cleared(_, let property, let members): fill(object, property, members)
-    case .order(_, let property, let members, let isFirst):
-      takeBackOrder(of: object, property, members, isFirst)
+    case .order(_, let property, let members): takeBackOrder(of: object, property, members)
+    case .original(_, let property): takeBackToOriginal(object, property)
     case .insertion, .deletion: break
     }
   }
@@ -149,30 +149,33 @@ extension ManagedObjectContext {
       for member in members { addAgain(member, object, property, nil) }
       return
     }
-    for member in members { undoLog?.record(.joined(object, property, member)) }
     noteMembers(of: object, property) { change in
       for member in members { change.join(member) }
     }
+    for member in members { undoLog?.record(.joined(object, property, member)) }
     object.setMembers(members, property)
     settleMembers(of: object, property)
     object.tellIfObserved(property)
   }
 
-  /// Puts members in the order they had; who has joined since comes last.
+  /// Puts members in the order they had; those a merge has brought stay behind the ones they follow.
   private func takeBackOrder(
-    of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject],
-    _ isFirst: Bool
+    of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
-    let changes = object.changes?.members[property.slot]
-    if isFirst, changes == nil { return }
     let present = loadedMembers(of: object, property)
-    // What was read or merged since counts as the order it had.
-    let members = isFirst ? changes?.base ?? members : members
-    let wanted = MemberSet(members)
-    let known = Set(present)
-    reorder(
-      object, property,
-      members.filter { known.contains($0) } + present.filter { !wanted.contains($0) })
+    let numbers = present.map(\.number)
+    let order = ListMerge(
+      base: nil, theirs: numbers, mine: members.map(\.number), prefersMine: true)
+    let objects = Dictionary(zip(numbers, present)) { first, _ in first }
+    reorder(object, property, order.merged(numbers).compactMap { objects[$0] })
+  }
+
+  /// Puts members in the order of the row, which may be another than when they were changed first.
+  private func takeBackToOriginal(_ object: ManagedObject, _ property: PropertyDescription) {
+    guard let changes = object.changes?.members[property.slot], changes.hasSameMembers,
+      let base = changes.base
+    else { return }
+    reorder(object, property, base)
   }
 
   /// Forgets that a property was set, if it is again as its row is.

@@ -11,7 +11,10 @@ final class UndoLog {
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members left at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
-    case order(ManagedObject, PropertyDescription, [ManagedObject], isFirst: Bool)
+    /// The order of members changed.
+    case order(ManagedObject, PropertyDescription, [ManagedObject])
+    /// The members of an ordered relationship were what its row has, until here.
+    case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
 
@@ -19,8 +22,8 @@ final class UndoLog {
     var object: ManagedObject {
       switch self {
       case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
-        .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _, _),
-        .insertion(let object), .deletion(let object):
+        .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _),
+        .original(let object, _), .insertion(let object), .deletion(let object):
         object
       }
     }
