@@ -66,6 +66,17 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
+  func `have new members in front of the same one, mine first`(policy: MergePolicy.Each) throws {
+    guard policy != .error else { return }
+    let result = try merged(policy) { order, context in
+      order.lines.insert(line("m", context), at: 0)
+    } theirs: { order, context in
+      order.lines.insert(line("t", context), at: 0)
+    }
+    #expect(result == (policy == .rollback ? "tabcm" : "mtabc"))
+  }
+
+  @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
   func `have the order that one side has changed`(policy: MergePolicy.Each) throws {
     guard policy != .error, policy != .rollback else { return }
     let mine = try merged(policy) { order, _ in
