@@ -158,8 +158,8 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Puts members in the order they had; those that a merge has brought stay behind the members that
-  /// they follow.
+  /// Puts members in the order they had; those that a merge has brought stay behind the members
+  /// that they follow.
   private func takeBackOrder(
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
