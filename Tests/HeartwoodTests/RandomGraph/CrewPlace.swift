@@ -21,7 +21,7 @@ final class CrewPlace {
     self.context = context
     self.policy = policy
     self.container = container
-    context.mergePolicy = policy.policy
+    context.mergePolicy = policy == .custom ? CrewPolicy.policy : policy.policy
     context.name = "place \(number)"
   }
 

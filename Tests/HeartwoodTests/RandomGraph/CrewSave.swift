@@ -63,9 +63,7 @@ struct CrewSave {
     let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
     contested = Set(edited.union(deleted).filter { isContested($0) })
     let watched = view.watched.filter { view.isLive($0) && isContested($0) }
-    for tag in deleted where !contested.contains(tag) || !policy.keepsStore {
-      deletions.insert(tag)
-    }
+    for tag in deleted where !contested.contains(tag) || carriesOut(tag) { deletions.insert(tag) }
     var failures = CrewFailures()
     if policy == .error, !contested.isEmpty || !watched.isEmpty {
       failures.all.insert(.mergeConflict)
@@ -75,12 +73,32 @@ struct CrewSave {
     }
     if !failures.all.isEmpty { throw failures }
     for tag in edited {
+      if isDeletedByPolicy(tag) {
+        if theirs.graph[tag] != nil { deletions.insert(tag) }
+        continue
+      }
       let givesWay =
         contested.contains(tag)
         && (policy == .rollback || policy == .storeTrump && theirs.graph[tag] == nil)
       if !givesWay { standing.insert(tag) }
     }
     standing.formUnion(view.work.inserted)
+  }
+
+  /// Whether the deletion of an object that others have changed is carried out.
+  private func carriesOut(_ tag: Int) -> Bool {
+    if policy == .custom { return theirs.graph[tag].map { !CrewPolicy.keeps($0.kind) } ?? true }
+    return !policy.keepsStore
+  }
+
+  private func isDeletedByPolicy(_ tag: Int) -> Bool {
+    guard policy == .custom, contested.contains(tag), let row = mine[tag] else { return false }
+    return CrewPolicy.deletes(row, theirs.graph[tag])
+  }
+
+  /// Whether the custom policy has a reference as others have it.
+  private func isLeftToOthers(_ tag: Int, _ link: CrewLink) -> Bool {
+    policy == .custom && link == .mentor && contested.contains(tag) && !isRewritten(tag)
   }
 
   /// Whether an edit of a property of an object that stands is stored.
@@ -124,6 +142,11 @@ struct CrewSave {
         if isWhole || isStanding && row[field] != before[field] {
           result[tag]?[field] = row[field]
         }
+        if policy == .custom, contested.contains(tag), let others = theirs.graph[tag],
+          let value = CrewPolicy.value(field, before, row, others)
+        {
+          result[tag]?[field] = value
+        }
       }
     }
   }
@@ -133,6 +156,7 @@ struct CrewSave {
       guard let row = mine[tag] else { continue }
       let isWhole = isRewritten(tag) || policy == .overwrite && contested.contains(tag)
       for link in row.kind.links where link.isToOne && !link.isPair {
+        if isLeftToOthers(tag, link) { continue }
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
         let target = row[link].first
@@ -328,6 +352,7 @@ struct CrewSave {
         if link.isPair {
           try relatePair(tag, row, link, isNew)
         } else if link.isToOne {
+          if isLeftToOthers(tag, link) { continue }
           let target = row[link].first
           if isNew {
             guard counts(tag, link) else { continue }

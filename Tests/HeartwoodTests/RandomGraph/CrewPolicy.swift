@@ -1,0 +1,54 @@
+import Heartwood
+
+/// The custom policy of the random graph, once as a program would write it and once as a reference.
+enum CrewPolicy {
+  /// A badge with this serial number is deleted by the policy.
+  private static let unwantedSerial = 8
+
+  /// Adds up serial numbers, leaves notes and mentors to others, and decides deletions by class.
+  static let policy = MergePolicy.custom { conflict in
+    switch conflict.entityName {
+    case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false
+    case "CrewTeam" where conflict.theirs == nil: conflict.isDeleted = true
+    case "CrewBadge":
+      guard case .integer(let mine)? = conflict.mine["serial"],
+        case .integer(let base)? = conflict.base["serial"],
+        case .integer(let theirs)? = conflict.theirs?["serial"]
+      else { return }
+      if mine == unwantedSerial { conflict.isDeleted = true }
+      conflict.result["serial"] = .integer(theirs &+ mine &- base)
+    case "CrewMember", "CrewChief":
+      guard !conflict.isDeletedHere, let theirs = conflict.theirs else { return }
+      conflict.result["note"] = theirs["note"]
+      conflict.resultReferences["mentor"] = .some(conflict.theirReferences?["mentor"])
+    default: break
+    }
+  }
+
+  /// Whether an object that was deleted here, and that others have changed, keeps its row.
+  static func keeps(_ kind: CrewKind) -> Bool { kind == .tag }
+
+  /// Whether the row of an object that was edited here, and that others have changed, is deleted.
+  static func deletes(_ mine: CrewRow, _ theirs: CrewRow?) -> Bool {
+    switch mine.kind {
+    case .team: theirs == nil
+    case .badge: theirs != nil && mine[.serial] == .integer(unwantedSerial)
+    case .member, .chief, .job, .tag: false
+    }
+  }
+
+  /// The value that the policy sets; `nil` if it sets none.
+  static func value(
+    _ field: CrewField, _ base: CrewRow, _ mine: CrewRow, _ theirs: CrewRow
+  ) -> CrewValue? {
+    switch field {
+    case .note: return theirs[.note]
+    case .serial:
+      guard case .integer(let mine) = mine[.serial], case .integer(let base) = base[.serial],
+        case .integer(let theirs) = theirs[.serial]
+      else { return nil }
+      return .integer(theirs &+ mine &- base)
+    default: return nil
+    }
+  }
+}
