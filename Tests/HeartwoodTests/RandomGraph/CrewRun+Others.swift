@@ -45,17 +45,4 @@ extension CrewRun {
       }
     }
   }
-
-  /// Takes steps as another process does, which ends with its contexts open.
-  static func takeSteps(_ count: Int, at url: URL, seed: UInt64) throws {
-    let run = try CrewRun(.named("other", seed: seed), at: url)
-    do {
-      try run.take(CrewStep.random(count, seed: seed))
-      try run.expectStored("at the end")
-    } catch {
-      throw CrewMismatch(
-        "seed \(seed), another process: \(run.setting)\n"
-          + run.trace.suffix(60).joined(separator: "\n") + "\n\(error)")
-    }
-  }
 }

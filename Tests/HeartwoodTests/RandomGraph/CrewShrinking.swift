@@ -3,7 +3,6 @@ enum CrewShrinking {
   struct Failure: Error, CustomStringConvertible {
     let seed: UInt64
     let setting: CrewSetting
-    let steps: [CrewStep]
     let mismatch: String
     let trace: [String]
 
@@ -38,27 +37,30 @@ enum CrewShrinking {
   /// - Throws: A ``Failure`` with as few steps as were found to fail.
   static func run(
     seed: UInt64, _ setting: CrewSetting, steps count: Int
-  ) throws -> [String: Int] {
+  ) async throws -> [String: Int] {
     let steps = CrewStep.random(count, seed: seed)
     let run = try CrewRun(setting)
     do {
       try run.run(steps)
       return run.counts
     } catch {
-      let short = shrink(setting, Array(steps.prefix(run.stepNumber)))
+      let short = await shrink(Array(steps.prefix(run.stepNumber))) { failure(setting, $0) != nil }
       let found = failure(setting, short)
       throw Failure(
-        seed: seed, setting: setting, steps: short, mismatch: found?.mismatch ?? "\(error)",
+        seed: seed, setting: setting, mismatch: found?.mismatch ?? "\(error)",
         trace: found?.trace ?? run.trace.suffix(40))
     }
   }
 
-  /// Leaves steps out as long as the rest fails: chunks, then single ones.
-  private static func shrink(_ setting: CrewSetting, _ steps: [CrewStep]) -> [CrewStep] {
+  /// Leaves steps out as long as the rest fails: chunks, then single ones; for a second for each 50
+  /// steps, and at least 15.
+  static func shrink<Step>(
+    _ steps: [Step], fails: ([Step]) async -> Bool
+  ) async -> [Step] {
     var steps = steps
     var size = max(1, steps.count / 2)
     var budget = 3000
-    let end = ContinuousClock.now + .seconds(15)
+    let end = ContinuousClock.now + .seconds(max(15, steps.count / 50))
     while true {
       var position = 0
       var isShorter = false
@@ -66,7 +68,7 @@ enum CrewShrinking {
         budget -= 1
         var rest = steps
         rest.removeSubrange(position..<min(position + size, rest.count))
-        if failure(setting, rest) != nil {
+        if await fails(rest) {
           steps = rest
           isShorter = true
         } else {

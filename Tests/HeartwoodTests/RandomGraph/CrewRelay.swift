@@ -1,0 +1,100 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+
+/// A run in which this process and others take turns; half way, this one opens the store again.
+struct CrewRelay {
+  /// A step of a turn; those with odd numbers are other processes'.
+  typealias Step = (turn: Int, step: CrewStep)
+
+  let seed: UInt64
+  /// How many steps a turn has.
+  let stepCount: Int
+
+  private static let turns = 0..<8
+
+  private func seed(ofTurn turn: Int) -> UInt64 {
+    seed * 10 + UInt64(turn / 2) + (turn % 2 == 1 ? 1_000_000 : 0)
+  }
+
+  private func steps(ofTurn turn: Int) -> [CrewStep] {
+    CrewStep.random(stepCount, seed: seed(ofTurn: turn))
+  }
+
+  /// Takes a turn of another process, in that.
+  func takeTurn(_ turn: Int, at path: String) throws {
+    try takeTurn(turn, steps(ofTurn: turn), at: path)
+  }
+
+  private func takeTurn(_ turn: Int, _ steps: [CrewStep], at path: String) throws {
+    let run = try CrewRun(.named("other", seed: seed(ofTurn: turn)), at: URL(filePath: path))
+    try Self.report(run, seed) {
+      try run.take(steps)
+      try run.expectStored("at the end")
+    }
+  }
+
+  /// Takes all turns.
+  ///
+  /// - Parameter elsewhere: Has another process take a turn.
+  /// - Returns: How often each operation was done by this process.
+  /// - Throws: A ``CrewMismatch`` with as few steps as were found to fail when this process takes
+  ///   all turns; with the last ones if none fails then.
+  func run(at path: String, elsewhere: (_ turn: Int) async throws -> Void) async throws
+    -> [String: Int]
+  {
+    let all = Self.turns.flatMap { turn in steps(ofTurn: turn).map { (turn, $0) } }
+    do {
+      return try await run(all, at: path, elsewhere: elsewhere)
+    } catch {
+      let short = await CrewShrinking.shrink(all) { await mismatch($0) != nil }
+      throw await mismatch(short) ?? error
+    }
+  }
+
+  /// What is wrong after some steps that this process takes all.
+  private func mismatch(_ steps: [Step]) async -> (any Error)? {
+    do {
+      let scratch = try ScratchDirectory()
+      let path = scratch.path(of: "store")
+      _ = try await run(steps, at: path) { turn in
+        try takeTurn(turn, steps.filter { $0.turn == turn }.map(\.step), at: path)
+      }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func run(
+    _ steps: [Step], at path: String, elsewhere: (_ turn: Int) async throws -> Void
+  ) async throws -> [String: Int] {
+    let url = URL(filePath: path)
+    var run = try CrewRun(.named("reopened", seed: seed), at: url)
+    for turn in Self.turns {
+      if turn % 2 == 1 {
+        try await elsewhere(turn)
+        try Self.report(run, seed) { try run.takeOver() }
+      } else {
+        if turn == 4 {
+          try Self.report(run, seed) { try run.finish() }
+          run = try CrewRun(.named("reopened", seed: seed + 1), at: url)
+        }
+        try Self.report(run, seed) {
+          try run.take(steps.filter { $0.turn == turn }.map(\.step))
+        }
+      }
+    }
+    try Self.report(run, seed) { try run.finish() }
+    return run.counts
+  }
+
+  /// Says with a mismatch what led to it.
+  private static func report(_ run: CrewRun, _ seed: UInt64, _ body: () throws -> Void) throws {
+    do { try body() } catch {
+      throw CrewMismatch(
+        "seed \(seed), \(run.setting)\n" + run.trace.suffix(60).joined(separator: "\n")
+          + "\n\(error)")
+    }
+  }
+}
