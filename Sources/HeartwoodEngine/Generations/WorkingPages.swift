@@ -51,10 +51,22 @@ package final class WorkingPages {
       pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
   }
 
-  deinit {
+  /// Returns all blocks to the pool, when the transaction has committed or was abandoned.
+  ///
+  /// To be called before the writer lock is released: whatever holds this object longer must not
+  /// touch the pool, which the next writer uses by then.
+  package func end() {
     dropBlocks()
     pool.trim()
-    for savepoint in savepoints { savepoint.replaced.deallocate() }
+  }
+
+  deinit {
+    // Without the pool: after a transaction that was ended, there is nothing left to free.
+    table.pointee.forEach { _, block in block?.deallocate() }
+    for savepoint in savepoints {
+      savepoint.replaced.forEach { _, block in block?.deallocate() }
+      savepoint.replaced.deallocate()
+    }
     table.pointee.deallocate()
     table.deallocate()
     source.deallocate()

@@ -53,6 +53,8 @@ package struct Commit {
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
       on: state, files: files, pool: pool, base: base, memoryPageLimit: memoryPageLimit)
+    // The transaction may be held for longer than its closure runs.
+    defer { pages.end() }
     let session = WriteSession(pages: pages)
     var transaction = WriteTransaction(session: session)
     do {

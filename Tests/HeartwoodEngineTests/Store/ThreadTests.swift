@@ -137,4 +137,36 @@ struct ThreadTests {
     #expect(try store.snapshot().keyspace("a")?.count() == 2)
     #expect(try store.verify().findings == [])
   }
+
+  /// The object graph keeps what it saved with until its objects know of it.
+  @Test(.evidence("I3"), .evidence("I4"))
+  func `shares no page buffer with a transaction that outlives its closure`() throws {
+    let folder = try ScratchDirectory()
+    let store = try Store(at: folder.path(of: "store"))
+    let failures = Failures()
+    let writers = (0..<4).map { writer -> @Sendable () throws -> Void in
+      {
+        for number in 0..<60 {
+          var last: WriteTransaction?
+          try store.write(durability: .normal) { transaction in
+            let keyspace = try transaction.keyspace("\(writer)")
+            for key in 0..<100 {
+              try keyspace.put(key, [UInt8](repeating: UInt8(number), count: 3000))
+            }
+            last = transaction
+          }
+          withExtendedLifetime(last) {}
+          last = nil
+          let snapshot = try store.snapshot()
+          for key in 0..<100
+          where try snapshot.keyspace("\(writer)")?.get(key)?.first != UInt8(number) {
+            failures.add("writer \(writer) does not find what it has written")
+          }
+        }
+      }
+    }
+    concurrently(writers, failures)
+    #expect(failures.all == [])
+    #expect(try store.verify().findings == [])
+  }
 }
