@@ -25,6 +25,32 @@ struct BoundaryTests {
     #expect(people.map(\.age) == [2, 1] && people.map(\.cars.count) == [2, 1])
   }
 
+  @Test(.evidence("U-05"), .evidence("C-05"), arguments: [false, true])
+  func `frees objects that hold themselves, were not edited and have no row any more`(
+    isMerging: Bool
+  ) throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let member = CrewMember(context: writer)
+    member.mentor = member
+    try writer.save()
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = isMerging
+    weak var weakCopy: CrewMember?
+    do {
+      let copy: CrewMember = context.object(with: member.objectID)
+      weakCopy = copy
+      #expect(copy.mentor === copy)
+      copy.number = nil
+      writer.delete(member)
+      try writer.save()
+      if !isMerging { context.refreshAllObjects() }
+      #expect(try context.count(for: FetchRequest<CrewMember>()) == 0)
+      #expect(!context.hasChanges)
+    }
+    #expect(weakCopy == nil)
+  }
+
   @Test(.evidence("U-05")) func `has cycles of objects that hold each other until a refresh`()
     throws
   {

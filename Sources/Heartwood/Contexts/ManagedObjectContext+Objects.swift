@@ -160,6 +160,8 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
+    // What was set to the value it had is no edit.
+    if mergeChanges { _ = settleUnedited(object) }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
       if !force { try requireSavedRelationships(object) }
       updated.remove(object)
@@ -185,13 +187,9 @@ extension ManagedObjectContext {
   /// Reads an object again and puts on top what was changed in it.
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
-    // What was set to the value it had is no edit.
-    let mine = try changes.originals.compactMap { slot, original in
-      let value = try object.storedValue(entity.properties[slot])
-      return value.isIdentical(to: original) ? nil : (entity.properties[slot], value)
-    }
-    changes.originals = changes.originals.filter { slot, _ in
-      mine.contains { $0.0.slot == slot }
+    let mine = try changes.originals.keys.map { slot in
+      let property = entity.properties[slot]
+      return (property, try object.storedValue(property))
     }
     if let parent {
       guard fill(object, from: parent) else { return }
