@@ -227,7 +227,8 @@ extension ManagedObjectContext {
 
   private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
     // It may be there again, as a merge policy lets it.
-    guard !object.hasChanges || settleUnedited(object), let storage = model.storage(of: object.number),
+    guard !object.hasChanges || settleUnedited(object),
+      let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil
     else { return }
     tell(\.deleted, object)
