@@ -97,6 +97,12 @@ package struct Bytes {
     return count - other.count
   }
 
+  /// Whether these bytes begin within others.
+  @inline(__always)
+  package func liesIn(_ other: Bytes) -> Bool {
+    base >= other.base && base < other.base + other.count
+  }
+
   /// Whether both hold the same bytes.
   @inline(__always)
   package func equals(_ other: Bytes) -> Bool {

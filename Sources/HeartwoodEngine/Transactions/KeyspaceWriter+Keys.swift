@@ -38,7 +38,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of an integer key to the bytes of a span.
+  /// Sets the value of an integer key to the bytes of a span, which may be borrowed from this
+  /// transaction.
   public func put(_ key: Int, _ value: RawSpan) throws {
     try withSearchBytes(Int64(key)) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
@@ -90,7 +91,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of an integer key to the bytes of a span.
+  /// Sets the value of an integer key to the bytes of a span, which may be borrowed from this
+  /// transaction.
   public func put(_ key: Int64, _ value: RawSpan) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
@@ -142,7 +144,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of a string key to the bytes of a span.
+  /// Sets the value of a string key to the bytes of a span, which may be borrowed from this
+  /// transaction.
   public func put(_ key: String, _ value: RawSpan) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
@@ -194,7 +197,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of a key of bytes to the bytes of a span.
+  /// Sets the value of a key of bytes to the bytes of a span, which may be borrowed from this
+  /// transaction.
   public func put(_ key: [UInt8], _ value: RawSpan) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
@@ -246,7 +250,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of a key of a span's bytes to the bytes of a span.
+  /// Sets the value of a key of a span's bytes to the bytes of a span, which may be borrowed from
+  /// this transaction.
   public func put(_ key: RawSpan, _ value: RawSpan) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }
@@ -297,7 +302,7 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Sets the value of a key to the bytes of a span.
+  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction.
   public func put(_ key: Key, _ value: RawSpan) throws {
     try withSearchBytes(key) { key throws(StorageError) in
       try value.withBytes { value throws(StorageError) in try put(key, value) }

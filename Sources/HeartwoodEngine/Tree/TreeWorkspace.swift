@@ -8,6 +8,7 @@ final class TreeWorkspace {
   let path = TreePath()
   private var keys: ByteBlock?
   private var copies: ByteBlock?
+  private var value: ByteBlock?
 
   /// Two keys of a rebuild, valid until the next key is asked for.
   var firstKey: MutableBytes { keyPlace(0, Self.keyByteCount) }
@@ -33,5 +34,13 @@ final class TreeWorkspace {
     let target = block.bytes.slice(place * page.count, page.count)
     target.copy(page, to: 0)
     return NodeView(target.bytes)
+  }
+
+  /// A copy of a value that fits a page, valid until the next one.
+  func copy(_ source: Bytes, pageSize: Int) -> Bytes {
+    let block = value ?? ByteBlock(count: pageSize)
+    value = block
+    block.bytes.copy(source, to: 0)
+    return block.bytes.bytes.slice(0, source.count)
   }
 }

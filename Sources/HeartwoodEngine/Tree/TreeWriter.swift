@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. Keys and values handed in must not lie in pages of the
-/// transaction: those bytes move.
+/// Only pages that change become writable. A value handed in may lie in a page of the transaction; a
+/// key must not, since those bytes move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -113,7 +113,10 @@ package struct TreeWriter {
     view.release(leaf)
     path.setSlot(slot, 0)
     pages.noteChange()
-    let editor = NodeEditor(try pages.writable(path.page(0)))
+    let page = try pages.writable(path.page(0))
+    // The cells of this leaf move while it changes; no other page does.
+    let value = value.liesIn(page.bytes) ? workspace.copy(value, pageSize: pageSize) : value
+    let editor = NodeEditor(page)
     let entry = NodeEntry(key: key, value: value, isOverflow: isOverflow)
     let isDone =
       found
