@@ -279,4 +279,48 @@ struct ConflictTests {
     #expect(
       try [id, theirs.objectID, new.objectID].map { try fixture.stored($0)?.cars } == [0, 0, 1])
   }
+
+  @Test(.evidence("C-05"), .evidence("R-18"))
+  func `does not touch a row for a reference to one that is gone`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (mentor, member) = (CrewMember(context: writer), CrewMember(context: writer))
+    member.mentor = mentor
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let mine: CrewMember = context.object(with: member.objectID)
+    mine.mate = context.object(with: mentor.objectID)
+    writer.delete(mentor)
+    try writer.save()
+    let watching = fixture.context()
+    let watched: CrewMember = watching.object(with: member.objectID)
+    #expect(watched.title == "")
+    watching.detectConflicts(for: watched)
+    try context.save()
+    #expect(mine.mate == nil)
+    try watching.save()
+  }
+
+  @Test(.evidence("U-03"))
+  func `holds no object that others have deleted for the sake of detecting conflicts`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let member = CrewMember(context: writer)
+    try writer.save()
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    weak var watched: CrewMember?
+    do {
+      let copy: CrewMember = context.object(with: member.objectID)
+      watched = copy
+      #expect(copy.title == "")
+      context.detectConflicts(for: copy)
+    }
+    #expect(watched != nil)
+    writer.delete(member)
+    try writer.save()
+    #expect(try context.count(for: FetchRequest<CrewMember>()) == 0)
+    #expect(watched == nil)
+  }
 }

@@ -168,4 +168,68 @@ struct RelationshipConflictTests {
     #expect(try shown() == [1, 1, 0])
     #expect(bob.age == 5 && bob.cars.count == 1)
   }
+
+  /// Others have given a part to what is deleted here, and here it is somebody else's by then.
+  @Test(
+    .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
+  )
+  func `keep what has moved out of what is deleted`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
+    let job = CrewJob(context: writer)
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let mine: CrewJob = context.object(with: job.objectID)
+    mine.owner = context.object(with: new.objectID)
+    context.delete(context.object(CrewMember.self, with: old.objectID))
+    job.owner = old
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    let jobs = try stored.fetch(FetchRequest<CrewJob>())
+    #expect(jobs.map(\.owner?.objectID) == [new.objectID])
+    #expect(try stored.fetch(FetchRequest<CrewMember>()).map(\.jobCount) == [1])
+  }
+
+  @Test(.evidence("C-10"), .evidence("C-02"))
+  func `delete what nothing leads to once references are overwritten`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .overwrite
+    context.object(CrewJob.self, with: job.objectID).title = "mine"
+    let mine: CrewTeam = context.object(with: team.objectID)
+    #expect(mine.reserved == [])
+    context.delete(mine)
+    job.reserve = team
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    #expect(try stored.count(for: FetchRequest<CrewTeam>()) == 0)
+    #expect(try stored.fetch(FetchRequest<CrewJob>()).map(\.reserve) == [nil])
+  }
+
+  @Test(.evidence("C-08"), .evidence("C-06"))
+  func `leave no partner where the new one is gone`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
+    let badge = CrewBadge(context: writer)
+    badge.holder = old
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    context.object(CrewBadge.self, with: badge.objectID).holder = context.object(with: new.objectID)
+    old.title = "theirs"
+    writer.delete(new)
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    #expect(try stored.fetch(FetchRequest<CrewBadge>()).map(\.holder) == [nil])
+    #expect(try stored.fetch(FetchRequest<CrewMember>()).map(\.badge) == [nil])
+  }
 }

@@ -334,4 +334,24 @@ struct UpsertTests {
     #expect(stored.jobs.count == 1 && stored.members.count == 1)
     #expect(stored.jobs.first?.labels == [stored] && stored.members.first?.tags == [stored])
   }
+
+  @Test(.evidence("C-12"))
+  func `has the row's values also if its context was pinned to an earlier generation`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let tag = CrewTag(context: writer)
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    try context.setQueryGenerationFrom(.current)
+    let mine: CrewTag = context.object(with: tag.objectID)
+    #expect(mine.name == nil)
+    tag.name = "stored"
+    try writer.save()
+    mine.name = "mine"
+    let new = CrewTag(context: context)
+    new.name = "stored"
+    try context.save()
+    #expect(new.name == "stored" && new.objectID == tag.objectID && mine.name == "stored")
+  }
 }

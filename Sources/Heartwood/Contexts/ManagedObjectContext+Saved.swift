@@ -1,8 +1,8 @@
 /// What becomes of objects when a save has been committed.
 extension ManagedObjectContext {
-  /// Makes the objects what the commit has made of them; returns those that were saved.
+  /// Makes the objects what the commit has made of them, with their permanent numbers; returns those
+  /// that were saved.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
-    let leavers = renumberInserted(request)
     var saved: [ManagedObject] = []
     for (object, outcome) in request.outcomes {
       switch outcome {
@@ -28,7 +28,6 @@ extension ManagedObjectContext {
       }
     }
     refreshBelow(Set(request.changes.replaced.values.map { request.changes.resolved($0) }))
-    Self.dismiss(leavers)
     finishDeletions(request)
     inserted.removeAll()
     updated.removeAll()
@@ -39,7 +38,7 @@ extension ManagedObjectContext {
   }
 
   /// Gives new objects their permanent numbers; returns those whose row another object has.
-  private func renumberInserted(_ request: SaveRequest) -> [Leaver] {
+  func renumberInserted(_ request: SaveRequest) -> [Leaver] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
@@ -121,6 +120,7 @@ extension ManagedObjectContext {
   func forgetDeleted(_ object: ManagedObject) {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
+    watched.remove(object)
     // What it was can still be looked at, in didSave for one.
     object.help = []
     object.releaseRelated()

@@ -49,8 +49,11 @@ extension ManagedObjectContext {
     guard let request else { return }
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
+    let leavers = renumberInserted(request)
     let saved = finish(request)
     advance(to: generation)
+    // They take the values of their rows, which are in the new generation.
+    Self.dismiss(leavers)
     if hadChanges { forgetUndo() }
     if request.isContested { refreshStale() }
     noteMerged(generation, base: request.base)

@@ -68,7 +68,8 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Whether the object of a row that is deleted was not related to another one any more.
+  /// Whether the object of a row that is deleted was not related to another one any more, or the
+  /// other one leads elsewhere after the save.
   ///
   /// It still is if what took the other one away gives way: its deletion, or the edit of its
   /// reference.
@@ -76,10 +77,13 @@ extension RowChanges {
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
     if spared.contains(other) { return false }
-    if let inverse = deletion.change.storage.entity.inverses[property.slot],
-      hasYielded(other, inverse.property.slot)
-    {
-      return false
+    if let inverse = deletion.change.storage.entity.inverses[property.slot]?.property {
+      if hasYielded(other, inverse.slot) { return false }
+      if inverse.isReference, let change = known(other), change.isOfObject,
+        change.target(inverse.slot) != deletion.change.number
+      {
+        return true
+      }
     }
     if let removed = deletion.removed[property.slot] { return removed.contains(other) }
     return deletion.references[property.slot].map { $0 == other } ?? false

@@ -11,9 +11,7 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        // Deletions leave references without an inverse as they are.
-        let isOneWay = change.storage.entity.inverses[property.slot] == nil
-        guard hasDeletions || isOther || isOneWay, try !exists(row) else { continue }
+        guard hasDeletions || isOther, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
           report(danglingReference(change, property))
         }
@@ -22,6 +20,18 @@ extension RowChanges {
     }
     try settlePairs()
     try noteMembersOfReferences()
+  }
+
+  /// Has references without an inverse lead to nothing where a row is gone, in the rows that are
+  /// written anyway: the deletion has left them as they are.
+  func settleOneWayReferences() throws {
+    guard !areAttributesOnly else { return }
+    for change in list where !change.isDeleted && change.isEffective {
+      for property in change.storage.oneWayReferences {
+        guard let target = change.target(property.slot), try !exists(target) else { continue }
+        change.redirect(property.slot, to: nil)
+      }
+    }
   }
 
   private func danglingReference(

@@ -153,6 +153,7 @@ final class RowChanges {
     try settleReferences()
     try throwConflicts()
     try settleMembers()
+    try settleOneWayReferences()
     for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
       try deriveOwn(change)
     }

@@ -32,6 +32,8 @@ final class EntityStorage: Sendable {
   let references: [PropertyDescription]
   /// Those of them whose inverse is to-one as well.
   let pairings: [PropertyDescription]
+  /// Those of them that have no inverse.
+  let oneWayReferences: [PropertyDescription]
   /// The keyspaces of the indexes the entity declares, by their position.
   let indexKeyspaces: [String]
 
@@ -42,6 +44,7 @@ final class EntityStorage: Sendable {
     hasUniques = entity.indexes.contains(where: \.isUnique)
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
+    oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in

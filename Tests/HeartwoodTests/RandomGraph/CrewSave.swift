@@ -173,7 +173,7 @@ struct CrewSave {
     // Deleted on both sides.
     if view.work.deleted.contains(target), theirs.graph[target] == nil { return }
     // It was new, and was taken out again.
-    if view.isNew(target), mine[target] == nil { return }
+    if view.isNew(target), mine[target] == nil, theirs.graph[target] == nil { return }
     if result[target] != nil {
       result.join(tag, link, target)
     } else if policy == .error {
@@ -190,9 +190,12 @@ struct CrewSave {
           if policy == .overwrite || isRewritten(tag) { isOpen = true }
         }
         guard isEdited(tag, link), stands(tag, isTheirsChanged(tag, link)) else { continue }
-        guard let new = row[link].first, !view.isNew(new), let inverse = link.inverse else {
+        let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
+        guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
+        else {
           // Without a partner here: one that others have set leaves, too.
-          let former = row[link].isEmpty ? result.targets(tag, link) : before[link]
+          let isSeparated = row[link].isEmpty || isGone
+          let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }
           continue
         }
@@ -389,10 +392,4 @@ struct CrewSave {
         ? counts(target, inverse) : stands(target, isTheirsChanged(target, inverse)))
     if both, result[place(target)] != nil { result.join(place(tag), link, place(target)) }
   }
-}
-
-/// All that a save may throw.
-struct CrewFailures: Error {
-  var all: Set<CrewFailure> = []
-  init(_ all: Set<CrewFailure> = []) { self.all = all }
 }

@@ -195,3 +195,9 @@ struct CrewDifference {
 enum CrewFailure: String, Error {
   case mergeConflict, constraintConflict, deniedDelete, validation
 }
+
+/// All that a save may throw.
+struct CrewFailures: Error {
+  var all: Set<CrewFailure> = []
+  init(_ all: Set<CrewFailure> = []) { self.all = all }
+}
