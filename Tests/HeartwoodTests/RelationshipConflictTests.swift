@@ -232,4 +232,24 @@ struct RelationshipConflictTests {
     #expect(try stored.fetch(FetchRequest<CrewBadge>()).map(\.holder) == [nil])
     #expect(try stored.fetch(FetchRequest<CrewMember>()).map(\.badge) == [nil])
   }
+
+  @Test(.evidence("C-17"))
+  func `lead to nothing in memory that both have deleted`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
+    job.reserve = team
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mine: CrewJob = context.object(with: job.objectID)
+    let here = try #require(mine.reserve)
+    #expect(here.reserved == [mine])
+    context.delete(here)
+    job.reserve = nil
+    writer.delete(team)
+    try writer.save()
+    try context.save()
+    #expect(mine.reserve == nil)
+  }
 }

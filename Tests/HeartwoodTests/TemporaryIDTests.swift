@@ -245,4 +245,26 @@ struct RenumberedObjectsTests {
     #expect(ordered.entryCount == 1)
     #expect(ordered.resolved(ObjectNumber(bits: .min | 77)).bits == 82)
   }
+
+  @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
+  func `that became permanent before the save leads nowhere if its object is taken back`(
+    isBelow: Bool
+  ) throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    let (member, mentor) = (CrewMember(context: context), CrewMember(context: context))
+    member.mentor = mentor
+    try context.obtainPermanentIDs(for: [mentor])
+    if isBelow {
+      let child = ManagedObjectContext(parent: context)
+      child.delete(child.object(CrewMember.self, with: mentor.objectID))
+      try child.save()
+    } else {
+      context.delete(mentor)
+    }
+    try context.save()
+    #expect(member.mentor == nil)
+    let stored: CrewMember = fixture.context().object(with: member.objectID)
+    #expect(stored.mentor == nil)
+  }
 }

@@ -173,6 +173,25 @@ struct UndoTests {
     #expect(ada.mentor === bob)
   }
 
+  @Test(.evidence("G-02"))
+  func `refers again to a new object after a refresh without it`() throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    let member = CrewMember(context: context)
+    try context.save()
+    context.tracksUndo = true
+    let mentor = CrewMember(context: context)
+    member.mentor = mentor
+    context.endUndoGroup()
+    context.delete(mentor)
+    context.refreshAllObjects()
+    context.undo()
+    #expect(member.mentor === mentor && mentor.isInserted)
+    try context.save()
+    let stored: CrewMember = fixture.context().object(with: member.objectID)
+    #expect(stored.mentor?.objectID == mentor.objectID)
+  }
+
   @Test(.evidence("G-01"), .evidence("R-01"))
   func `gives an owner back its members after it was deleted again`() throws {
     let fixture = try GraphFixture(orders)

@@ -187,15 +187,23 @@ extension ManagedObjectContext {
   /// Reads an object again and puts on top what was changed in it.
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
-    let mine = try changes.originals.keys.map { slot in
+    var values: [(PropertyDescription, StoredValue)] = []
+    // A new object is referred to by itself: its number leads nowhere while it is taken back.
+    var targets: [(PropertyDescription, ToOneTarget)] = []
+    for slot in changes.originals.keys {
       let property = entity.properties[slot]
-      return (property, try object.storedValue(property))
+      if property.isReference {
+        _ = toOneTarget(of: object, property)
+        targets.append((property, object.target(property)))
+      } else {
+        values.append((property, try object.storedValue(property)))
+      }
     }
-    if let parent {
-      guard fill(object, from: parent) else { return }
-      for (property, value) in mine { try put(value, property, back: object) }
-      return
+    func putBack() throws {
+      for (property, value) in values { try object.setStoredValue(value, property) }
+      for (property, target) in targets { object.setTarget(target, property) }
     }
+    if let parent { return fill(object, from: parent) ? try putBack() : () }
     let storage = model.storage(of: entity)
     let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
       let theirs = try storage.values(view)
@@ -206,7 +214,7 @@ extension ManagedObjectContext {
     }
     // Without a row it has no members but those that were added here.
     guard isThere != nil else { return forgetMembers(of: object, entity) }
-    for (property, value) in mine { try put(value, property, back: object) }
+    try putBack()
     tell(\.refreshed, object)
   }
 
@@ -228,14 +236,6 @@ extension ManagedObjectContext {
       object.setMembers(result.compactMap { self.object($0) }, property)
       changes.members[slot]?.base = theirs.compactMap { self.object($0) }
     }
-  }
-
-  private func put(
-    _ value: StoredValue, _ property: PropertyDescription, back object: ManagedObject
-  ) throws {
-    try object.setStoredValue(value, property)
-    // A new object is referred to by itself: it has another number when it was saved.
-    if case .toOne = property.kind { _ = toOneTarget(of: object, property) }
   }
 
   /// Turns all objects into faults, or reads those that were changed again and keeps the changes.

@@ -92,7 +92,13 @@ struct SaveRequest {
       switch object.target(property) {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
-      case .object(let target): return reference(to: target.number)
+      case .object(let target):
+        // One that had its permanent number without ever being saved.
+        if target.source == nil, !target.hasRow, !target.isDeleted {
+          hasLostReference = true
+          return .null
+        }
+        return reference(to: target.number)
       }
     }
   }
@@ -176,6 +182,8 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.noteGone(object.number)
+      // What others have deleted too may still be referred to here.
+      isContested = true
       return outcomes.append((object, .deleted))
     }
     // It is there again: nobody has asked for this one to be deleted.

@@ -52,6 +52,8 @@ extension CrewRun {
     let all = place.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if place.view.work.deleted.contains(tag) {
+      // It would be read again from another generation than the rest.
+      if try place.object(tag).isFault { return }
       begin(place)
       place.view.work.deleted.remove(tag)
     }
@@ -108,7 +110,11 @@ extension CrewRun {
 
   /// Whether a member refers to one whose row is gone, which the reference leaves out.
   private func hasGoneMentor(_ place: CrewPlace, _ tag: Int, _ row: CrewRow) throws -> Bool {
-    guard row.kind.isMember, row[.mentor].isEmpty else { return false }
+    guard row.kind.isMember else { return false }
+    // In a child context it depends on whether the parent knows.
+    if let mentor = row[.mentor].first {
+      return place.number >= 100 && place.view.now[mentor] == nil
+    }
     return (try place.object(tag) as? CrewMember)?.mentor != nil
   }
 
