@@ -252,4 +252,27 @@ struct RelationshipConflictTests {
     try context.save()
     #expect(mine.reserve == nil)
   }
+
+  @Test(.evidence("C-08"))
+  func `are as the store has them where both ends of an exchange give way`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (ada, bob) = (CrewMember(context: writer), CrewMember(context: writer))
+    let (blue, red) = (CrewBadge(context: writer), CrewBadge(context: writer))
+    (blue.serial, red.serial) = (1, 2)
+    red.holder = ada
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.object(CrewBadge.self, with: red.objectID).holder = context.object(with: bob.objectID)
+    context.object(CrewBadge.self, with: blue.objectID).holder = context.object(with: ada.objectID)
+    blue.holder = bob
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    let request = FetchRequest<CrewBadge>(sort: [SortDescriptor(\.serial)])
+    let badges = try stored.fetch(request)
+    #expect(badges.map(\.holder?.objectID) == [bob.objectID, ada.objectID])
+    #expect(badges.allSatisfy { $0.holder?.badge === $0 })
+  }
 }

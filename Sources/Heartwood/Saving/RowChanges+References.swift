@@ -11,7 +11,9 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        guard hasDeletions || isOther, try !exists(row) else { continue }
+        // Deletions leave references without an inverse as they are.
+        let isSearched = hasDeletions && change.storage.entity.inverses[property.slot] != nil
+        guard isSearched || isOther, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
           report(danglingReference(change, property))
         }
@@ -78,35 +80,39 @@ extension RowChanges {
     }
     guard !claims.isEmpty || !separated.isEmpty else { return }
     var settled: Set<End> = []
+    var reverted: [Claim] = []
     let isMutual = { (claim: Claim) in
       self.known(claim.target)?.target(claim.inverse) == claim.change.number
     }
-    for claim in claims where isMutual(claim) { try pair(claim, &settled) }
+    for claim in claims where isMutual(claim) { try pair(claim, &settled, &reverted) }
     for claim in claims where claim.change.edited.contains(claim.slot) {
-      try pair(claim, &settled)
+      try pair(claim, &settled, &reverted)
     }
-    for claim in claims { try pair(claim, &settled) }
+    for claim in claims { try pair(claim, &settled, &reverted) }
     for (change, slot, inverse, old) in separated where change.target(slot) != old {
       try separate(old, inverse, from: change.number)
     }
+    for claim in reverted { try requireMutual(claim) }
   }
 
   /// Pairs two objects, unless one of them is paired already or its edit gave way.
-  private func pair(_ claim: Claim, _ settled: inout Set<End>) throws {
+  private func pair(
+    _ claim: Claim, _ settled: inout Set<End>, _ reverted: inout [Claim]
+  ) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
       End(number: change.number, slot: slot), End(number: claim.target, slot: claim.inverse)
     )
     guard change.target(slot) == claim.target, !settled.contains(own) else { return }
     guard !settled.contains(there), let other = try self.change(of: claim.target) else {
-      return try revert(change, slot, claim.inverse)
+      return revert(claim, &reverted)
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
       // An edit takes what is paired with another object; what was not edited does not.
       let isEdit = change.edited.contains(slot)
       guard !hasYielded(claim.target, claim.inverse), isEdit || partner == nil else {
-        return try revert(change, slot, claim.inverse)
+        return revert(claim, &reverted)
       }
       if let partner { try separate(partner, slot, from: other.number) }
       other.redirect(claim.inverse, to: change.number)
@@ -118,11 +124,17 @@ extension RowChanges {
     settled.insert(there)
   }
 
-  /// Has an end be as the store has it, if its partner there still has it.
-  private func revert(_ change: RowChange, _ slot: Int, _ inverse: Int) throws {
-    let old = change.targetBefore(slot)
-    let isStill = try old.flatMap { try self.change(of: $0) }?.target(inverse) == change.number
-    change.redirect(slot, to: isStill ? old : nil)
+  /// Has an end be as the store has it.
+  private func revert(_ claim: Claim, _ reverted: inout [Claim]) {
+    claim.change.redirect(claim.slot, to: claim.change.targetBefore(claim.slot))
+    reverted.append(claim)
+  }
+
+  /// Has an end that was reverted have no partner, if its partner in the store has another one.
+  private func requireMutual(_ claim: Claim) throws {
+    guard let partner = claim.change.target(claim.slot) else { return }
+    guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }
+    claim.change.redirect(claim.slot, to: nil)
   }
 
   /// Has an object have no partner, if it has this one.

@@ -20,7 +20,7 @@ struct CrewSave {
   private(set) var contested: Set<Int> = []
 
   init(_ view: CrewView, _ policy: MergePolicy.Each, _ store: CrewStore) {
-    self.view = view
+    self.view = view.withoutLostMentors
     self.policy = policy
     theirs = store
     result = store.graph

@@ -36,6 +36,15 @@ struct CrewView {
 
   func isNew(_ tag: Int) -> Bool { base[tag] == nil }
 
+  /// This, with references to new objects that were deleted again as a save takes them: to nobody.
+  var withoutLostMentors: CrewView {
+    var view = self
+    for (tag, row) in now.rows where row[.mentor] != base[tag]?[.mentor] {
+      view.work.now[tag]?[.mentor].removeAll { isNew($0) && now[$0] == nil }
+    }
+    return view
+  }
+
   /// Whether an object that was read, and not deleted, has edits.
   func isEdited(_ tag: Int) -> Bool {
     guard let before = base[tag], let row = work.now[tag], !work.deleted.contains(tag) else {
