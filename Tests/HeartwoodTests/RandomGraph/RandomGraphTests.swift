@@ -57,7 +57,7 @@ struct RandomGraphTests {
 
   @Test(
     .evidence("C-02"), .evidence("C-06"), .evidence("H-01"), .evidence("H-02"),
-    .evidence("QG-27"), arguments: seeds(6))
+    .evidence("QG-27"), arguments: 0..<(isLong ? 200 : 6) as Range<UInt64>)
   func `goes on in other processes, and when the store is opened again`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
