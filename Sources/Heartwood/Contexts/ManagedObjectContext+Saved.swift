@@ -1,7 +1,7 @@
 /// What becomes of objects when a save has been committed.
 extension ManagedObjectContext {
-  /// Makes the objects what the commit has made of them, with their permanent numbers; returns those
-  /// that were saved.
+  /// Makes the objects, which have their permanent numbers, what the commit has made of them;
+  /// returns those that were saved.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []
     for (object, outcome) in request.outcomes {

@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. A value handed in may lie in a page of the transaction; a
-/// key must not, since those bytes move.
+/// Only pages that change become writable. A value handed in may lie in a page of the transaction;
+/// a key must not, since those bytes move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
