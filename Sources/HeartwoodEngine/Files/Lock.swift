@@ -23,7 +23,16 @@ package final class Lock: @unchecked Sendable {
 
   package init() {
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
+    #if canImport(Darwin)
+      pthread_cond_init(condition, nil)
+    #else
+      // By the wall clock, a wait would last longer by what that is set back.
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -54,19 +63,26 @@ package final class Lock: @unchecked Sendable {
 
   /// Gives up the lock, waits, and takes it again.
   ///
-  /// Waits for ``wakeAll()`` or for `milliseconds`, without limit if `nil`; may return early.
+  /// Waits for ``wakeAll()`` or for `milliseconds` of a clock that nobody sets, without limit if
+  /// `nil`; may return early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {
       pthread_cond_wait(condition, mutex)
       return
     }
-    var deadline = timespec()
-    clock_gettime(CLOCK_REALTIME, &deadline)
-    let nanoseconds = UInt64(deadline.tv_nsec) + (milliseconds % 1000) * 1_000_000
-    deadline.tv_sec += Int(milliseconds / 1000) + Int(nanoseconds / 1_000_000_000)
-    deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
-    pthread_cond_timedwait(condition, mutex, &deadline)
+    #if canImport(Darwin)
+      var time = timespec(
+        tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+      pthread_cond_timedwait_relative_np(condition, mutex, &time)
+    #else
+      var deadline = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &deadline)
+      let nanoseconds = UInt64(deadline.tv_nsec) + (milliseconds % 1000) * 1_000_000
+      deadline.tv_sec += Int(milliseconds / 1000) + Int(nanoseconds / 1_000_000_000)
+      deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
+      pthread_cond_timedwait(condition, mutex, &deadline)
+    #endif
   }
 
   /// Wakes every thread in ``wait(milliseconds:)``.

@@ -185,11 +185,14 @@ public final class Store: Sendable {
 
   /// Checks the whole store: every page, every tree, every count, the free space and the log.
   ///
+  /// - Precondition: The thread is in no write: a checkpoint that runs waits for that, and this for
+  ///   the checkpoint.
   /// - Throws: `closed`, or an error that keeps the newest generation from being read at all.
   ///   Damage is no error here: it is in the findings.
   /// - Complexity: Every page is read once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
+    precondition(!gate.isHeldByThisThread, "a verification was asked for inside a write")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()

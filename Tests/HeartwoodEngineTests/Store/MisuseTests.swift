@@ -23,6 +23,14 @@ struct MisuseTests {
     }
   }
 
+  @Test(.evidence("U1"))
+  func `traps when a verification is asked for inside a write`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try Store.inMemory()
+      try store.write { _ in _ = try store.verify() }
+    }
+  }
+
   @Test(.evidence("U2"))
   func `traps when a keyspace is used after its transaction`() async {
     await #expect(processExitsWith: .failure) {
