@@ -24,6 +24,9 @@ package enum Limits {
   package static let maxKeptNameByteCount = 255
   /// Most pages in the page file: page numbers are 32 bits and the last value stands for "none".
   package static let maxPageCount = UInt64(UInt32.max)
+  /// Most entries a keyspace can count: more than all pages have room for, and few enough that
+  /// counts can be added up; a catalog that counts more is damaged.
+  package static let maxEntryCount: UInt64 = 1 << 48
   /// Largest frame number: far beyond what any medium can take, and small enough that all sums of
   /// frame numbers, lock bytes included, fit.
   package static let maxFrame: UInt64 = 1 << 56

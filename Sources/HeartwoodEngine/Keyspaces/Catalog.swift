@@ -74,7 +74,9 @@ package enum Catalog {
   }
 
   private static func decode(_ bytes: Bytes) throws(StorageError) -> Row {
-    guard bytes.count == CatalogLayout.byteCount else { throw damaged }
+    guard bytes.count == CatalogLayout.byteCount,
+      bytes.load64(CatalogLayout.count.offset) <= Limits.maxEntryCount
+    else { throw damaged }
     return Row(
       root: TreeRoot(
         tree: bytes.load32(CatalogLayout.tree.offset),

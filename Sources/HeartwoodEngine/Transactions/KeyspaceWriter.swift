@@ -58,6 +58,9 @@ public struct KeyspaceWriter {
     requireOpen()
     return try session.changing { () throws(StorageError) in
       guard try keyspace.writer.delete(SearchKey(key)) else { return false }
+      guard keyspace.row.count > 0 else {
+        throw StorageError.corrupt("Keyspace \"\(keyspace.name)\" has more entries than it counts.")
+      }
       keyspace.row.count -= 1
       keyspace.hasNewCount = true
       return true
