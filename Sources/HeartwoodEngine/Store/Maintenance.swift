@@ -21,6 +21,7 @@ final class Maintenance: @unchecked Sendable {
   private var thread: SystemThread?
   private var wantsPass = false
   private var passCount = 0
+  private var lastError: StorageError?
   private var wantsSegments = false
   private var ages = false
   /// When to look for what has been held for a while; `nil` while nothing is.
@@ -156,6 +157,9 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
+  /// The error of the newest checkpoint; `nil` if that succeeded.
+  var error: StorageError? { lock.withLock { lastError } }
+
   /// One pass, now; waits for one that is running.
   func runPass(
     writesWitness: Bool = false, minReclaimFrameCount: UInt64 = 1
@@ -173,7 +177,12 @@ final class Maintenance: @unchecked Sendable {
     let result: Result<CheckpointResult, StorageError>
     do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
     var isHeldBack = false
-    if case .success(let done) = result { isHeldBack = done.heldBackBy != nil }
+    var failure: StorageError?
+    switch result {
+    case .success(let done): isHeldBack = done.heldBackBy != nil
+    case .failure(let error): failure = error
+    }
+    lock.withLock { lastError = failure }
     // First of all those who wait for this pass; what follows may fail.
     schedule(isHeldBack ? worthwhile : nil, from: start)
     if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
@@ -234,7 +243,7 @@ final class Maintenance: @unchecked Sendable {
       } else if wantsPass {
         wantsPass = false
         lock.release()
-        // An error here is not lost: it closes writing, or the next pass meets it again.
+        // An error here is in the statistics, and the next pass meets it again.
         _ = try? runPass(minReclaimFrameCount: heldThresholdFrames)
         lock.acquire()
       } else if millisecondsToMarks == 0 {

@@ -202,7 +202,8 @@ public final class Store: Sendable {
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
-      : StoreStatistics(files: files, table: table, own: core.holder)
+      : StoreStatistics(
+        files: files, table: table, own: core.holder, lastCheckpointError: maintenance.error)
   }
 
   /// Closes the store: runs a last checkpoint, notes what is durable, and gives up its locks.

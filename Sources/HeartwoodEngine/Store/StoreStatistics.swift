@@ -35,6 +35,10 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheLookupCount: Int
   /// Pages that had to be read into the cache.
   public var cacheReadCount: Int
+  /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
+  ///
+  /// While checkpoints that run by themselves fail, the log grows.
+  public var lastCheckpointError: StorageError?
   /// Counts that only grow.
   public var activity: StoreActivity
 
@@ -53,8 +57,11 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = StoreActivity()
   }
 
-  init(files: StoreFiles, table: GenerationTable, own: HolderEntry) {
+  init(
+    files: StoreFiles, table: GenerationTable, own: HolderEntry, lastCheckpointError: StorageError?
+  ) {
     let state = table.visible
+    self.lastCheckpointError = lastCheckpointError
     pageByteCount = files.geometry.pageByteCount
     pageCount = Int(state.point.pageCount)
     logByteCount = Self.logByteCount(files)

@@ -60,6 +60,36 @@ struct UpkeepTests {
     try store.close()
   }
 
+  @Test(.evidence("F5")) func `says why its checkpoints fail`() throws {
+    let folder = try ScratchDirectory()
+    var options = options()
+    options.access = .buffered
+    options.checkpointLogByteCount = 128 << 10
+    options.segmentByteCount = 1 << 20
+    let store = try Store(at: folder.path(of: "store"), options: options)
+    try write(store, 0..<1)
+    #expect(store.statistics.lastCheckpointError == nil)
+    // Leaves of the first commit, which a checkpoint has to move and nothing else reads.
+    let url = URL(filePath: folder.path(of: "store") + "/wal-0000000000000001")
+    let file = try FileHandle(forUpdating: url)
+    for frame in 5..<7 as Range<UInt64> {
+      try file.seek(toOffset: frame * 4096 + 2000)
+      try file.write(contentsOf: [0xA5, 0x5A, 0xA5])
+    }
+    try file.close()
+    var round = 1
+    #expect(
+      try waits {
+        if round < 40 {
+          try store.write(durability: .normal) { transaction in
+            try transaction.keyspace("more").put(round, [UInt8](repeating: 1, count: 30_000))
+          }
+        }
+        round += 1
+        return store.statistics.lastCheckpointError?.kind == .corrupt
+      })
+  }
+
   @Test func `makes the next segment before a commit needs it`() throws {
     let folder = try ScratchDirectory()
     let store = try open(folder)
