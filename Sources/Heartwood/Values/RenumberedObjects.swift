@@ -4,9 +4,9 @@
 /// is one entry: a million objects that are inserted and saved together take some thirty. Its
 /// variables are unchecked, because every object that is looked for by number is looked for here.
 package final class RenumberedObjects {
-  /// By entity: numbers of different entities would interrupt each other's runs.
-  @exclusivity(unchecked) private var temporary: [Int: NumberRuns] = [:]
-  @exclusivity(unchecked) private var permanent: [Int: NumberRuns] = [:]
+  /// By the number of the entity: numbers of different entities would interrupt each other's runs.
+  @exclusivity(unchecked) private var temporary: [NumberRuns] = []
+  @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
   @exclusivity(unchecked) package private(set) var changeCount = 0
 
@@ -21,7 +21,7 @@ package final class RenumberedObjects {
 
   /// The number of entries in memory.
   package var entryCount: Int {
-    (Array(temporary.values) + permanent.values).reduce(0) { $0 + $1.entryCount }
+    (temporary + permanent).reduce(0) { $0 + $1.entryCount }
   }
 
   /// Records that an object has another number.
@@ -31,10 +31,17 @@ package final class RenumberedObjects {
     guard old != target else { return }
     changeCount += 1
     if old.isTemporary {
-      temporary[old.entity, default: NumberRuns()].add(old.bits, target.bits)
+      Self.record(target, insteadOf: old, in: &temporary)
     } else {
-      permanent[old.entity, default: NumberRuns()].add(old.bits, target.bits)
+      Self.record(target, insteadOf: old, in: &permanent)
     }
+  }
+
+  private static func record(
+    _ new: ObjectNumber, insteadOf old: ObjectNumber, in runs: inout [NumberRuns]
+  ) {
+    while runs.count <= old.entity { runs.append(NumberRuns()) }
+    runs[old.entity].add(old.bits, new.bits)
   }
 
   /// Returns the number that an object has now; the number itself, if it was not replaced.
@@ -47,9 +54,16 @@ package final class RenumberedObjects {
   }
 
   private func successor(of number: ObjectNumber) -> ObjectNumber? {
-    let runs = number.isTemporary ? temporary : permanent
-    guard !runs.isEmpty else { return nil }
-    return runs[number.entity]?[number.bits].map { ObjectNumber(bits: $0) }
+    number.isTemporary
+      ? Self.successor(of: number, in: temporary) : Self.successor(of: number, in: permanent)
+  }
+
+  @inline(__always)
+  private static func successor(
+    of number: ObjectNumber, in runs: [NumberRuns]
+  ) -> ObjectNumber? {
+    guard number.entity < runs.count else { return nil }
+    return runs[number.entity][number.bits].map { ObjectNumber(bits: $0) }
   }
 }
 
