@@ -15,6 +15,7 @@ struct LimitsDocumentTests {
     "maxKeyspaceNameByteCount": UInt64(Limits.maxKeyspaceNameByteCount),
     "maxKeptNameByteCount": UInt64(Limits.maxKeptNameByteCount),
     "maxPageCount": Limits.maxPageCount,
+    "maxEntryCount": Limits.maxEntryCount,
     "maxFrame": Limits.maxFrame,
     "maxLineageCount": UInt64(Limits.maxLineageCount),
     "maxSegmentByteCount": UInt64(Limits.maxSegmentByteCount),

@@ -175,6 +175,28 @@ struct TemporaryIDTests {
     // Of two classes, one for each block of 64, 128, 256, … numbers.
     #expect(context.renumbered.entryCount <= 2 * 9)
   }
+
+  @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
+  func `that became permanent before the save leads nowhere if its object is taken back`(
+    isBelow: Bool
+  ) throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    let (member, mentor) = (CrewMember(context: context), CrewMember(context: context))
+    member.mentor = mentor
+    try context.obtainPermanentIDs(for: [mentor])
+    if isBelow {
+      let child = ManagedObjectContext(parent: context)
+      child.delete(child.object(CrewMember.self, with: mentor.objectID))
+      try child.save()
+    } else {
+      context.delete(mentor)
+    }
+    try context.save()
+    #expect(member.mentor == nil)
+    let stored: CrewMember = fixture.context().object(with: member.objectID)
+    #expect(stored.mentor == nil)
+  }
 }
 
 @Suite("Replaced numbers")
@@ -244,27 +266,5 @@ struct RenumberedObjectsTests {
     }
     #expect(ordered.entryCount == 1)
     #expect(ordered.resolved(ObjectNumber(bits: .min | 77)).bits == 82)
-  }
-
-  @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
-  func `that became permanent before the save leads nowhere if its object is taken back`(
-    isBelow: Bool
-  ) throws {
-    let fixture = try GraphFixture(crew)
-    let context = fixture.context()
-    let (member, mentor) = (CrewMember(context: context), CrewMember(context: context))
-    member.mentor = mentor
-    try context.obtainPermanentIDs(for: [mentor])
-    if isBelow {
-      let child = ManagedObjectContext(parent: context)
-      child.delete(child.object(CrewMember.self, with: mentor.objectID))
-      try child.save()
-    } else {
-      context.delete(mentor)
-    }
-    try context.save()
-    #expect(member.mentor == nil)
-    let stored: CrewMember = fixture.context().object(with: member.objectID)
-    #expect(stored.mentor == nil)
   }
 }

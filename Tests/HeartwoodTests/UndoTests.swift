@@ -218,83 +218,81 @@ struct UndoTests {
     }
   }
 
-  @Test(.evidence("G-02"), arguments: [false, true], [false, true])
-  func `has the order of the store again after a merge`(removes: Bool, refreshes: Bool) throws {
-    let fixture = try GraphFixture(orders)
-    let writer = fixture.context()
-    let order = Order(context: writer)
-    for number in 1...3 {
-      let line = OrderLine(context: writer)
-      line.number = number
-      order.lines.append(line)
+  /// An order in a context with undo, and the same in a context of others.
+  private struct SharedOrder {
+    let fixture: GraphFixture
+    let context: ManagedObjectContext
+    let mine: Order
+    private let writer: ManagedObjectContext
+    private let theirs: Order
+
+    init(lineCount: Int) throws {
+      fixture = try GraphFixture(orders)
+      writer = fixture.context()
+      theirs = Order(context: writer)
+      for number in 1...lineCount {
+        let line = OrderLine(context: writer)
+        line.number = number
+        theirs.lines.append(line)
+      }
+      try writer.save()
+      context = fixture.context()
+      context.tracksUndo = true
+      mine = context.object(with: theirs.objectID)
     }
-    try writer.save()
-    let context = fixture.context()
-    context.tracksUndo = true
-    let mine = context.object(Order.self, with: order.objectID)
-    if removes { mine.lines.removeLast() } else { mine.lines.swapAt(0, 1) }
-    let token = try fixture.container.currentHistoryToken
-    order.lines.insert(OrderLine(context: writer), at: 0)
-    try writer.save()
-    if refreshes {
-      try context.refresh(mine, mergeChanges: true)
-    } else {
+
+    var numbers: [Int] { mine.lines.map(\.number) }
+
+    /// Has others put line 0 in front, and the context merge that.
+    func mergeFirstLine(refreshes: Bool) throws {
+      let token = try fixture.container.currentHistoryToken
+      theirs.lines.insert(OrderLine(context: writer), at: 0)
+      try writer.save()
+      if refreshes { return try context.refresh(mine, mergeChanges: true) }
       for news in try fixture.container.fetchHistory(after: token) {
         try context.mergeChanges(from: news)
       }
     }
-    context.undo()
-    #expect(mine.lines.map(\.number) == [0, 1, 2, 3] && !context.hasChanges)
-    context.redo()
-    #expect(mine.lines.map(\.number) == (removes ? [0, 1, 2] : [0, 2, 1, 3]))
+  }
+
+  @Test(.evidence("G-02"), arguments: [false, true], [false, true])
+  func `has the order of the store again after a merge`(removes: Bool, refreshes: Bool) throws {
+    let shared = try SharedOrder(lineCount: 3)
+    if removes { shared.mine.lines.removeLast() } else { shared.mine.lines.swapAt(0, 1) }
+    try shared.mergeFirstLine(refreshes: refreshes)
+    shared.context.undo()
+    #expect(shared.numbers == [0, 1, 2, 3] && !shared.context.hasChanges)
+    shared.context.redo()
+    #expect(shared.numbers == (removes ? [0, 1, 2] : [0, 2, 1, 3]))
   }
 
   @Test(.evidence("G-02"), arguments: [false, true])
   func `has the order of the store again after groups that a merge came between`(
     refreshes: Bool
   ) throws {
-    let fixture = try GraphFixture(orders)
-    let writer = fixture.context()
-    let order = Order(context: writer)
-    for number in 1...4 {
-      let line = OrderLine(context: writer)
-      line.number = number
-      order.lines.append(line)
-    }
-    try writer.save()
-    let context = fixture.context()
-    context.tracksUndo = true
-    let mine = context.object(Order.self, with: order.objectID)
+    let shared = try SharedOrder(lineCount: 4)
+    let (context, mine) = (shared.context, shared.mine)
     mine.lines.removeLast()
     context.endUndoGroup()
     mine.lines.swapAt(0, 1)
     context.endUndoGroup()
     mine.lines.swapAt(1, 2)
-    let token = try fixture.container.currentHistoryToken
-    order.lines.insert(OrderLine(context: writer), at: 0)
-    try writer.save()
-    if refreshes {
-      try context.refresh(mine, mergeChanges: true)
-    } else {
-      for news in try fixture.container.fetchHistory(after: token) {
-        try context.mergeChanges(from: news)
-      }
-    }
+    try shared.mergeFirstLine(refreshes: refreshes)
     let states = [[0, 1, 2, 3, 4], [0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1]]
     for _ in 0..<2 {
-      #expect(mine.lines.map(\.number) == states[3])
+      #expect(shared.numbers == states[3])
       for state in states[..<3].reversed() {
         context.undo()
-        #expect(mine.lines.map(\.number) == state)
+        #expect(shared.numbers == state)
       }
       #expect(!context.hasChanges && !context.canUndo)
       for state in states[1...] {
         context.redo()
-        #expect(mine.lines.map(\.number) == state)
+        #expect(shared.numbers == state)
       }
     }
     try context.save()
-    let stored: Order = fixture.context().object(with: order.objectID)
+    let stored: Order = shared.fixture.context().object(with: mine.objectID)
     #expect(stored.lines.map(\.number) == states[3])
   }
 

@@ -203,7 +203,10 @@ extension ManagedObjectContext {
       for (property, value) in values { try object.setStoredValue(value, property) }
       for (property, target) in targets { object.setTarget(target, property) }
     }
-    if let parent { return fill(object, from: parent) ? try putBack() : () }
+    if let parent {
+      if fill(object, from: parent) { try putBack() }
+      return
+    }
     let storage = model.storage(of: entity)
     let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
       let theirs = try storage.values(view)

@@ -1,6 +1,6 @@
 /// What becomes of objects when a save has been committed.
 extension ManagedObjectContext {
-  /// Makes the objects, which have their permanent numbers, what the commit has made of them;
+  /// Has the objects show what the commit has stored, once they have their permanent numbers;
   /// returns those that were saved.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []

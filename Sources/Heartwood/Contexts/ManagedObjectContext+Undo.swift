@@ -167,8 +167,7 @@ extension ManagedObjectContext {
     let numbers = present.map(\.number)
     let order = ListMerge(
       base: nil, theirs: numbers, mine: members.map(\.number), prefersMine: true)
-    let objects = Dictionary(zip(numbers, present)) { first, _ in first }
-    reorder(object, property, order.merged(numbers).compactMap { objects[$0] })
+    reorder(object, property, order.merged(numbers).compactMap { self.object($0) })
   }
 
   /// Puts members in the order of the row, which may be another than when they were changed first.

@@ -93,8 +93,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // One that had its permanent number without ever being saved.
-        if target.source == nil, !target.hasRow, !target.isDeleted {
+        // One with a permanent number may have been taken out before it was saved, too.
+        if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null
         }

@@ -13,7 +13,7 @@ final class UndoLog {
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
     /// The order of members changed.
     case order(ManagedObject, PropertyDescription, [ManagedObject])
-    /// The members of an ordered relationship were what its row has, until here.
+    /// An ordered relationship was changed for the first time since its row was read.
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)

@@ -79,9 +79,8 @@ extension RowChanges {
     if spared.contains(other) { return false }
     if let inverse = deletion.change.storage.entity.inverses[property.slot]?.property {
       if hasYielded(other, inverse.slot) { return false }
-      if inverse.isReference, let change = known(other), change.isOfObject,
-        change.target(inverse.slot) != deletion.change.number
-      {
+      let number = deletion.change.number
+      if inverse.isReference, let change = known(other), change.target(inverse.slot) != number {
         return true
       }
     }

@@ -80,39 +80,36 @@ extension RowChanges {
     }
     guard !claims.isEmpty || !separated.isEmpty else { return }
     var settled: Set<End> = []
-    var reverted: [Claim] = []
     let isMutual = { (claim: Claim) in
       self.known(claim.target)?.target(claim.inverse) == claim.change.number
     }
-    for claim in claims where isMutual(claim) { try pair(claim, &settled, &reverted) }
+    for claim in claims where isMutual(claim) { try pair(claim, &settled) }
     for claim in claims where claim.change.edited.contains(claim.slot) {
-      try pair(claim, &settled, &reverted)
+      try pair(claim, &settled)
     }
-    for claim in claims { try pair(claim, &settled, &reverted) }
+    for claim in claims { try pair(claim, &settled) }
     for (change, slot, inverse, old) in separated where change.target(slot) != old {
       try separate(old, inverse, from: change.number)
     }
-    for claim in reverted { try requireMutual(claim) }
+    for claim in claims { try requireMutual(claim) }
   }
 
   /// Pairs two objects, unless one of them is paired already or its edit gave way.
-  private func pair(
-    _ claim: Claim, _ settled: inout Set<End>, _ reverted: inout [Claim]
-  ) throws {
+  private func pair(_ claim: Claim, _ settled: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
       End(number: change.number, slot: slot), End(number: claim.target, slot: claim.inverse)
     )
     guard change.target(slot) == claim.target, !settled.contains(own) else { return }
     guard !settled.contains(there), let other = try self.change(of: claim.target) else {
-      return revert(claim, &reverted)
+      return revert(claim)
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
       // An edit takes what is paired with another object; what was not edited does not.
       let isEdit = change.edited.contains(slot)
       guard !hasYielded(claim.target, claim.inverse), isEdit || partner == nil else {
-        return revert(claim, &reverted)
+        return revert(claim)
       }
       if let partner { try separate(partner, slot, from: other.number) }
       other.redirect(claim.inverse, to: change.number)
@@ -125,12 +122,11 @@ extension RowChanges {
   }
 
   /// Has an end be as the store has it.
-  private func revert(_ claim: Claim, _ reverted: inout [Claim]) {
+  private func revert(_ claim: Claim) {
     claim.change.redirect(claim.slot, to: claim.change.targetBefore(claim.slot))
-    reverted.append(claim)
   }
 
-  /// Has an end that was reverted have no partner, if its partner in the store has another one.
+  /// Clears an end whose partner in the store is paired with another object by now.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }

@@ -176,15 +176,12 @@ final class Maintenance: @unchecked Sendable {
     pass.minReclaimFrameCount = minReclaimFrameCount > 1 ? worthwhile / 2 : 1
     let result: Result<CheckpointResult, StorageError>
     do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
-    var isHeldBack = false
-    var failure: StorageError?
-    switch result {
-    case .success(let done): isHeldBack = done.heldBackBy != nil
-    case .failure(let error): failure = error
-    }
-    lock.withLock { lastError = failure }
     // First of all those who wait for this pass; what follows may fail.
-    schedule(isHeldBack ? worthwhile : nil, from: start)
+    switch result {
+    case .success(let done):
+      schedule(done.heldBackBy == nil ? nil : worthwhile, from: start, after: nil)
+    case .failure(let error): schedule(nil, from: start, after: error)
+    }
     if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
     return try result.get()
   }
@@ -192,10 +189,13 @@ final class Maintenance: @unchecked Sendable {
   /// Sets when the next pass is due, counted from the newest commit this one could see and not from
   /// what it reached: while a pin holds it back, passes come once for each stretch of new log.
   ///
-  /// - Parameter held: The length of that stretch; `nil` if nothing holds the pass back.
-  private func schedule(_ held: UInt64?, from start: FrameNumber) {
+  /// - Parameters:
+  ///   - held: The length of that stretch; `nil` if nothing holds the pass back.
+  ///   - error: The error that the pass ended with.
+  private func schedule(_ held: UInt64?, from start: FrameNumber, after error: StorageError?) {
     lock.withLock {
       passCount += 1
+      lastError = error
       nextPassAt = start + (held ?? thresholdFrames)
       nextLookAt = start + (held ?? min(thresholdFrames, heldThresholdFrames))
       // While generations are held, the log's size is a promise: half as much again is enough.

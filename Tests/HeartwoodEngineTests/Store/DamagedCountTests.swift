@@ -38,5 +38,6 @@ struct DamagedCountTests {
     let put = kind { try store.write { try $0.keyspace("numbers").put(1000, [1]) } }
     #expect(put == .corrupt)
     try store.write { try $0.keyspace("large").put(3, [1]) }
+    #expect(try !store.verify().findings.isEmpty)
   }
 }

@@ -126,7 +126,7 @@ struct KeptGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // The thread of its own may make a segment ahead in between, which counts.
+    // In the background, a segment could be made ahead in between, and count as log.
     options.upkeep = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
