@@ -34,6 +34,14 @@ extension MutableBytes {
     }
   }
 
+  /// Runs `body` with `count` zeros, on the stack where they fit there.
+  package static func withZeros<R>(count: Int, _ body: (MutableBytes) -> R) -> R {
+    withStackBytes(count: count) { bytes in
+      bytes.clear(0, count)
+      return body(bytes)
+    }
+  }
+
   /// Copies `source` to `offset` unless it holds a zero byte, and returns whether it does not.
   ///
   /// If it does, the bytes at `offset` may be anything. One check covers the whole copy, and the

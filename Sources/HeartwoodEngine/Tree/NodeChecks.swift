@@ -54,14 +54,19 @@ package enum NodeChecks {
     guard node.heapUsed <= page.count - heapStart else {
       return "The node claims more cell bytes than it has."
     }
-    return isLeaf ? checkLeaf(node, heapStart) : checkBranch(node, heapStart)
+    return MutableBytes.withZeros(count: ByteClaims.mapByteCount(page.count)) { map in
+      var cells = ByteClaims(map: map)
+      return isLeaf
+        ? checkLeaf(node, heapStart, &cells) : checkBranch(node, heapStart, &cells)
+    }
   }
 
-  private static func checkLeaf(_ node: NodeView, _ heapStart: Int) -> String? {
+  private static func checkLeaf(
+    _ node: NodeView, _ heapStart: Int, _ cells: inout ByteClaims
+  ) -> String? {
     let page = node.page
     let header = NodeLayout.leafCellHeaderByteCount
     let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
-    var used = 0
     var previous: UInt64 = 0
     for index in 0..<node.count {
       let cell = node.leafSlot(index)
@@ -90,12 +95,14 @@ package enum NodeChecks {
         return "The keys of the leaf are not in ascending order."
       }
       previous = head
-      used += cellByteCount
+      guard cells.claim(cell, cellByteCount) else { return "Two cells of the leaf overlap." }
     }
-    return used == node.heapUsed ? nil : "The cells do not add up to what the leaf claims."
+    return cells.count == node.heapUsed ? nil : "The cells do not add up to what the leaf claims."
   }
 
-  private static func checkBranch(_ node: NodeView, _ heapStart: Int) -> String? {
+  private static func checkBranch(
+    _ node: NodeView, _ heapStart: Int, _ cells: inout ByteClaims
+  ) -> String? {
     let page = node.page
     let header = NodeLayout.branchCellHeaderByteCount
     let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
@@ -103,7 +110,6 @@ package enum NodeChecks {
     guard node.head(0) == 0, node.branchSlot(0) == 0 else {
       return "The first entry of a branch has a key."
     }
-    var used = 0
     var previous: UInt64 = 0
     for index in 1..<max(node.count, 1) {
       let slot = node.branchSlot(index)
@@ -120,7 +126,9 @@ package enum NodeChecks {
         guard slot + cellByteCount <= page.count else {
           return "A cell reaches over the page's end."
         }
-        used += cellByteCount
+        guard cells.claim(slot, cellByteCount) else {
+          return "Two cells of the branch overlap."
+        }
       }
       guard suffix <= maxSuffix else { return "A key is too long." }
       let head = node.head(index)
@@ -130,7 +138,7 @@ package enum NodeChecks {
       }
       previous = head
     }
-    return used == node.heapUsed ? nil : "The cells do not add up to what the branch claims."
+    return cells.count == node.heapUsed ? nil : "The cells do not add up to what the branch claims."
   }
 
   /// Whether the head of a suffix of `count` bytes is zero behind them.

@@ -1,4 +1,5 @@
 import HeartwoodEngine
+import HeartwoodTestSupport
 import Testing
 
 @Suite("The check of a node")
@@ -95,6 +96,18 @@ struct NodeChecksTests {
       page.store16(value, min(offset, page.count - 2))
     }
     #expect(result.found > 100)
+  }
+
+  @Test(.evidence("B3"), arguments: [4096, 65536])
+  func `refuses cells that share bytes though their sum fits`(pageSize: Int) throws {
+    let fixture = try TreeFixture(pageSize: pageSize)
+    for key in UInt8(1)...20 { _ = try fixture.put([key], [UInt8](repeating: key, count: 60)) }
+    let page = try fixture.pages.writable(fixture.root.page)
+    let node = NodeView(page.bytes)
+    #expect(node.isLeaf && NodeChecks.check(page.bytes) == nil)
+    let slots = node.heads + node.count * 8
+    page.store16(UInt16(node.leafSlot(19)), slots + 4 * 2)
+    #expect(NodeChecks.check(page.bytes) == "Two cells of the leaf overlap.")
   }
 
   @Test func `names what is wrong`() throws {
