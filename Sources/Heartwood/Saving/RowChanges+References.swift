@@ -121,9 +121,11 @@ extension RowChanges {
     settled.insert(there)
   }
 
-  /// Has an end be as the store has it.
+  /// Has an end be as the store has it; an object that was paired with itself has left that pair.
   private func revert(_ claim: Claim) {
-    claim.change.redirect(claim.slot, to: claim.change.targetBefore(claim.slot))
+    let (change, slot) = (claim.change, claim.slot)
+    let before = change.targetBefore(slot)
+    change.redirect(slot, to: before == change.number ? nil : before)
   }
 
   /// Clears an end whose partner in the store is paired with another object by now.

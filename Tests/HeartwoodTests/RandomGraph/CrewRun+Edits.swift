@@ -111,10 +111,8 @@ extension CrewRun {
   /// Whether a member refers to one whose row is gone, which the reference leaves out.
   private func hasGoneMentor(_ place: CrewPlace, _ tag: Int, _ row: CrewRow) throws -> Bool {
     guard row.kind.isMember else { return false }
-    // In a child context it depends on whether the parent knows.
-    if let mentor = row[.mentor].first {
-      return place.number >= 100 && place.view.now[mentor] == nil
-    }
+    // Whether leaving it is a change depends on whether the context knows that the row is gone.
+    if let mentor = row[.mentor].first, place.view.now[mentor] == nil { return true }
     return (try place.object(tag) as? CrewMember)?.mentor != nil
   }
 
