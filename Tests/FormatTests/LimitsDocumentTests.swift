@@ -23,6 +23,7 @@ struct LimitsDocumentTests {
     "maxDecisionBoundCount": UInt64(Limits.maxDecisionBoundCount),
     "maxHolderRowCount": UInt64(Limits.maxHolderRowCount),
     "maxMarkedGenerationCount": UInt64(Limits.maxMarkedGenerationCount),
+    "maxAttemptCount": UInt64(Limits.maxAttemptCount),
   ]
 
   private static func rows() throws -> [[String]] {

@@ -45,4 +45,7 @@ package enum Limits {
   /// Generations a process marks as held: each mark is one more lock that the kernel has to walk
   /// over, and people look at the oldest.
   package static let maxMarkedGenerationCount = 256
+  /// Attempts of a loop that starts over when another process changes what it reads: each needs a
+  /// change within microseconds, so this many in a row have another cause.
+  package static let maxAttemptCount = 1000
 }

@@ -56,6 +56,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: No system call if this process has it pinned already, else one; if another
   ///   process made it, one page read for each group since the newest known here.
   package func pinNewest() throws(StorageError) -> Pin {
+    var attempts = Attempts()
     while true {
       let generation = files.words.committed
       try acquireActive()
@@ -81,6 +82,7 @@ package final class GenerationTable: @unchecked Sendable {
       // If not, a pass has begun between load and check: the newest generation is at its floor.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
+      try attempts.next("pin the newest generation", files.directory)
     }
   }
 
@@ -109,9 +111,10 @@ package final class GenerationTable: @unchecked Sendable {
   /// P3: pins a given generation, which somebody else holds or which no pass has given up yet.
   ///
   /// - Throws: `generationExpired` if a pass has decided that it is dead, or if it never was a
-  ///   commit.
+  ///   commit; `busy` if a pass has been deciding for longer than `busyTimeout`.
   /// - Complexity: One system call; reads the group headers of the log if no state of it is here.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
+    let clock = SystemThread.monotonicMilliseconds
     while true {
       try acquireActive()
       if let entry = entries[generation] {
@@ -130,10 +133,23 @@ package final class GenerationTable: @unchecked Sendable {
         // Never waited for while holding the table: the deciding thread needs it.
         lock.wait(milliseconds: 1)
         lock.release()
+        try requireDecision(since: clock)
         continue
       }
       return try enterLocked(generation, isNewest: false)
     }
+  }
+
+  /// - Throws: `busy` if a pass has been deciding for longer than `busyTimeout`: its process may be
+  ///   suspended.
+  private func requireDecision(since clock: UInt64) throws(StorageError) {
+    guard let limit = files.busyMilliseconds,
+      SystemThread.monotonicMilliseconds - clock >= limit
+    else { return }
+    throw StorageError(
+      .busy,
+      "Maintenance has been deciding for longer than `busyTimeout` which generations can be read."
+        + " Check whether a process that has the store open is suspended.", file: files.directory)
   }
 
   /// Steps 3 to 6 of P3; false while a pass is deciding.

@@ -25,6 +25,7 @@ extension StoreFiles {
     at generation: FrameNumber, isMapped: Bool
   ) throws(StorageError) -> Located {
     var last: UInt64?
+    var attempts = Attempts()
     while true {
       let header = try announcedHeader()
       guard header.sequence != last else {
@@ -39,6 +40,7 @@ extension StoreFiles {
         pageFile.noteState(header.backfilled.frame, cache)
         return found
       }
+      try attempts.next("read the log", directory)
       let mapNow = try LogStart.map(log)?.serial
       if words.backfilled > header.backfilled.frame {
         last = header.sequence

@@ -24,6 +24,8 @@ package final class StoreFiles: Sendable {
   package let maintenance: ExclusiveByte
   /// One change of the list of kept generations at a time.
   package let keeping: ExclusiveByte
+  /// How long calls wait for a process that is in the middle of something; `nil` for no limit.
+  package let busyMilliseconds: UInt64?
   /// What the last reclaim left.
   package let reclaimed = ReclaimRecord()
 
@@ -45,6 +47,7 @@ package final class StoreFiles: Sendable {
     self.words = words
     self.locks = locks
     self.structure = structure
+    self.busyMilliseconds = busyMilliseconds
     let counters = ActivityCounters()
     self.counters = counters
     supply = SegmentSupply(

@@ -70,6 +70,7 @@ extension OpenSequence {
   /// newer one and cut the file between the two looks.
   private func settledHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
+    var attempts = Attempts()
     while true {
       guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(pages)) else {
         throw try unreadable(pages)
@@ -80,12 +81,16 @@ extension OpenSequence {
       } catch {
         guard header.sequence != last else { throw error }
         last = header.sequence
+        try attempts.next("read the header of the page file", pages.path)
       }
     }
   }
 
   /// P2: whether a core that reads alone still knows all there is: nobody has made the words
-  /// usable, and no commit follows the newest it knows.
+  /// usable, and no complete commit follows the newest it knows.
+  ///
+  /// Recovery drops a commit above every witness whose headers verify and whose images do not, so
+  /// the headers alone prove nothing here: opening again would drop it again.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (words, identity) = try countersFile(try openPages(), .read),
       identity != 0, words.load(CountersLayout.ready) == identity
@@ -98,7 +103,8 @@ extension OpenSequence {
     var scanner = try LogScanner(
       table: try files.log.openAll(from: first, knowing: known.segments, isMapped: false),
       geometry: files.geometry, seed: files.identity.seed, from: known.point)
-    return try scanner.next() == nil
+    guard let commit = try scanner.next() else { return true }
+    return try !scanner.verifyImages(of: commit)
   }
 
   /// S3: takes the lock of presence again that was given up, and finds the newest generation.
@@ -141,12 +147,14 @@ extension OpenSequence {
 
   /// P1, for a table that does not exist yet.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
+    var attempts = Attempts()
     while true {
       let generation = files.words.committed
       try files.locks.lockLive(generation)
       files.words.fence()
       if files.words.floor <= generation { return generation }
       try files.locks.unlockLive(generation)
+      try attempts.next("pin the newest generation", path)
     }
   }
 

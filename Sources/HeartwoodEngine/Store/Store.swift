@@ -131,6 +131,7 @@ public final class Store: Sendable {
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
+    var attempts = Attempts()
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
         // A new core would take locks again.
@@ -144,6 +145,7 @@ public final class Store: Sendable {
       // Beside others the table itself sees to it.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
+      try attempts.next("pin a generation", sequence.path)
     }
   }
 

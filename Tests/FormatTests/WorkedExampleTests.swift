@@ -1,0 +1,98 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The worked example of `Docs/FileFormat.md`, laid out as files and opened.
+///
+/// The document alone is the input: what somebody builds from its lines must be a store.
+@Suite("The worked example", .serialized)
+struct WorkedExampleTests {
+  private static let byteCounts = ["pages": 131_072, "wal-0000000000000001": 32_768]
+
+  /// The files as the document's lines have them.
+  static func files() throws -> [String: [UInt8]] {
+    let text = try Package.text(of: "Docs/FileFormat.md")
+    var files: [String: [UInt8]] = byteCounts.mapValues { [UInt8](repeating: 0, count: $0) }
+    for block in text.matches(of: /<!-- example: ([^ ]+) -->\n```text\n([^`]*)```/) {
+      let name = String(block.output.1)
+      let count = try #require(byteCounts[name])
+      let bytes = try #require(HexText.decode("\(count) bytes\n" + block.output.2))
+      for (offset, byte) in bytes.enumerated() where byte != 0 { files[name]?[offset] = byte }
+    }
+    return files
+  }
+
+  /// A file system that holds these files and no `counters`, as somebody would unpack them.
+  private static func fileSystem(_ files: [String: [UInt8]]) throws -> MemoryFileSystem {
+    let system = MemoryFileSystem()
+    try system.createDirectory("/store")
+    for (name, bytes) in files {
+      try system.open("/store/" + name, .create)?.write(bytes, at: 0)
+    }
+    _ = try system.open("/store/locks", .create)
+    return system
+  }
+
+  private static func options(readOnly: Bool) -> StoreOptions {
+    var options = StoreOptions()
+    options.readOnly = readOnly
+    options.access = .buffered
+    options.upkeep = .inline
+    return options
+  }
+
+  /// Opens the files and uses them in every way that reads; whatever is thrown must be an error of
+  /// the store.
+  private static func use(_ files: [String: [UInt8]], readOnly: Bool) throws {
+    let system = try fileSystem(files)
+    do {
+      let store = try Store(
+        at: "/store", options: options(readOnly: readOnly), fileSystem: system)
+      let snapshot = try store.snapshot()
+      for name in try snapshot.keyspaceNames {
+        _ = try snapshot.keyspace(name)?.get(1872)
+      }
+      _ = try store.verify()
+      try store.close()
+    } catch let error as StorageError {
+      #expect(!error.message.isEmpty)
+      #expect(error.kind != .busy, "\(error)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func `is a store with one row`(readOnly: Bool) throws {
+    let store = try Store(
+      at: "/store", options: Self.options(readOnly: readOnly),
+      fileSystem: try Self.fileSystem(try Self.files()))
+    #expect(try store.snapshot().keyspace("rings")?.get(1872) == Array("wet".utf8))
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.timeLimit(.minutes(2)), .evidence("B2"), .evidence("F5"), arguments: [true, false])
+  func `with any bit of its lines flipped opens or is refused`(readOnly: Bool) throws {
+    let files = try Self.files()
+    for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+      for offset in bytes.indices where bytes[offset] != 0 {
+        var changed = files
+        changed[name]?[offset] ^= 1 << UInt8(offset % 8)
+        try Self.use(changed, readOnly: readOnly)
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), .evidence("B2"), arguments: [UInt64(1), 2, 3])
+  func `with a bit flipped anywhere opens or is refused`(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let files = try Self.files()
+    for _ in 0..<150 {
+      let name = generator.isTrue(in256: 64) ? "pages" : "wal-0000000000000001"
+      let offset = generator.below(name == "pages" ? 8192 : 32_768)
+      var changed = files
+      changed[name]?[offset] ^= 1 << UInt8(generator.below(8))
+      for readOnly in [true, false] { try Self.use(changed, readOnly: readOnly) }
+    }
+  }
+}
