@@ -5,7 +5,39 @@ package import HeartwoodEngine
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  package init(_ inner: any FileSystem) { self.inner = inner }
+  private let outer: ObjectIdentifier?
+
+  package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
+
+  private init(_ inner: any FileSystem, _ outer: ObjectIdentifier?) {
+    self.inner = inner
+    self.outer = outer
+  }
+
+  /// All that were made of one are one process.
+  package var domain: ObjectIdentifier { outer ?? ObjectIdentifier(self) }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    OtherProcess(try inner.entering(path, newFileMode: newFileMode), domain)
+  }
+
+  package func createDirectory(
+    _ path: String, forFilesOf mode: UInt16?
+  ) throws(StorageError) {
+    try inner.createDirectory(path, forFilesOf: mode)
+  }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try inner.identity(of: path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? { try inner.mode(of: path) }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    try inner.stamp(of: path)
+  }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     try inner.open(path, access)

@@ -53,7 +53,8 @@ public final class Store: Sendable {
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
-    let sequence = OpenSequence(fileSystem: fileSystem, path: path, options: options)
+    let sequence = try OpenSequence(fileSystem: fileSystem, path: path, options: options)
+      .entered()
     let locks = try sequence.prepare()
     self.sequence = sequence
     (firstCore, place) = try StoreRegistry.ofThisProcess.enter(
