@@ -20,8 +20,10 @@ package final class PosixFileSystem: FileSystem {
     bootIdentity = Self.readBootIdentity()
   }
 
-  /// A write beyond the process's file size limit must be an error, not the end of the process. A
-  /// handler that the program has set for it stays; this is looked at once in a process.
+  /// Whether this process ignores the signal of writes beyond its file size limit because a store
+  /// was opened: such a write must be an error, not the end of the process.
+  ///
+  /// A handler that the program has set stays; this is decided once in a process.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }

@@ -28,6 +28,8 @@ package final class StoreFiles: Sendable {
   package let busyMilliseconds: UInt64?
   /// Tells whether the names of the store still lead to its files.
   package let opened: OpenedFiles
+  /// What this process waits for without limit.
+  package let waits = LockWaits()
   /// What the last reclaim left.
   package let reclaimed = ReclaimRecord()
 
@@ -64,7 +66,7 @@ package final class StoreFiles: Sendable {
       pageFile: pageFile, seed: log.identity.seed, reclaimed: reclaimed, start: start)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
-      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable)
+      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits)
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 

@@ -50,7 +50,8 @@ extension OpenSequence {
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: isMapped),
       log: log, words: shared, locks: locks, start: start?.point ?? header.backfilled,
-      countersFile: counters, cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      countersFile: counters, cacheByteCount: options.cacheByteCount,
+      busyMilliseconds: options.busyMilliseconds,
       structure: { NodeChecks.check($0) })
     let generation = try lockNewest(files)
     defer { try? locks.unlockLive(generation) }

@@ -40,7 +40,8 @@ extension OpenSequence {
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
       log: log, words: words, locks: locks, start: start.point,
-      countersFile: counters, cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      countersFile: counters, cacheByteCount: options.cacheByteCount,
+      busyMilliseconds: options.busyMilliseconds,
       structure: { NodeChecks.check($0) })
     files.pageFile.noteOwnState(header.backfilled.frame)
     if !options.readOnly { try files.supply.fillReserve() }
