@@ -6,25 +6,26 @@ package import HeartwoodEngine
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
   private let counter: CallCounter
-  private let outer: ObjectIdentifier?
+  /// The one it was made of; held, because its address must not become another's.
+  private let outer: CountingFileSystem?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }
 
-  private init(_ inner: any FileSystem, _ counter: CallCounter, _ outer: ObjectIdentifier?) {
+  private init(_ inner: any FileSystem, _ counter: CallCounter, _ outer: CountingFileSystem?) {
     self.inner = inner
     self.counter = counter
     self.outer = outer
   }
 
   /// All that were made of one are one.
-  package var domain: ObjectIdentifier { outer ?? ObjectIdentifier(self) }
+  package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {
     counter.add { $0.others += 1 }
     return CountingFileSystem(
-      try inner.entering(path, newFileMode: newFileMode), counter, domain)
+      try inner.entering(path, newFileMode: newFileMode), counter, outer ?? self)
   }
 
   package func createDirectory(

@@ -5,22 +5,23 @@ package import HeartwoodEngine
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  private let outer: ObjectIdentifier?
+  /// The one it was made of; held, because its address must not become another's.
+  private let outer: OtherProcess?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
 
-  private init(_ inner: any FileSystem, _ outer: ObjectIdentifier?) {
+  private init(_ inner: any FileSystem, _ outer: OtherProcess?) {
     self.inner = inner
     self.outer = outer
   }
 
   /// All that were made of one are one process.
-  package var domain: ObjectIdentifier { outer ?? ObjectIdentifier(self) }
+  package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {
-    OtherProcess(try inner.entering(path, newFileMode: newFileMode), domain)
+    OtherProcess(try inner.entering(path, newFileMode: newFileMode), outer ?? self)
   }
 
   package func createDirectory(

@@ -52,7 +52,7 @@ enum SystemCalls {
   static func openAt(
     _ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t
   ) -> Int32 {
-    openat(directory, name, flags | O_CLOEXEC, mode)
+    openat(directory, name, O_CLOEXEC | flags, mode)
   }
 
   /// A new descriptor that `make` returns, above the numbers of the standard streams.

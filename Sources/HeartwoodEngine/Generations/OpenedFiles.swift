@@ -1,8 +1,8 @@
 /// The files of an open store, and whether its names still lead to them.
 ///
 /// A directory can be deleted, and a file replaced, while a store is open. The descriptors still
-/// lead to the old files then, and whatever is written to those is lost. So each writer and each run
-/// of maintenance asks here first. The names are compared only when a name in the directory has
+/// lead to the old files then, and whatever is written to those is lost. So each writer and each
+/// run of maintenance asks here first. The names are compared only when a name in the directory has
 /// changed since they were compared last, which one system call tells. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
@@ -44,9 +44,9 @@ package final class OpenedFiles: @unchecked Sendable {
     guard try log.fileSystem.identity(of: path) != identity else { return }
     throw StorageError(
       .foreignStore,
-      "This file of the store was deleted or replaced while the store was open. Nothing was written."
-        + " Close the store; what this process reads of it is the state before. Then open what is at"
-        + " the path now, or restore a backup.", file: path)
+      "This file of the store was deleted or replaced while the store was open. Nothing was "
+        + "written. Close the store; what this process reads of it is the state before. Then open "
+        + "what is at the path now, or restore a backup.", file: path)
   }
 }
 
