@@ -263,10 +263,7 @@ final class PosixFile: File {
   }
 
   func identity() throws(StorageError) -> FileIdentity {
-    let status = try status()
-    return FileIdentity(
-      device: UInt64(truncatingIfNeeded: status.st_dev),
-      inode: UInt64(truncatingIfNeeded: status.st_ino))
+    FileIdentity(try status())
   }
 
   func touch() throws(StorageError) {

@@ -48,6 +48,13 @@ enum SystemCalls {
     #endif
   }
 
+  /// Opens a name in a directory; the descriptor closes when a program is started.
+  static func openAt(
+    _ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t
+  ) -> Int32 {
+    openat(directory, name, O_CLOEXEC | flags, mode)
+  }
+
   /// A new descriptor that `make` returns, above the numbers of the standard streams.
   ///
   /// For one thread at a time.

@@ -48,10 +48,10 @@ package final class SyncQueue: @unchecked Sendable {
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
-      try locks.waitForLock(.shared, byte: LockByte.sync)
+      try waitForByte(.shared)
       try locks.unlock(byte: LockByte.sync)
       guard files.words.durable < generation else { return }
-      try locks.waitForLock(.exclusive, byte: LockByte.sync)
+      try waitForByte(.exclusive)
     }
     let result: Result<Void, StorageError>
     do throws(StorageError) {
@@ -63,6 +63,12 @@ package final class SyncQueue: @unchecked Sendable {
     }
     try locks.unlock(byte: LockByte.sync)
     try result.get()
+  }
+
+  private func waitForByte(_ kind: LockKind) throws(StorageError) {
+    try files.waits.during(LockByte.sync) { () throws(StorageError) in
+      try files.locks.waitForLock(kind, byte: LockByte.sync)
+    }
   }
 
   /// W3.1 to W3.5: syncs what is appended now, by whomever, then shows it.

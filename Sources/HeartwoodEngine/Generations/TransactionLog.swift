@@ -21,8 +21,8 @@ struct TransactionLog {
 
   /// Writes parts of a transaction that goes on, all or none.
   ///
-  /// - Throws: `full`, after which the store goes on without the transaction; any other error
-  ///   closes writing.
+  /// - Throws: `full`, after which the store goes on without the transaction; `foreignStore` if its
+  ///   files were exchanged, with nothing written; any other error closes writing.
   mutating func spill(
     _ parts: [[LogWriter.Image]]
   ) throws(StorageError) -> [LogWriter.Place] {
@@ -61,6 +61,7 @@ struct TransactionLog {
   ) throws(StorageError) -> R {
     // Somebody's sync may have failed while the transaction ran.
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    try files.requireOpened(behind: state)
     var writer =
       writer
       ?? LogWriter(
@@ -101,7 +102,8 @@ struct TransactionLog {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let taken = writer.table.segments.dropFirst(state.segments.segments.count)
-    guard let next = taken.first else { return }
+    // What has these names may be another store's by now.
+    guard let next = taken.first, (try? files.requireOpened(behind: state)) != nil else { return }
     files.supply.giveBack(after: next.number - 1)
   }
 }

@@ -70,6 +70,7 @@ extension Store {
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
     try files.keeping.withLock { () throws(StorageError) in
       try table.requireActive()
+      try files.opened.require()
       let old = try KeptGenerations.read(files.log)
       var kept = old
       try change(&kept)
