@@ -34,7 +34,7 @@ package final class PosixFileSystem: FileSystem {
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
         OpenDescriptors.close(descriptor)
-        throw error.storageError("look at", path)
+        throw error.refusal("look at", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
@@ -49,7 +49,7 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ENOTDIR:
       throw Self.isNoDirectory(path)
     case .failure(let error):
-      throw error.storageError("open", path)
+      throw error.refusal("open", path)
     }
   }
 
@@ -68,12 +68,12 @@ package final class PosixFileSystem: FileSystem {
     case .success(let opened): descriptor = opened
     case .failure(let error) where error.code == ENOENT: return nil
     case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
-    case .failure(let error): throw error.storageError("list the folder", path)
+    case .failure(let error): throw error.refusal("list the folder", path)
     }
     guard let directory = fdopendir(descriptor) else {
       let error = SystemError(code: errno)
       close(descriptor)
-      throw error.storageError("list the folder", path)
+      throw error.refusal("list the folder", path)
     }
     // Closes the descriptor too.
     defer { closedir(directory) }
@@ -86,7 +86,7 @@ package final class PosixFileSystem: FileSystem {
       }
       if name != "." && name != ".." { names.append(name) }
     }
-    if errno != 0 { throw SystemError(code: errno).storageError("list the folder", path) }
+    if errno != 0 { throw SystemError(code: errno).refusal("list the folder", path) }
     return names
   }
 
@@ -113,7 +113,7 @@ package final class PosixFileSystem: FileSystem {
     // What cannot be asked is let through, for the probe of the locks to judge.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
-    case .failure(let error): throw error.storageError("ask for the file system", path)
+    case .failure(let error): throw error.refusal("ask for the file system", path)
     }
   }
 
@@ -122,7 +122,7 @@ package final class PosixFileSystem: FileSystem {
   package func syncDirectory(_ path: String) throws(StorageError) {
     switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
     case .failure(let error):
-      throw error.storageError("open the folder", path)
+      throw error.refusal("open the folder", path)
     case .success(let descriptor):
       defer { close(descriptor) }
       if case .failure(let error) = SystemCalls.syncNames(descriptor) {
