@@ -172,14 +172,15 @@ package final class LogFiles: Sendable {
     return SegmentHeader.decode(block.bytes.bytes)
   }
 
-  /// Takes the bytes of the segments behind `last` away, and leaves their names.
+  /// Takes the bytes of the segments from `first` on away, and leaves their names.
   ///
   /// - Parameter known: Some of them. The newest go first: their descriptors are open, and closing
   ///   them makes room for others.
-  package func emptySegments(after last: UInt64, knowing known: [Segment] = []) throws(StorageError)
-  {
-    for segment in known.reversed() where segment.number > last { try? segment.file.empty() }
-    for number in try existing() where number > last {
+  package func emptySegments(
+    from first: UInt64, knowing known: [Segment]
+  ) throws(StorageError) {
+    for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
+    for number in try existing() where number >= first {
       guard let file = try pool.open(path(number), .write), try file.byteCount() > 0
       else { continue }
       try file.setByteCount(0)

@@ -51,7 +51,7 @@ package final class SegmentSupply: @unchecked Sendable {
         try makeNameDurable(last)
       } catch {
         // Nobody has frames there: the writer would have entered the first of them only now.
-        try? files.emptySegments(after: first - 1, knowing: segments)
+        try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
       newestTaken = last
@@ -94,7 +94,7 @@ package final class SegmentSupply: @unchecked Sendable {
   package func giveBack(after last: UInt64, taken: [Segment] = []) {
     try? making.withLock { () throws(StorageError) in
       newestTaken = last
-      try files.emptySegments(after: last, knowing: taken)
+      try files.emptySegments(from: last + 1, knowing: taken)
     }
   }
 

@@ -75,7 +75,7 @@ struct ResourceLimitTests {
     }
   }
 
-  @Test(.evidence("R1"), arguments: [true, false])
+  @Test(.evidence("F7"), arguments: [true, false])
   func `writes and opens a log with more segments than it may have descriptors`(
     isMapped: Bool
   ) async {
@@ -105,7 +105,7 @@ struct ResourceLimitTests {
   }
 
   /// The older generation reads from segments that a pass deletes meanwhile, here and elsewhere.
-  @Test(.evidence("R1"), .evidence("I1"), arguments: [true, false])
+  @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
   func `reads a held generation from a long log, whoever deletes segments`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       Self.limitDescriptors()
