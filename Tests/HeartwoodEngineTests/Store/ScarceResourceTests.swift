@@ -4,6 +4,8 @@ import HeartwoodTestSupport
 import Testing
 
 /// Every call that can lack a resource fails once, at each of its places in a workload.
+///
+/// Where a file cannot be opened it fails twice: the store closes other files, and tries again.
 @Suite("A store short of one resource for one call")
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
@@ -23,12 +25,18 @@ struct ScarceResourceTests {
   private final class Refusal {
     var count = 0
     var refused: Int?
+    /// Where the last call was refused.
+    var refusedPath: String?
 
     func attach(to fileSystem: ObservedFileSystem, _ wanted: Demand) {
       fileSystem.onDemand = { demand, path throws(StorageError) in
         guard demand == wanted else { return }
         self.count += 1
-        if self.count == self.refused { throw ScarceResourceTests.error(demand, path) }
+        let isAgain = self.refusedPath == path && [.descriptor, .newFile].contains(demand)
+        self.refusedPath = nil
+        guard self.count == self.refused || isAgain else { return }
+        if !isAgain { self.refusedPath = path }
+        throw ScarceResourceTests.error(demand, path)
       }
     }
   }
@@ -53,15 +61,24 @@ struct ScarceResourceTests {
       let place = try StoreFixture.onDisk(options)
       fileSystem = ObservedFileSystem(place.fileSystem)
       fixture = place.with(fileSystem)
-      watcher = try place.elsewhere().open()
       refusal.refused = number
       refusal.attach(to: fileSystem, demand)
+      // Where it cannot be made, it can be a moment later.
+      do {
+        try fixture.open().close()
+      } catch let error as StorageError {
+        errors.append(error)
+        refusal.refusedPath = nil
+        try fixture.open().close()
+      }
+      watcher = try place.elsewhere().open()
     }
 
     /// Runs a step, which may fail with what is scarce and nothing else.
     func attempt<R>(_ body: () throws -> R) throws -> R? {
       do { return try body() } catch let error as StorageError {
         errors.append(error)
+        refusal.refusedPath = nil
         return nil
       }
     }
