@@ -9,7 +9,7 @@ struct ReserveCrashTests {
 
   /// A full store whose log goes on under names that an earlier, larger transaction made durable.
   private func filledStore(_ disk: SimulatedDisk) throws -> Store {
-    var options = CrashHistory.options()
+    var options = CrashHistory.options(memoryPageCount: 8)
     // So that no transaction waits for a pass.
     options.upkeep = .background
     let store = try Store(at: "/store", options: options, fileSystem: disk)
@@ -21,7 +21,11 @@ struct ReserveCrashTests {
     }
     disk.byteCountLimit = disk.usedByteCount + (600 << 10)
     let error = #expect(throws: StorageError.self) {
-      try store.write { try $0.keyspace("k").put(1000, [UInt8](repeating: 1, count: 4 << 20)) }
+      try store.write { transaction in
+        for row in 1000..<3000 {
+          try transaction.keyspace("k").put(row, [UInt8](repeating: 1, count: 1000))
+        }
+      }
     }
     #expect(error?.kind == .full)
     // Others take all that was given back.

@@ -73,7 +73,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.words.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      for file in segments {
+      // The newest first: their descriptors are open, and once synced can be closed for the others.
+      for file in segments.reversed() {
         try file.sync()
         files.counters.update { $0.logSyncs += 1 }
       }

@@ -90,7 +90,11 @@ struct ScarceResourceTests {
           for row in rows { try keyspace.put(row, [UInt8](repeating: byte, count: 2000)) }
         }
       }
-      guard done != nil else { return }
+      if done == nil {
+        // A commit that is whole and could not be synced is there with the next one.
+        _ = try store.write { try $0.keyspace("n").put(0, [byte]) }
+        guard try store.snapshot().keyspace("k")?.get(rows.lowerBound)?.last == byte else { return }
+      }
       for row in rows { acknowledged[row] = byte }
     }
 
