@@ -48,7 +48,8 @@ struct ReserveCrashTests {
     try StoreFixture.expectSound(store)
   }
 
-  @Test(.evidence("D1")) func `has a durable name before its first commit is acknowledged`() throws {
+  @Test(.evidence("D1")) func `has a durable name before its first commit is acknowledged`() throws
+  {
     let disk = SimulatedDisk(seed: 7)
     let store = try filledStore(disk)
     // A process that stands still in its pass.

@@ -52,8 +52,9 @@ public struct StorageError: Error, Hashable, Sendable {
   public var page: UInt32?
   /// The operating system's error number.
   public var errno: Int32?
-  /// Whether the call that failed has changed nothing, such as one that had no descriptor left for
-  /// a file. Writing can go on after it.
+  /// Whether the call that failed has changed nothing, so that writing can go on.
+  ///
+  /// One that had no descriptor left for a file, for example.
   package var changedNothing = false
 
   /// Describes a failure.

@@ -5,7 +5,8 @@ import Testing
 /// A commit whose state cannot be read in place.
 @Suite("A store that cannot map its pages")
 struct FailedMappingTests {
-  @Test(.evidence("F8")) func `rolls the transaction back, and goes on when there is room`() throws {
+  @Test(.evidence("F8")) func `rolls the transaction back, and goes on when there is room`() throws
+  {
     let fileSystem = ObservedFileSystem(PosixFileSystem())
     let folder = try ScratchDirectory()
     var options = StoreOptions()
