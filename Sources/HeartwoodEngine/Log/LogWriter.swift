@@ -172,8 +172,8 @@ package struct LogWriter {
     frameCount += group.images.count + 1
   }
 
-  /// Takes back a commit whose last write failed for want of space or of a descriptor: as much of it may have arrived
-  /// as it takes to be whole, and it would be found if the process died now.
+  /// Takes back a commit whose last write failed for want of space or of a descriptor: as much of
+  /// it may have arrived as it takes to be whole, and it would be found if the process died now.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {

@@ -1,7 +1,8 @@
 /// One file of the log, mapped when the store reads in place.
 ///
-/// Lives as long as anybody may read from it. It need not have a descriptor: a mapping stays without
-/// one, and with it the space of a deleted segment, until the last snapshot that holds it is gone. Thread-safe: nothing changes but the verified bits.
+/// Lives as long as anybody may read from it. It need not have a descriptor: a mapping stays
+/// without one, and with it the space of a deleted segment, until the last snapshot that holds it
+/// is gone. Thread-safe: nothing changes but the verified bits.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile

@@ -1,7 +1,7 @@
 /// The file of a segment, whose descriptor is opened when it is needed.
 ///
-/// Opened again, it is still the same file, by device and number, or it counts as gone: its name may
-/// stand for another one by then. Thread-safe.
+/// Opened again, it is still the same file, by device and number, or it counts as gone: its name
+/// may stand for another one by then. Thread-safe.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool

@@ -90,7 +90,7 @@ package final class SegmentSupply: @unchecked Sendable {
   /// was too small leaves room again; whoever needs one next makes it anew. Losing them is no
   /// promise: an error leaves bytes that nobody will look at. Under the writer lock.
   ///
-  /// - Parameter taken: Those that this process has from ``take(_:through:lineage:mayUseReserve:)``.
+  /// - Parameter taken: Those of them that this process has taken.
   package func giveBack(after last: UInt64, taken: [Segment] = []) {
     try? making.withLock { () throws(StorageError) in
       newestTaken = last
