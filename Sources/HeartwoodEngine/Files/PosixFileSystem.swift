@@ -60,7 +60,7 @@ package final class PosixFileSystem: FileSystem {
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
         OpenDescriptors.close(descriptor)
-        throw error.storageError("look at", path)
+        throw error.refusal("look at", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
@@ -81,7 +81,7 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ENOTDIR:
       throw isNoDirectory(path)
     case .failure(let error):
-      throw error.storageError("open", path)
+      throw error.refusal("open", path)
     }
   }
 
@@ -126,12 +126,12 @@ package final class PosixFileSystem: FileSystem {
     case .success(let opened): descriptor = opened
     case .failure(let error) where error.code == ENOENT: return nil
     case .failure(let error) where error.code == ENOTDIR: throw isNoDirectory(path)
-    case .failure(let error): throw error.storageError("list the folder", path)
+    case .failure(let error): throw error.refusal("list the folder", path)
     }
     guard let directory = fdopendir(descriptor) else {
       let error = SystemError(code: errno)
       close(descriptor)
-      throw error.storageError("list the folder", path)
+      throw error.refusal("list the folder", path)
     }
     // Closes the descriptor too.
     defer { closedir(directory) }
@@ -144,7 +144,7 @@ package final class PosixFileSystem: FileSystem {
       }
       if name != "." && name != ".." { names.append(name) }
     }
-    if errno != 0 { throw SystemError(code: errno).storageError("list the folder", path) }
+    if errno != 0 { throw SystemError(code: errno).refusal("list the folder", path) }
     return names
   }
 
@@ -171,7 +171,7 @@ package final class PosixFileSystem: FileSystem {
     // What cannot be asked is let through, for the probe of the locks to judge.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
-    case .failure(let error): throw error.storageError("ask for the file system", path)
+    case .failure(let error): throw error.refusal("ask for the file system", path)
     }
   }
 
@@ -180,7 +180,7 @@ package final class PosixFileSystem: FileSystem {
   package func syncDirectory(_ path: String) throws(StorageError) {
     switch OpenDescriptors.openBriefly({ SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }) {
     case .failure(let error):
-      throw error.storageError("open the folder", path)
+      throw error.refusal("open the folder", path)
     case .success(let descriptor):
       defer { close(descriptor) }
       if case .failure(let error) = SystemCalls.syncNames(descriptor) {

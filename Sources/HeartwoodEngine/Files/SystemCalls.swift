@@ -172,6 +172,13 @@ enum SystemCalls {
 struct SystemError: Error {
   let code: Int32
 
+  /// The storage error for a failed `action` on `path` that only looks or opens.
+  func refusal(_ action: String, _ path: String) -> StorageError {
+    var error = storageError(action, path)
+    error.changedNothing = true
+    return error
+  }
+
   /// The storage error for a failed `action` on `path`.
   func storageError(_ action: String, _ path: String) -> StorageError {
     let reason = String(cString: strerror(code))

@@ -76,7 +76,7 @@ package struct Pass {
       } catch {
         // Out of space leaves the log as it is, and the next pass starts again. Anything else may
         // have left pages behind that the system believes written.
-        if error.kind == .io { files.words.setFailed() }
+        if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
       return result

@@ -77,12 +77,15 @@ package final class StoreFiles: Sendable {
   private static func makeNameDurable(
     _ segment: UInt64, _ words: SharedWords, _ log: LogFiles, _ counters: ActivityCounters
   ) throws(StorageError) {
-    guard words.load(CountersLayout.named) < segment + 1 else { return }
+    // Without a reserve, a segment may have been made of it, under a name that was durable for
+    // another file.
+    let isNamed = words.load(CountersLayout.named) >= segment + 1
+    if isNamed, try log.hasReserve() { return }
     do throws(StorageError) {
       try log.syncDirectory()
     } catch {
       // A later sync that succeeds proves nothing about the names this one was for.
-      words.setFailed()
+      if !error.changedNothing { words.setFailed() }
       throw error
     }
     counters.update { $0.directorySyncs += 1 }

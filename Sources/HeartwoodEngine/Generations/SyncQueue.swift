@@ -77,13 +77,16 @@ package final class SyncQueue: @unchecked Sendable {
     let end = files.words.appended
     let geometry = files.geometry
     let first = geometry.segment(of: geometry.next(after: files.words.durable))
+    let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      for file in try segmentFiles(from: first, through: geometry.segment(of: end)) {
+      // The newest first: their descriptors are open, and once synced can be closed for the others.
+      for file in segments.reversed() {
         try file.sync()
         files.counters.update { $0.logSyncs += 1 }
       }
     } catch {
-      files.words.setFailed()
+      // Where a file could not be opened, nothing was asked of it yet.
+      if !error.changedNothing { files.words.setFailed() }
       throw error
     }
     table.publishSynced(end)
@@ -92,7 +95,7 @@ package final class SyncQueue: @unchecked Sendable {
   /// The files of some segments, those of other processes included; not all numbers are in use.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
-  ) throws(StorageError) -> [any File] {
+  ) throws(StorageError) -> [SegmentFile] {
     guard first <= last else { return [] }
     let known = table.appended.segments
     if last - first <= UInt64(known.segments.count), known[last] != nil {

@@ -79,7 +79,7 @@ extension Store {
         try KeptGenerations.file.replace(with: kept.encoded(for: files.identity), files.log)
       } catch {
         // Which list a power cut leaves is unknown now; nothing may be given up by either.
-        if error.kind == .io { files.words.setFailed() }
+        if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
       files.counters.update { $0.directorySyncs += 1 }
