@@ -26,6 +26,55 @@ struct NestingTests {
     #expect(try child.count(for: FetchRequest<Person>()) == 1)
   }
 
+  @Test(.evidence("N-01"), .evidence("F-09"))
+  func `fetches what its parent has changed since`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 2)
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let below = try #require(try child.fetch(FetchRequest<Person>()).first)
+    #expect(below.age == 1 && below.cars.count == 2)
+    let ada: Person = parent.object(with: id)
+    (ada.age, ada.nickname) = (2, "new")
+    Car(context: parent).owner = ada
+    let request = FetchRequest<Person>(where: #Predicate { $0.age == 2 })
+    #expect(try child.fetch(request) == [below])
+    #expect(below.age == 2 && below.nickname == "new" && below.cars.count == 3)
+    let names = try child.fetchValues(request, \.nickname)
+    #expect(names.count == 1 && names[0] == "new")
+    ada.age = 3
+    try parent.save()
+    #expect(try child.fetch(request).isEmpty)
+    #expect(try child.fetch(FetchRequest<Person>()).map(\.age) == [3])
+    below.nickname = "below"
+    ada.nickname = "above"
+    #expect(try child.fetch(FetchRequest<Person>()).map(\.nickname) == ["below"])
+  }
+
+  @Test(.evidence("N-01"), .evidence("S-03"))
+  func `keeps an order that was changed in it when it is read again`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    let club = Club(context: parent)
+    for number in 0..<3 {
+      let hall = Hall(context: parent)
+      hall.number = number
+      club.halls.append(hall)
+    }
+    try parent.save()
+    let child = fixture.child(of: parent)
+    let below: Club = child.object(with: club.objectID)
+    below.halls.reverse()
+    Hall(context: parent).club = club
+    club.name = "above"
+    try child.refresh(below, mergeChanges: true)
+    #expect(
+      below.halls.map(\.number) == [2, 0, 1, 0] || below.halls.map(\.number) == [2, 1, 0, 0])
+    #expect(below.name == "above")
+    try child.save()
+    #expect(club.halls.map(\.number) == below.halls.map(\.number))
+  }
+
   @Test(.evidence("N-02"))
   func `saves to its parent only`() throws {
     let fixture = try GraphFixture()

@@ -30,6 +30,34 @@ struct PredicateTests {
     }
   }
 
+  @Test(.evidence("P-09"), .evidence("V-06"))
+  func `compare an indexed attribute with NaN as one without an index`() throws {
+    let fixture = try GraphFixture(animals)
+    let context = fixture.context()
+    for number in 0..<200 {
+      let animal = Animal(context: context)
+      animal.weight = Double(number)
+      animal.length = Float(number)
+    }
+    try context.save()
+    let nan = Double.nan
+    let predicates: [(Predicate<Animal>, Int)] = [
+      (#Predicate { $0.weight >= nan || $0.weight >= 190 }, 10),
+      (#Predicate { $0.weight >= nan || $0.weight == 3 }, 1),
+      (#Predicate { $0.weight < nan || $0.weight < 3 }, 3),
+      (#Predicate { $0.weight == nan || $0.weight > 198 }, 1),
+      (#Predicate { !($0.weight > nan) && $0.weight > 198 }, 1),
+      (#Predicate { $0.weight >= nan && $0.weight >= 0 }, 0),
+    ]
+    for (position, (predicate, count)) in predicates.enumerated() {
+      let found = try context.count(for: FetchRequest<Animal>(where: predicate))
+      #expect(found == count, "case \(position)")
+    }
+    let format = try QueryPredicate<Animal>(
+      format: "weight >= %@ OR weight >= 190", arguments: [nan])
+    #expect(try context.count(for: FetchRequest<Animal>(where: format)) == 10)
+  }
+
   @Test(.evidence("P-01"), .evidence("P-05")) func `have values of all kinds`() throws {
     let zoo = try Zoo()
     let tenth = Decimal(string: "0.1") ?? 0

@@ -282,7 +282,16 @@ extension RandomCondition {
     let (low, high) = (random.below(7) - 3, random.below(7) - 3)
     let text = texts[random.below(texts.count)]
     let number = numbers[random.below(numbers.count)]
-    switch random.below(9) {
+    switch random.below(11) {
+    case 9:
+      return RandomCondition(
+        format: "weight >= %@ OR weight == %@", arguments: [number, Double(low)]
+      ) { $0.weight >= number || $0.weight == Double(low) }
+    case 10:
+      let other = numbers[random.below(numbers.count)]
+      return RandomCondition(
+        format: "weight < %@ OR weight > %@", arguments: [number, other]
+      ) { $0.weight < number || $0.weight > other }
     case 0: return RandomCondition(format: "legs == %d", arguments: [low]) { $0.legs == low }
     case 1:
       return RandomCondition(

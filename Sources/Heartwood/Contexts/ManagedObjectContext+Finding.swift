@@ -89,12 +89,13 @@ extension ManagedObjectContext {
     let asksAll = includesPendingChanges && child.hasOwnChanges && plan.leavesObject
     let others = try candidates(
       asksAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
-    return try others.compactMap { other in
+    return try others.compactMap { other -> Candidate? in
       guard let object = child.object(other.number) else { return nil }
       if includesPendingChanges {
         if object.hasChanges, !child.settleUnedited(object) { return nil }
         if asksAll, try !plan.holds(for: object, scope) { return nil }
       }
+      if let original = other.object { child.fillAgainIfStale(object, from: original) }
       return try child.candidate(object, plan, content, scope)
     }
   }

@@ -35,12 +35,36 @@ extension ManagedObjectContext {
         } else {
           object.copy(property, from: original)
         }
-      case .toMany: object.setMembers(nil, property)
+      case .toMany(let isOrdered):
+        // As with rows: a list that was changed here is merged with the parent's.
+        guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
+        object.setMembers(nil, property)
       case .transient: break
       }
     }
     awaken(object)
     return true
+  }
+
+  /// Reads an object again that is unchanged here and not as the parent has it now.
+  ///
+  /// - Complexity: O(properties), and O(members) for each relationship that was loaded here.
+  func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
+    guard let parent, !object.isFault, !object.hasChanges, let entity = object.entityDescription
+    else { return }
+    let isSame = entity.properties.allSatisfy { property in
+      switch property.kind {
+      case .attribute, .toOne: return hasSame(property, object, original)
+      case .toMany(let isOrdered):
+        guard object.hasMembers(property) else { return true }
+        let mine = object.members(property)?.map(\.number) ?? []
+        let theirs = parent.loadedMembers(of: original, property).map(\.number)
+        return isOrdered ? mine == theirs : Set(mine) == Set(theirs)
+      case .transient: return true
+      }
+    }
+    guard !isSame, fill(object, from: parent) else { return }
+    tell(\.refreshed, object)
   }
 
   /// The object of a number, unless it is deleted, or was new and is gone, or the pinned generation

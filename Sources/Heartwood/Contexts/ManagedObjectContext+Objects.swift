@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     object.state.remove(.hasOtherMembers)
   }
 
-  private func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
+  func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
     if !pendingValues.isEmpty { notePendingValue(of: object) }
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
@@ -139,119 +139,6 @@ extension ManagedObjectContext {
     object.setHelp([.reading, .writing])
     object.didTurnIntoFault()
     tell(\.refreshed, object)
-  }
-
-  /// Turns an object into a fault, or reads it again under what was changed in it.
-  ///
-  /// - Parameters:
-  ///   - object: One of this context's.
-  ///   - mergeChanges: Whether what was changed here and not saved is kept.
-  ///   - force: Whether to drop changed relationships too. Those on their other side stay changed,
-  ///     so that the two no longer fit together until both were refreshed.
-  /// - Throws: What kept the row from being read; `foreignObject` if the object is not here;
-  ///   `unsavedRelationships` if it would drop changed ones without `force`.
-  public func refresh(
-    _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
-  ) throws {
-    confinement?.enter()
-    defer { confinement?.leave() }
-    if let part = otherPart(holding: object) {
-      return try part.refresh(object, mergeChanges: mergeChanges, force: force)
-    }
-    try requireOwn(object)
-    guard !object.isInserted, !object.isFault else { return }
-    // What was set to the value it had is no edit.
-    if mergeChanges { _ = settleUnedited(object) }
-    guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
-      if !force { try requireSavedRelationships(object) }
-      updated.remove(object)
-      object.state.remove(.updated)
-      return turnIntoFault(object)
-    }
-    try reload(object, under: changes)
-  }
-
-  private func requireSavedRelationships(_ object: ManagedObject) throws {
-    guard let changes = object.changes, let entity = object.entityDescription else { return }
-    let slots = Set(changes.originals.keys).union(changes.members.keys)
-    guard let property = entity.relationships.first(where: { slots.contains($0.slot) }) else {
-      return
-    }
-    throw ObjectGraphError(
-      .unsavedRelationships,
-      "\(entity.name).\(property.name) was changed and not saved. Save first, take the change "
-        + "back, or refresh with force, and what it led to as well.",
-      objectID: ManagedObjectID(object.number, model.space))
-  }
-
-  /// Reads an object again and puts on top what was changed in it.
-  private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
-    guard let entity = object.entityDescription else { return }
-    var values: [(PropertyDescription, StoredValue)] = []
-    // A new object is referred to by itself: its number leads nowhere while it is taken back.
-    var targets: [(PropertyDescription, ToOneTarget)] = []
-    for slot in changes.originals.keys {
-      let property = entity.properties[slot]
-      if property.isReference {
-        _ = toOneTarget(of: object, property)
-        targets.append((property, object.target(property)))
-      } else {
-        values.append((property, try object.storedValue(property)))
-      }
-    }
-    func putBack() throws {
-      for (property, value) in values { try object.setStoredValue(value, property) }
-      for (property, target) in targets { object.setTarget(target, property) }
-    }
-    if let parent {
-      if fill(object, from: parent) { try putBack() }
-      return
-    }
-    let storage = model.storage(of: entity)
-    let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
-      let theirs = try storage.values(view)
-      for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
-      try fill(object, storage, view)
-      forgetMembers(of: object, entity)
-      try mergeOrders(of: object, under: changes)
-    }
-    // Without a row it has no members but those that were added here.
-    guard isThere != nil else { return forgetMembers(of: object, entity) }
-    try putBack()
-    tell(\.refreshed, object)
-  }
-
-  /// Merges ordered lists that were changed here with those of the store.
-  private func mergeOrders(of object: ManagedObject, under changes: ObjectChanges) throws {
-    guard let entity = object.entityDescription else { return }
-    for (slot, edit) in changes.members {
-      let property = entity.properties[slot]
-      guard case .toMany(isOrdered: true) = property.kind, let base = edit.base,
-        let mine = object.members(property)
-      else { continue }
-      let theirs = try currentView().numbers(
-        in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
-      let removed = Set(edit.removed.map(\.number))
-      let merge = ListMerge(
-        base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
-      let result = merge.merged(
-        theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
-      object.setMembers(result.compactMap { self.object($0) }, property)
-      changes.members[slot]?.base = theirs.compactMap { self.object($0) }
-    }
-  }
-
-  /// Turns all objects into faults, or reads those that were changed again and keeps the changes.
-  public func refreshAllObjects() {
-    confinement?.enter()
-    defer { confinement?.leave() }
-    for part in others { part.refreshAllObjects() }
-    // What was removed cannot be read again.
-    guard !model.isRemoved else { return }
-    for object in allRegistered() {
-      do { try refresh(object, mergeChanges: true) } catch { whole.faultError = error }
-    }
-    processPendingChanges()
   }
 
   /// Forgets all objects and changes.

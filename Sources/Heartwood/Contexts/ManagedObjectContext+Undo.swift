@@ -73,6 +73,9 @@ extension ManagedObjectContext {
       if isMember(member, object, property) { drop(member, from: object, property) }
     case .left(_, let property, let member, let position):
       guard member.source === self else { undoLog?.wait(for: member, step); return }
+      guard leads(member, to: object, property) else {
+        return forgetLeaving(member, object, property)
+      }
       addAgain(member, object, property, position)
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members): takeBackOrder(of: object, property, members)
@@ -96,6 +99,7 @@ extension ManagedObjectContext {
     of object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?,
     _ isFirst: Bool
   ) {
+    let known = target
     var target = target
     if isFirst {
       switch object.changes?.originals[property.slot] {
@@ -106,8 +110,62 @@ extension ManagedObjectContext {
       }
     }
     // One that is gone cannot be referred to again.
-    setToOne(object, property, target?.source === self ? target : nil)
+    if target?.source !== self { target = nil }
+    let before = toOneTarget(of: object, property)
+    setToOne(object, property, target)
     settle(object, property)
+    guard isFirst, known !== target,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property
+    else { return }
+    // Others have moved it since: no step is about whoever it leads to then.
+    for former in [known, before].compactMap({ $0 }) where former !== target {
+      leave(object, former, inverse)
+    }
+    if let target { join(object, target, inverse) }
+  }
+
+  /// Has an object leave one side of a relationship, if it is there.
+  private func leave(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard object.source === self, !object.isFault else { return }
+    if !property.isReference {
+      if isMember(member, object, property) { drop(member, from: object, property) }
+    } else if toOneTarget(of: object, property) === member {
+      setToOne(object, property, nil)
+      settle(object, property)
+    }
+  }
+
+  /// Has an object join one side of a relationship, unless it is there.
+  private func join(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard property.isReference else { return addAgain(member, object, property, nil) }
+    guard toOneTarget(of: object, property) !== member else { return }
+    setToOne(object, property, member)
+    settle(object, property)
+  }
+
+  /// Whether a member, if it refers to one object only and as its row does, refers to this one.
+  private func leads(
+    _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    // Its own step has been taken back before this one, and is done again after it.
+    guard undoLog?.isUndoing == true,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property,
+      inverse.isReference, !member.isInserted, member.changes?.originals[inverse.slot] == nil
+    else { return true }
+    return toOneTarget(of: member, inverse) === object
+  }
+
+  /// Forgets that a member left that others have moved since.
+  private func forgetLeaving(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard object.changes?.members[property.slot]?.removed.contains(member) == true else { return }
+    noteMembers(of: object, property) { $0.join(member) }
+    settleMembers(of: object, property)
   }
 
   /// Whether somebody is a member, as it may be otherwise if the members were read again.

@@ -62,6 +62,8 @@ final class UndoLog {
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
+  /// Whether steps are being taken back, and not done again.
+  var isUndoing: Bool { direction == .undoing }
 
   func record(_ step: Step) {
     open.append(step)

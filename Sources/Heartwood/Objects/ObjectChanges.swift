@@ -54,6 +54,14 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
+  /// What is left of the edit where others have these members: without what they have done, too.
+  func without(theirs: Set<ObjectNumber>) -> MemberChanges {
+    var edit = self
+    for member in added where theirs.contains(member.number) { edit.leave(member) }
+    for member in removed where !theirs.contains(member.number) { edit.join(member) }
+    return edit
+  }
+
   /// Puts objects in the places of others.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }

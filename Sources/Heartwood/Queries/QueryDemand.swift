@@ -24,7 +24,8 @@ struct QueryDemand {
 
   /// What a comparison of a term with a constant asks; `nil` if nothing can be looked up for it.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    guard let subject = term.subject else { return nil }
+    // Nothing is before or behind NaN, and no range of values either.
+    guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
     case .notEqual: return nil

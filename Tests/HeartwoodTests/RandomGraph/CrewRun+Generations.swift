@@ -67,8 +67,10 @@ extension CrewRun {
   ///
   /// - Parameter all: Whether there were no changes that are on top.
   func expectMerged(_ place: CrewPlace, all: Bool) throws {
+    var after = place.view
+    after.rebase(store)
     for tag in store.graph.rows.keys where place.handlesObject(tag) {
-      if all || !place.view.isEdited(tag) { try expectMerged(place, tag) }
+      if all || !place.view.isEdited(tag) && !after.isEdited(tag) { try expectMerged(place, tag) }
     }
   }
 

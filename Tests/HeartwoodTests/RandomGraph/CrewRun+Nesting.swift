@@ -9,10 +9,7 @@ extension CrewRun {
     let child = CrewPlace(
       100 + place.number, ManagedObjectContext(parent: place.context), .error,
       container: place.container)
-    var above = CrewStore()
-    (above.graph, above.generation) = (view.now, view.generation)
-    for tag in view.work.deleted { above.graph[tag] = nil }
-    child.view.read(above)
+    child.view.read(above(child, place))
     child.context.automaticallyMergesChangesFromParent = step.b % 2 == 0
     for object in try CrewAccess.all(child.context) {
       let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
@@ -25,6 +22,7 @@ extension CrewRun {
       case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
       case .nested, .fetch, .count:
         if child.number < 200 { try nest(child, nested) }
+      case .sync: try editAbove(child, place, nested)
       case .rollback:
         child.context.rollback()
         child.view.rollback()
@@ -37,6 +35,29 @@ extension CrewRun {
     try expectSame(place, "above, after work below")
     child.dropAll()
     if isPushed, step.c % 8 > 4, place.number < 100 { try saveAbove(child, place) }
+  }
+
+  /// What a context below another one reads.
+  private func above(_ child: CrewPlace, _ place: CrewPlace) -> CrewStore {
+    var above = CrewStore()
+    (above.graph, above.generation) = (place.view.now, place.view.generation)
+    for tag in place.view.work.deleted { above.graph[tag] = nil }
+    return above
+  }
+
+  /// Changes an object of the context above, which is seen below when everything is fetched.
+  private func editAbove(_ child: CrewPlace, _ place: CrewPlace, _ step: CrewStep) throws {
+    guard !child.view.hasChanges, !child.context.hasChanges else { return }
+    let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
+    var step = step
+    step.operation = operations[step.a % operations.count]
+    note("  above:")
+    try edit(place, step)
+    for object in try CrewAccess.all(child.context) {
+      guard child.tag(object) >= 0 else { throw CrewMismatch("\(object) is found below only now") }
+    }
+    child.view.read(above(child, place))
+    try expectSame(child, "below, after an edit above")
   }
 
   /// Saves a context that has one below, which shows the same then.

@@ -9,7 +9,12 @@ extension CrewRun {
     let wasStale = place.view.generation != store.generation
     if place.isMerging, isStale(place) {
       if !place.view.canRebase(store) { return try rollback(place) }
-      place.view.rebase(store)
+      if place.view.changedOrders.isEmpty {
+        place.view.rebase(store)
+      } else {
+        _ = try place.context.count(for: FetchRequest<CrewBadge>())
+        try readAll(place)
+      }
     }
     var reference = CrewSave(place.view, place.policy, store)
     var expected: Set<CrewFailure> = []
@@ -197,6 +202,7 @@ extension CrewRun {
 
   /// Fetches everything, which must be as a context with no others' changes left to see shows it.
   func readAll(_ place: CrewPlace) throws {
+    let orders = isStale(place) ? place.view.changedOrders : []
     place.view.rebase(place.pinned ?? store)
     var found: Set<Int> = []
     for object in try CrewAccess.all(place.context) {
@@ -215,7 +221,17 @@ extension CrewRun {
     guard found == Set(place.view.now.rows.keys) else {
       throw CrewMismatch("a fetch finds \(found.sorted())")
     }
+    for (tag, link) in orders + (orders.isEmpty ? [] : place.view.changedOrders) {
+      try takeOrder(of: tag, link, place)
+    }
     try expectSame(place, "after everything was read again")
     try expectPruned(place, "after everything was read again")
+  }
+
+  /// Takes over the order that a context has merged, which has to have the right members.
+  private func takeOrder(of tag: Int, _ link: CrewLink, _ place: CrewPlace) throws {
+    let found = CrewAccess.targets(link, of: try place.object(tag)).map { place.tag($0) }
+    guard Set(found) == Set(place.view.now.targets(tag, link)) else { return }
+    place.view.now[tag]?[link] = found
   }
 }

@@ -101,31 +101,61 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Whether it is exact in the reference to read everything again under what was changed.
+  /// Whether the clauses say what reading everything again under what was changed leads to.
   ///
-  /// It is for attributes of objects that are still there. What becomes of relationships is left
-  /// open until the save.
+  /// They do while everything that was changed, or is referred to, is still there.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.inserted.isEmpty, work.deleted.isEmpty, !canUndo, future.isEmpty else {
       return false
     }
     return edited.allSatisfy { tag in
-      guard let before = base[tag], let row = now[tag], store.graph[tag] != nil else {
-        return false
+      guard let row = now[tag], store.graph[tag] != nil else { return false }
+      return row.kind.links.allSatisfy { link in
+        row[link].allSatisfy { store.graph[$0] != nil }
       }
-      return row.links == before.links || row.kind.links.allSatisfy { row.has($0, like: before) }
+    }
+  }
+
+  /// The ordered relationships that were changed, whose order is merged.
+  var changedOrders: [(tag: Int, link: CrewLink)] {
+    edited.flatMap { tag in
+      (now[tag]?.kind.links ?? []).filter {
+        $0.isOrdered && now[tag]?[$0] != base[tag]?[$0]
+      }.map { (tag, $0) }
     }
   }
 
   /// Reads everything again, and puts on top what was changed.
   mutating func rebase(_ store: CrewStore) {
-    let (before, mine, edited, watched) = (base, now, edited, watched)
+    let (before, mine, edited, watched) = (base, now, edited.sorted(), watched)
     read(store)
     self.watched = watched
     for tag in edited {
       guard let old = before[tag], let row = mine[tag] else { continue }
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
+      }
+      // Whoever was left is left by all, and then those join who were joined.
+      for link in row.kind.links where !row.has(link, like: old) {
+        let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
+        guard link.isToOne || link.isManyToMany else { continue }
+        for other in now.targets(tag, link) where isLeft(other) && !row[link].contains(other) {
+          work.now.separate(tag, link, other)
+        }
+      }
+    }
+    for tag in edited {
+      guard let old = before[tag], let row = mine[tag] else { continue }
+      for link in row.kind.links where link.isToOne || link.isManyToMany {
+        let joined = row[link].filter { !old[link].contains($0) }
+        for other in joined { work.now.join(tag, link, other) }
+      }
+    }
+    for tag in edited {
+      guard let row = mine[tag] else { continue }
+      for link in row.kind.links
+      where link.isOrdered && Set(now.targets(tag, link)) == Set(row[link]) {
+        work.now[tag]?[link] = row[link]
       }
     }
   }

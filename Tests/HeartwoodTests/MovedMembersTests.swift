@@ -1,0 +1,178 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// A relationship to one owner, with what the other side is: a set, a list, or one object.
+private enum Ownership: CaseIterable {
+  case set, list, pair, mate
+
+  static let schema = Schema(Person.self, Club.self, Keeper.self, Cat.self)
+
+  func make(_ context: ManagedObjectContext) -> (member: ManagedObject, owners: [ManagedObject]) {
+    switch self {
+    case .set: (Car(context: context), ["a", "b", "c"].map { person($0, context) })
+    case .list: (Hall(context: context), (0..<3).map { _ in Club(context: context) })
+    case .pair: (Keeper(context: context), (0..<3).map { _ in Hall(context: context) })
+    case .mate: (Cat(context: context), (0..<3).map { _ in Cat(context: context) })
+    }
+  }
+
+  private func person(_ name: String, _ context: ManagedObjectContext) -> Person {
+    let person = Person(context: context)
+    person.name = name
+    return person
+  }
+
+  func owner(of member: ManagedObject) -> ManagedObject? {
+    switch member {
+    case let car as Car: car.owner
+    case let hall as Hall: hall.club
+    case let keeper as Keeper: keeper.hall
+    case let cat as Cat: cat.mate
+    default: nil
+    }
+  }
+
+  func move(_ member: ManagedObject, to owner: ManagedObject?) {
+    switch member {
+    case let car as Car: car.owner = owner as? Person
+    case let hall as Hall: hall.club = owner as? Club
+    case let keeper as Keeper: keeper.hall = owner as? Hall
+    case let cat as Cat: cat.mate = owner as? Cat
+    default: break
+    }
+  }
+
+  func members(of owner: ManagedObject) -> [ManagedObject] {
+    switch owner {
+    case let person as Person: Array(person.cars)
+    case let club as Club: club.halls
+    case let hall as Hall: hall.keeper.map { [$0] } ?? []
+    case let cat as Cat: cat.mate.map { [$0] } ?? []
+    default: []
+    }
+  }
+}
+
+@Suite("A member that is moved here and by others")
+struct MovedMembersTests {
+  /// A member of the first of three owners, in a context with undo.
+  private final class Move {
+    let fixture: GraphFixture
+    let link: Ownership
+    let context: ManagedObjectContext
+    let member: ManagedObject
+    let owners: [ManagedObject]
+
+    init(_ link: Ownership) throws {
+      self.link = link
+      fixture = try GraphFixture(Ownership.schema)
+      context = fixture.context()
+      context.tracksUndo = true
+      (member, owners) = link.make(context)
+      link.move(member, to: owners[0])
+      try context.save()
+    }
+
+    /// Moves the member as another context does.
+    func moveByOthers(to owner: Int?) throws {
+      let context = fixture.context()
+      let member: ManagedObject = context.object(with: member.objectID)
+      let target: ManagedObject? = owner.map { context.object(with: owners[$0].objectID) }
+      link.move(member, to: target)
+      try context.save()
+    }
+
+    /// Both sides say that an owner, and nobody else, has the member.
+    func expect(at owner: Int?, _ location: SourceLocation = #_sourceLocation) {
+      #expect(
+        link.owner(of: member) === owner.map { owners[$0] }, "\(link)", sourceLocation: location)
+      for (number, other) in owners.enumerated() {
+        #expect(
+          link.members(of: other) == (number == owner ? [member] : []), "\(link), \(number)",
+          sourceLocation: location)
+      }
+    }
+  }
+
+  @Test(
+    .evidence("S-03"), .evidence("QG-31"), .evidence("R-01"), .evidence("R-02"),
+    arguments: Ownership.allCases, [1, nil] as [Int?])
+  private func `is where it was moved here, once all is read again`(
+    link: Ownership, mine: Int?
+  ) throws {
+    let move = try Move(link)
+    link.move(move.member, to: mine.map { move.owners[$0] })
+    try move.moveByOthers(to: 2)
+    move.context.refreshAllObjects()
+    move.expect(at: mine)
+    try move.context.save()
+    move.expect(at: mine)
+    move.context.refreshAllObjects()
+    move.expect(at: mine)
+  }
+
+  @Test(.evidence("QG-30"), arguments: Ownership.allCases)
+  private func `is where it was moved here, if only it is read again`(link: Ownership) throws {
+    let move = try Move(link)
+    // The owners that others have changed are in conflict.
+    move.context.mergePolicy = .mergeByPropertyObjectTrump
+    link.move(move.member, to: move.owners[1])
+    try move.moveByOthers(to: 2)
+    try move.context.refresh(move.member, mergeChanges: true)
+    move.expect(at: 1)
+    try move.context.save()
+    move.expect(at: 1)
+  }
+
+  @Test(
+    .evidence("G-02"), .evidence("S-07"), arguments: Ownership.allCases, [false, true])
+  private func `is where others have moved it, once that is taken back`(
+    link: Ownership, rollsBack: Bool
+  ) throws {
+    let move = try Move(link)
+    link.move(move.member, to: move.owners[1])
+    try move.moveByOthers(to: 2)
+    move.context.refreshAllObjects()
+    move.expect(at: 1)
+    if rollsBack { move.context.rollback() } else { move.context.undo() }
+    move.expect(at: 2)
+    guard !rollsBack else { return }
+    move.context.redo()
+    move.expect(at: 1)
+    move.context.undo()
+    move.expect(at: 2)
+  }
+
+  @Test(.evidence("S-03"), .evidence("C-05"), arguments: Ownership.allCases)
+  private func `is unchanged if both have moved it to the same owner`(link: Ownership) throws {
+    let move = try Move(link)
+    link.move(move.member, to: move.owners[1])
+    try move.moveByOthers(to: 1)
+    move.context.refreshAllObjects()
+    move.expect(at: 1)
+    #expect(!move.context.hasChanges)
+    link.move(move.member, to: nil)
+    try move.context.save()
+    move.expect(at: nil)
+  }
+
+  @Test(.evidence("R-11"), .evidence("S-03"))
+  func `leaves again where both have added it`() throws {
+    let fixture = try GraphFixture(Ownership.schema)
+    let context = fixture.context()
+    let (club, person) = (Club(context: context), Person(context: context))
+    try context.save()
+    club.members.insert(person)
+    let others = fixture.context()
+    let theirs: Club = others.object(with: club.objectID)
+    theirs.members.insert(others.object(with: person.objectID))
+    try others.save()
+    context.refreshAllObjects()
+    #expect(club.members == [person] && !context.hasChanges)
+    club.members.remove(person)
+    try context.save()
+    context.refreshAllObjects()
+    #expect(club.members.isEmpty && person.clubs.isEmpty)
+  }
+}
