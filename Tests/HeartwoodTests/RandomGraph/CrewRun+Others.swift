@@ -36,12 +36,13 @@ extension CrewRun {
     for tag in difference.inserted.union(difference.deleted) where written[tag] == nil {
       throw CrewMismatch("the history does not name \(tag), which others made or deleted")
     }
-    for (tag, names) in difference.updated {
-      guard let told = written[tag],
-        told.contains("inserted or deleted") || told.isSuperset(of: names.subtracting(["mentor"]))
-      else {
+    for (tag, all) in difference.updated {
+      // One that led to a row that is gone is not written because of that.
+      let names = all.subtracting(["mentor"])
+      let told = written[tag] ?? []
+      guard told.contains("inserted or deleted") || told.isSuperset(of: names) else {
         throw CrewMismatch(
-          "the history says of \(tag) \(written[tag] ?? []), and others changed \(names)")
+          "the history says of \(tag) \(told), and others changed \(names)")
       }
     }
   }

@@ -184,7 +184,8 @@ extension CrewRun {
     for (tag, object) in place.prune() where object.object != nil {
       // One that a reference without an inverse leads to is held by that.
       let isHeld = place.handles.values.contains { ($0 as? CrewMember)?.mentor === object.object }
-      if isHeld { continue }
+      // The next save would look whether others have changed it.
+      if isHeld || place.view.watched.contains(tag) { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
   }

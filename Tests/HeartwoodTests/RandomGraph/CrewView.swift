@@ -152,10 +152,9 @@ struct CrewView {
       }
     }
     for tag in edited {
-      guard let row = mine[tag] else { continue }
-      for link in row.kind.links
-      where link.isOrdered && Set(now.targets(tag, link)) == Set(row[link]) {
-        work.now[tag]?[link] = row[link]
+      guard let old = before[tag], let row = mine[tag] else { continue }
+      for link in row.kind.links where link.isOrdered && row[link] != old[link] {
+        if Set(now.targets(tag, link)) == Set(row[link]) { work.now[tag]?[link] = row[link] }
       }
     }
   }
