@@ -123,6 +123,14 @@ package final class SharedWords: @unchecked Sendable {
   package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
   package func setFailed() { store(1, CountersLayout.failed) }
 
+  /// Closes writing after an error that leaves it unknown what the files hold.
+  ///
+  /// A full disk rolls back, waiting in vain has done nothing, and so has a call that was refused.
+  package func noteFailure(_ error: StorageError) {
+    guard ![.full, .busy].contains(error.kind), !error.changedNothing else { return }
+    setFailed()
+  }
+
   /// Whether the words say what can be: that which follows from another is not beyond it, and every
   /// kept generation can be pinned.
   ///

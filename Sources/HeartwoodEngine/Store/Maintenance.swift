@@ -151,6 +151,7 @@ final class Maintenance: @unchecked Sendable {
   /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
   private func makeSegments() throws(StorageError) {
     let words = files.words
+    try files.opened.require()
     try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
     try files.maintenance.withLock { () throws(StorageError) in
       if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }

@@ -27,16 +27,34 @@ final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   /// Called before a file is synced, with its path.
   var onSync: ((String) -> Void)?
 
+  /// A call that can fail because there is too little of something.
+  enum Demand: CaseIterable {
+    case descriptor, newFile, memory, space, folder
+  }
+
+  /// Called before each such call, with its path; what it throws is the outcome.
+  var onDemand: ((Demand, String) throws(StorageError) -> Void)?
+
   init(_ inner: any FileSystem) { self.inner = inner }
 
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    if let onDemand {
+      let isThere = access == .create ? try inner.open(path, .read) != nil : true
+      try onDemand(isThere ? .descriptor : .newFile, path)
+    }
     guard let file = try inner.open(path, access) else { return nil }
     return ObservedFile(file, self)
   }
 
-  func createDirectory(_ path: String) throws(StorageError) { try inner.createDirectory(path) }
+  func createDirectory(_ path: String) throws(StorageError) {
+    try onDemand?(.folder, path)
+    try inner.createDirectory(path)
+  }
 
-  func list(_ path: String) throws(StorageError) -> [String]? { try inner.list(path) }
+  func list(_ path: String) throws(StorageError) -> [String]? {
+    try onDemand?(.descriptor, path)
+    return try inner.list(path)
+  }
 
   func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
 
@@ -49,6 +67,7 @@ final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   }
 
   func syncDirectory(_ path: String) throws(StorageError) {
+    try onDemand?(.descriptor, path)
     try onFolderSync?()
     try inner.syncDirectory(path)
   }
@@ -79,15 +98,23 @@ private final class ObservedFile: File {
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try fileSystem.onDemand?(.space, path)
     try fileSystem.onWrite?(path, offset)
     try inner.write(parts, at: offset)
   }
 
   func byteCount() throws(StorageError) -> UInt64 { try inner.byteCount() }
 
-  func reserve(byteCount: UInt64) throws(StorageError) { try inner.reserve(byteCount: byteCount) }
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    try fileSystem.onDemand?(.space, path)
+    try inner.reserve(byteCount: byteCount)
+  }
 
-  func setByteCount(_ count: UInt64) throws(StorageError) { try inner.setByteCount(count) }
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    // Cutting needs no space.
+    if try count > inner.byteCount() { try fileSystem.onDemand?(.space, path) }
+    try inner.setByteCount(count)
+  }
 
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool { try inner.punch(range) }
 
@@ -99,12 +126,14 @@ private final class ObservedFile: File {
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    try fileSystem.onDemand?(.memory, path)
     try fileSystem.onMap?(path)
     return try inner.map(offset, byteCount: byteCount)
   }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
-    try inner.mapShared(byteCount: byteCount)
+    try fileSystem.onDemand?(.memory, path)
+    return try inner.mapShared(byteCount: byteCount)
   }
 
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
