@@ -79,6 +79,7 @@ package struct Pass {
         if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
+      files.closeDurableSegments()
       return result
     }
   }

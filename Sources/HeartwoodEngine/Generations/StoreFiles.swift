@@ -92,6 +92,9 @@ package final class StoreFiles: Sendable {
     words.raise(CountersLayout.named, to: segment + 1)
   }
 
+  /// Closes the descriptors of segments that are read in place and will not be written to.
+  package func closeDurableSegments() { log.closeMapped(upTo: words.durable) }
+
   /// Deletes segments that nothing needs any more.
   package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {
     guard !segments.isEmpty else { return }

@@ -90,6 +90,7 @@ package final class SyncQueue: @unchecked Sendable {
       throw error
     }
     table.publishSynced(end)
+    files.closeDurableSegments()
   }
 
   /// The files of some segments, those of other processes included; not all numbers are in use.

@@ -71,9 +71,11 @@ struct TransactionLog {
         files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
         base: base, durableUpTo: files.words.durable, supply: files.supply)
     let frameCount = writer.frameCount
+    let segmentCount = writer.table.segments.count
     defer { self.writer = writer }
     do throws(StorageError) {
       let result = try body(&writer)
+      if writer.table.segments.count > segmentCount { files.closeDurableSegments() }
       let byteCount = (writer.frameCount - frameCount) * files.geometry.pageByteCount
       files.counters.update {
         $0.pagesLogged += imageCount

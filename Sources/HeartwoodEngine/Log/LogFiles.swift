@@ -91,12 +91,17 @@ package final class LogFiles: Sendable {
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
+  /// Closes the descriptors of mapped segments in which nothing is behind a durable frame.
+  package func closeMapped(upTo durable: FrameNumber) {
+    pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
+  }
+
   /// A segment whose file is open already.
   func segment(
     _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
   ) throws(StorageError) -> Segment {
     try Segment(
-      number: number, file: SegmentFile(file, access, in: pool), geometry: geometry,
+      number: number, file: SegmentFile(number, file, access, in: pool), geometry: geometry,
       isMapped: isMapped)
   }
 

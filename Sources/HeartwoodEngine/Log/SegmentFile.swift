@@ -8,11 +8,16 @@ package final class SegmentFile: Sendable {
   private let access: FileAccess
   /// Which file it is.
   package let identity: FileIdentity
-  private let entry = SegmentFilePool.Entry()
+  private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
-  /// - Parameter file: The file, open already.
-  init(_ file: any File, _ access: FileAccess, in pool: SegmentFilePool) throws(StorageError) {
+  /// - Parameters:
+  ///   - number: That of the segment.
+  ///   - file: The file, open already.
+  init(
+    _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
+  ) throws(StorageError) {
+    entry = SegmentFilePool.Entry(number)
     path = file.path
     self.pool = pool
     self.access = access
@@ -53,9 +58,11 @@ package final class SegmentFile: Sendable {
   /// The descriptor stays open until then. So that there are not too many of those, the file that
   /// has waited longest may be synced here; an error of that is one of this call.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    let file = try present()
+    // First of all: a descriptor that is written through and closed by another thread at the same
+    // moment would be the last one.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
+    let file = try present()
     try file.write(parts, at: offset)
     guard let waiting else { return }
     do throws(StorageError) {
@@ -87,6 +94,8 @@ package final class SegmentFile: Sendable {
   package func sync() throws(StorageError) { try pool.sync(entry, present()) }
 
   func map(byteCount: Int) throws(StorageError) -> Mapping? {
-    try present().map(0, byteCount: byteCount)
+    let mapping = try present().map(0, byteCount: byteCount)
+    if mapping != nil { pool.noteMapped(entry) }
+    return mapping
   }
 }

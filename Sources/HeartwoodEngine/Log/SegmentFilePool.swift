@@ -2,7 +2,8 @@
 ///
 /// The least recently used one is closed when another is opened. A descriptor through which bytes
 /// were written stays open until they are synced: once no descriptor is left, the system may forget
-/// that it could not write them back. Thread-safe.
+/// that it could not write them back. Of mapped segments, which are read without one, those that are
+/// full and durable have none. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because the variables, and those of all entries, are used under `lock` only.
   private let fileSystem: any FileSystem
@@ -16,11 +17,15 @@ package final class SegmentFilePool: @unchecked Sendable {
   final class Entry: @unchecked Sendable {
     // @unchecked because only its pool uses the variables, under its lock.
     fileprivate var file: (any File)?
+    fileprivate let segment: UInt64
+    fileprivate var isMapped = false
     fileprivate var lastUse: UInt64 = 0
     fileprivate var lastWrite: UInt64 = 0
     fileprivate var runningWriteCount = 0
     /// The first write that is not synced; 0 if there is none.
     fileprivate var unsyncedSince: UInt64 = 0
+
+    init(_ segment: UInt64) { self.segment = segment }
   }
 
   package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
@@ -49,7 +54,10 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// The file, so that it is released after the lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
-    defer { entry.file = nil }
+    defer {
+      entry.file = nil
+      entry.unsyncedSince = 0
+    }
     return entry.file
   }
 
@@ -90,9 +98,24 @@ package final class SegmentFilePool: @unchecked Sendable {
     withExtendedLifetime(closed) {}
   }
 
+  /// Notes that a segment is mapped, so that reading it needs no descriptor.
+  func noteMapped(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
+
+  /// Closes the descriptors of mapped segments with smaller numbers, all of whose frames somebody
+  /// has synced.
+  func closeMapped(below segment: UInt64) {
+    let closed = lock.withLock {
+      let idle = entries.filter {
+        $0.isMapped && $0.segment < segment && $0.runningWriteCount == 0
+      }
+      return idle.map(close)
+    }
+    withExtendedLifetime(closed) {}
+  }
+
   // MARK: Writes and syncs
 
-  /// Notes that bytes are about to be written to a file that is open.
+  /// Notes that bytes are about to be written to a file, whose descriptor stays open from now on.
   ///
   /// - Returns: The file that has waited longest for its sync, with its entry, if too many wait.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {

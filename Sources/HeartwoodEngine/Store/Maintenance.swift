@@ -155,6 +155,7 @@ final class Maintenance: @unchecked Sendable {
     try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
     try files.maintenance.withLock { () throws(StorageError) in
       if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }
+      files.closeDurableSegments()
     }
   }
 
@@ -266,6 +267,8 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // What cannot be read now is met by the next reader.
         try? table.noteOthersPasses()
+        // Others sync what this process has written.
+        files.closeDurableSegments()
         lock.acquire()
       } else {
         lock.wait(milliseconds: millisecondsToMarks)

@@ -45,6 +45,7 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
     files.pageFile.noteOwnState(header.backfilled.frame)
     if !options.readOnly { try files.supply.fillReserve() }
+    files.closeDurableSegments()
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
     return (files, state, report)
