@@ -2,8 +2,8 @@
 ///
 /// The least recently used one is closed when another is opened. A descriptor through which bytes
 /// were written stays open until they are synced: once no descriptor is left, the system may forget
-/// that it could not write them back. Of mapped segments, which are read without one, those that are
-/// full and durable have none. Thread-safe.
+/// that it could not write them back. Of mapped segments, which are read without one, those that
+/// are full and durable have none. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because the variables, and those of all entries, are used under `lock` only.
   private let fileSystem: any FileSystem

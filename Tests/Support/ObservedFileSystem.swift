@@ -1,82 +1,125 @@
-import HeartwoodEngine
+package import HeartwoodEngine
 
 /// Another file system that tells a test about some of its calls.
 ///
 /// Files cannot be watched through it, and touching one wakes nobody.
 ///
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
-final class ObservedFileSystem: FileSystem, @unchecked Sendable {
+package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
+  /// The one it was made of, whose hooks are called; held, because its address must not become
+  /// another's.
+  private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
-  var onLock: ((LockKind, Range<UInt64>) -> Void)?
+  package var onLock: ((LockKind, Range<UInt64>) -> Void)?
   /// Called before somebody asks for the locks of others.
-  var onQuestion: (() -> Void)?
+  package var onQuestion: (() -> Void)?
 
   /// Called before a file is mapped, with its path; what it throws is the outcome.
-  var onMap: ((String) throws(StorageError) -> Void)?
+  package var onMap: ((String) throws(StorageError) -> Void)?
 
   /// Called before a file is written, with its path and the offset; what it throws is the outcome.
-  var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
+  package var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
 
   /// Called after a file was read, with its path and the offset.
-  var onRead: ((String, UInt64) throws(StorageError) -> Void)?
+  package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
 
   /// Called before the names of a folder are synced.
-  var onFolderSync: (() throws(StorageError) -> Void)?
+  package var onFolderSync: (() throws(StorageError) -> Void)?
 
   /// Called before a file is synced, with its path.
-  var onSync: ((String) -> Void)?
+  package var onSync: ((String) -> Void)?
 
   /// A call that can fail because there is too little of something.
-  enum Demand: CaseIterable {
-    case descriptor, newFile, memory, space, folder
+  package enum Demand: CaseIterable, Sendable {
+    case descriptor, newFile, memory, space, quota, folder
   }
 
   /// Called before each such call, with its path; what it throws is the outcome.
-  var onDemand: ((Demand, String) throws(StorageError) -> Void)?
+  package var onDemand: ((Demand, String) throws(StorageError) -> Void)?
 
-  init(_ inner: any FileSystem) { self.inner = inner }
+  package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
 
-  func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
-    if let onDemand {
+  private init(_ inner: any FileSystem, _ outer: ObservedFileSystem?) {
+    self.inner = inner
+    self.outer = outer
+  }
+
+  private var observed: ObservedFileSystem { outer ?? self }
+
+  /// All that were made of one are one.
+  package var domain: ObjectIdentifier { ObjectIdentifier(observed) }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    try observed.onDemand?(.descriptor, path)
+    return ObservedFileSystem(try inner.entering(path, newFileMode: newFileMode), observed)
+  }
+
+  package func createDirectory(
+    _ path: String, forFilesOf mode: UInt16?
+  ) throws(StorageError) {
+    try observed.onDemand?(.folder, path)
+    try inner.createDirectory(path, forFilesOf: mode)
+  }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try inner.identity(of: path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? { try inner.mode(of: path) }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    try inner.stamp(of: path)
+  }
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    if let onDemand = observed.onDemand {
       let isThere = access == .create ? try inner.open(path, .read) != nil : true
       try onDemand(isThere ? .descriptor : .newFile, path)
     }
     guard let file = try inner.open(path, access) else { return nil }
-    return ObservedFile(file, self)
+    return ObservedFile(file, observed)
   }
 
-  func createDirectory(_ path: String) throws(StorageError) {
-    try onDemand?(.folder, path)
+  package func createDirectory(_ path: String) throws(StorageError) {
+    try observed.onDemand?(.folder, path)
     try inner.createDirectory(path)
   }
 
-  func list(_ path: String) throws(StorageError) -> [String]? {
-    try onDemand?(.descriptor, path)
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    try observed.onDemand?(.descriptor, path)
     return try inner.list(path)
   }
 
-  func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
+  package func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
 
-  func rename(_ source: String, to target: String) throws(StorageError) {
+  package func rename(_ source: String, to target: String) throws(StorageError) {
     try inner.rename(source, to: target)
   }
 
-  func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     try inner.volumeType(of: path)
   }
 
-  func syncDirectory(_ path: String) throws(StorageError) {
-    try onDemand?(.descriptor, path)
-    try onFolderSync?()
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    try observed.onDemand?(.descriptor, path)
+    try observed.onFolderSync?()
     try inner.syncDirectory(path)
   }
 
-  var bootIdentity: UInt64? { inner.bootIdentity }
+  /// Space is lacking on the disk, or in what the user is allowed of it.
+  fileprivate func demandSpace(_ path: String) throws(StorageError) {
+    try onDemand?(.space, path)
+    try onDemand?(.quota, path)
+  }
 
-  var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+  package var bootIdentity: UInt64? { inner.bootIdentity }
 
-  func random() -> UInt64 { inner.random() }
+  package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  package func random() -> UInt64 { inner.random() }
 }
 
 /// An open file of an observed file system.
@@ -98,7 +141,7 @@ private final class ObservedFile: File {
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    try fileSystem.onDemand?(.space, path)
+    try fileSystem.demandSpace(path)
     try fileSystem.onWrite?(path, offset)
     try inner.write(parts, at: offset)
   }
@@ -106,13 +149,13 @@ private final class ObservedFile: File {
   func byteCount() throws(StorageError) -> UInt64 { try inner.byteCount() }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    try fileSystem.onDemand?(.space, path)
+    try fileSystem.demandSpace(path)
     try inner.reserve(byteCount: byteCount)
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
     // Cutting needs no space.
-    if try count > inner.byteCount() { try fileSystem.onDemand?(.space, path) }
+    if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
     try inner.setByteCount(count)
   }
 

@@ -3,10 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Every call that can lack a resource fails once, at each of its places in a workload.
+/// Every call that can lack a resource fails once, at each of its places in a workload, while
+/// another opening of the store and a process of its own use it too.
 ///
 /// Where a file cannot be opened it fails twice: the store closes other files, and tries again.
-@Suite("A store short of one resource for one call")
+@Suite("A store short of one resource for one call", .serialized)
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
 
@@ -17,6 +18,7 @@ struct ScarceResourceTests {
     case .newFile: .unchanged(.io, "Nobody may make a file.", file: path, errno: 13)
     case .memory: .unchanged(.io, "No memory is left.", file: path, errno: 12)
     case .space: StorageError(.full, "No space is left.", file: path, errno: 28)
+    case .quota: StorageError(.full, "The quota is used up.", file: path, errno: 122)
     case .folder: StorageError(.full, "No space is left.", file: path, errno: 28)
     }
   }
@@ -41,11 +43,12 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run: a store that fails, and another opening of it that watches.
+  /// One run: a store that fails, another opening of it that watches, and a process that does.
   private final class Run {
     let fixture: StoreFixture
     let fileSystem: ObservedFileSystem
     let watcher: Store
+    let process: ProcessCampaign
     let refusal = Refusal()
     var acknowledged: [Int: UInt8] = [:]
     var errors: [StorageError] = []
@@ -58,7 +61,8 @@ struct ScarceResourceTests {
       options.segmentByteCount = 32 << 10
       options.transactionMemoryByteCount = 64 << 10
       options.cacheByteCount = 64 << 10
-      let place = try StoreFixture.onDisk(options)
+      process = try ProcessCampaign(seed: UInt64(number ?? 0))
+      let place = StoreFixture.onDisk(at: process.folder.path(of: "store"), options)
       fileSystem = ObservedFileSystem(place.fileSystem)
       fixture = place.with(fileSystem)
       refusal.refused = number
@@ -72,6 +76,8 @@ struct ScarceResourceTests {
         try fixture.open().close()
       }
       watcher = try place.elsewhere().open()
+      try process.add(.watcher, 0) { $0.isMapped = isMapped }
+      while process.count(.opened, .watcher) == 0 { usleep(1000) }
     }
 
     /// Runs a step, which may fail with what is scarce and nothing else.
@@ -132,6 +138,10 @@ struct ScarceResourceTests {
       _ = try attempt { try store.compact() }
       try put(store, 200..<205, 5)
       fileSystem.onDemand = nil
+      // The other process has met no error, and found all that it wrote.
+      let count = process.count(.acknowledged, .watcher)
+      while process.count(.acknowledged, .watcher) < count + 2 { usleep(1000) }
+      try process.finish()
       // One call failed, and no more than the step that needed it.
       #expect(errors.count <= 1, "\(place): \(errors)")
       try expectContent(watcher, place)
