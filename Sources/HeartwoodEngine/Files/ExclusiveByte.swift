@@ -34,6 +34,8 @@ package final class ExclusiveByte: Sendable {
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
+    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was asked for against the order")
+    defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }
     try waitForByte(self.timeout ?? timeout)

@@ -20,6 +20,10 @@ package final class SyncQueue: @unchecked Sendable {
   ///   any more: a failed sync is never tried again, because the system may have dropped the pages.
   /// - Complexity: At most one sync for each segment appended to since the last.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
+    assert(
+      LockOrder.enter(LockByte.sync, of: files.locks.file),
+      "a sync was asked for against the order of locks")
+    defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
     // Compared with `durable`, never with `committed`: that one also moves without a sync.
