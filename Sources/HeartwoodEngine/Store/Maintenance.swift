@@ -159,8 +159,12 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The error of the newest checkpoint; `nil` if that succeeded.
-  var error: StorageError? { lock.withLock { lastError } }
+  /// The error of the newest checkpoint, of this process or another; `nil` if that succeeded.
+  var error: StorageError? {
+    guard let failure = files.words.maintenanceFailure else { return nil }
+    let own = lock.withLock { lastError }
+    return own.map(MaintenanceFailure.init) == failure ? own : failure.error
+  }
 
   /// One pass, now; waits for one that is running.
   func runPass(
@@ -195,6 +199,7 @@ final class Maintenance: @unchecked Sendable {
   ///   - held: The length of that stretch; `nil` if nothing holds the pass back.
   ///   - error: The error that the pass ended with.
   private func schedule(_ held: UInt64?, from start: FrameNumber, after error: StorageError?) {
+    files.words.noteMaintenance(error)
     lock.withLock {
       passCount += 1
       lastError = error

@@ -117,6 +117,7 @@ extension OpenSequence {
     words.store(header.backfilled.frame, CountersLayout.backfilled)
     words.store(point.frame, CountersLayout.floor)
     words.store(0, CountersLayout.failed)
+    words.noteMaintenance(nil)
     words.store(0, CountersLayout.epoch)
     words.store(table.nextSegment, CountersLayout.named)
     words.fence()

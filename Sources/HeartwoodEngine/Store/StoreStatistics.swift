@@ -37,7 +37,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheReadCount: Int
   /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
   ///
-  /// While checkpoints that run by themselves fail, the log grows.
+  /// While checkpoints that run by themselves fail, the log grows. Of one that failed in another
+  /// process, the kind and the system's error number are known here.
   public var lastCheckpointError: StorageError?
   /// What a thread of this process has been waiting for longer than a second, though it should be
   /// held for a moment only; `nil` if none has.
