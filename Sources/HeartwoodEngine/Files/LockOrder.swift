@@ -1,5 +1,5 @@
 /// The locks of stores that each thread holds, so that debug builds stop at one that is asked for
-/// against the order of `Docs/Concurrency.md`, whether or not another thread is in the way just then.
+/// against the order of `Docs/Concurrency.md`, whether or not another thread is in the way then.
 ///
 /// Called from `assert` alone: release builds know nothing of it. Thread-safe.
 package final class LockOrder: @unchecked Sendable {
