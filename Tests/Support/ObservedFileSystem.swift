@@ -53,14 +53,18 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {
-    try observed.onDemand?(.descriptor, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
     return ObservedFileSystem(try inner.entering(path, newFileMode: newFileMode), observed)
   }
 
   package func createDirectory(
     _ path: String, forFilesOf mode: UInt16?
   ) throws(StorageError) {
-    try observed.onDemand?(.folder, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.folder, path)
+    }
     try inner.createDirectory(path, forFilesOf: mode)
   }
 
@@ -77,19 +81,25 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     if let onDemand = observed.onDemand {
       let isThere = access == .create ? try inner.open(path, .read) != nil : true
-      try onDemand(isThere ? .descriptor : .newFile, path)
+      try ObservedFileSystem.tell { () throws(StorageError) in
+        try onDemand(isThere ? .descriptor : .newFile, path)
+      }
     }
     guard let file = try inner.open(path, access) else { return nil }
     return ObservedFile(file, observed)
   }
 
   package func createDirectory(_ path: String) throws(StorageError) {
-    try observed.onDemand?(.folder, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.folder, path)
+    }
     try inner.createDirectory(path)
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
-    try observed.onDemand?(.descriptor, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
     return try inner.list(path)
   }
 
@@ -104,15 +114,35 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   }
 
   package func syncDirectory(_ path: String) throws(StorageError) {
-    try observed.onDemand?(.descriptor, path)
-    try observed.onFolderSync?()
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onFolderSync?()
+    }
     try inner.syncDirectory(path)
+  }
+
+  /// Calls a hook.
+  ///
+  /// What it does stands for other threads and processes, so that it holds no lock of the call in
+  /// which it runs.
+  fileprivate static func tell(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
+    try LockOrder.asAnother { () throws(StorageError) in try hook() }
+  }
+
+  fileprivate static func tellQuietly(_ hook: () -> Void) {
+    try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
   /// Space is lacking on the disk, or in what the user is allowed of it.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
-    try onDemand?(.space, path)
-    try onDemand?(.quota, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try onDemand?(.space, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try onDemand?(.quota, path)
+    }
   }
 
   package var bootIdentity: UInt64? { inner.bootIdentity }
@@ -136,13 +166,17 @@ private final class ObservedFile: File {
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     let count = try inner.read(into: target, at: offset)
-    try fileSystem.onRead?(path, offset)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onRead?(path, offset)
+    }
     return count
   }
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     try fileSystem.demandSpace(path)
-    try fileSystem.onWrite?(path, offset)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onWrite?(path, offset)
+    }
     try inner.write(parts, at: offset)
   }
 
@@ -164,28 +198,34 @@ private final class ObservedFile: File {
   func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
 
   func sync() throws(StorageError) {
-    fileSystem.onSync?(path)
+    ObservedFileSystem.tellQuietly { fileSystem.onSync?(path) }
     try inner.sync()
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
-    try fileSystem.onDemand?(.memory, path)
-    try fileSystem.onMap?(path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onDemand?(.memory, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onMap?(path)
+    }
     return try inner.map(offset, byteCount: byteCount)
   }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
-    try fileSystem.onDemand?(.memory, path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onDemand?(.memory, path)
+    }
     return try inner.mapShared(byteCount: byteCount)
   }
 
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
-    fileSystem.onLock?(kind, range)
+    ObservedFileSystem.tellQuietly { fileSystem.onLock?(kind, range) }
     return try inner.lock(kind, range)
   }
 
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
-    fileSystem.onQuestion?()
+    ObservedFileSystem.tellQuietly { fileSystem.onQuestion?() }
     return try inner.lockedByOthers(in: range)
   }
 

@@ -46,6 +46,17 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
+  /// Runs `body` as if this thread held nothing: for tests in which one thread plays several.
+  package static func asAnother<R>(
+    _ body: () throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    let thread = SystemThread.current
+    let order = ofThisProcess
+    let holds = order.lock.withLock { order.held.removeValue(forKey: thread) }
+    defer { order.lock.withLock { order.held[thread] = holds } }
+    return try body()
+  }
+
   private static func hold(_ byte: UInt64, _ locks: any File) -> Hold? {
     order.firstIndex(of: byte).map { Hold(store: ObjectIdentifier(locks), place: $0) }
   }

@@ -8,7 +8,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
 
   /// The kinds by their numbers; one that is not listed is told as the first.
   private static let kinds: [StorageError.Kind] = [
-    .io, .full, .corrupt, .failed, .busy, .foreignStore,
+    .io, .full, .corrupt, .failed, .busy,
   ]
 
   package init(_ error: StorageError) {

@@ -161,8 +161,9 @@ final class Maintenance: @unchecked Sendable {
 
   /// The error of the newest checkpoint, of this process or another; `nil` if that succeeded.
   var error: StorageError? {
-    guard let failure = files.words.maintenanceFailure else { return nil }
     let own = lock.withLock { lastError }
+    if own?.kind == .foreignStore { return own }
+    guard let failure = files.words.maintenanceFailure else { return nil }
     return own.map(MaintenanceFailure.init) == failure ? own : failure.error
   }
 
@@ -199,7 +200,8 @@ final class Maintenance: @unchecked Sendable {
   ///   - held: The length of that stretch; `nil` if nothing holds the pass back.
   ///   - error: The error that the pass ended with.
   private func schedule(_ held: UInt64?, from start: FrameNumber, after error: StorageError?) {
-    files.words.noteMaintenance(error)
+    // Where the files are others, nothing of them is written, this word included.
+    if error?.kind != .foreignStore { files.words.noteMaintenance(error) }
     lock.withLock {
       passCount += 1
       lastError = error

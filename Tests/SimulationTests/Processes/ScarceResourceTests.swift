@@ -77,7 +77,7 @@ struct ScarceResourceTests {
       }
       watcher = try place.elsewhere().open()
       try process.add(.watcher, 0) { $0.isMapped = isMapped }
-      while process.count(.opened, .watcher) == 0 { usleep(1000) }
+      try process.wait(for: .opened, 1, .watcher)
     }
 
     /// Runs a step, which may fail with what is scarce and nothing else.
@@ -139,8 +139,7 @@ struct ScarceResourceTests {
       try put(store, 200..<205, 5)
       fileSystem.onDemand = nil
       // The other process has met no error, and found all that it wrote.
-      let count = process.count(.acknowledged, .watcher)
-      while process.count(.acknowledged, .watcher) < count + 2 { usleep(1000) }
+      try process.wait(for: .acknowledged, 2, .watcher)
       try process.finish()
       // One call failed, and no more than the step that needed it.
       #expect(errors.count <= 1, "\(place): \(errors)")
