@@ -36,6 +36,12 @@ private struct Overview: Encodable {
     let witness: UInt64
   }
 
+  struct Failure: Encodable {
+    let kind: String
+    let message: String
+    let errno: Int?
+  }
+
   let path: String
   let identity: String
   let lineage: String
@@ -53,6 +59,7 @@ private struct Overview: Encodable {
   let isOpenElsewhere: Bool
   let openBy: [HolderText]
   let recovery: Recovery
+  let lastCheckpointError: Failure?
   let kept: [Kept]
   let keyspaces: [Keyspace]
   /// For people only: for programs the time says it better.
@@ -85,6 +92,9 @@ private struct Overview: Encodable {
       commitCount: report.commitCount, discardedFrameCount: report.discardedFrameCount,
       segmentFooterCount: report.segmentFooterCount,
       verifiedCommitCount: report.verifiedCommitCount, witness: report.witness.frame)
+    lastCheckpointError = statistics.lastCheckpointError.map { error in
+      Failure(kind: "\(error.kind)", message: error.message, errno: error.errno.map(Int.init))
+    }
     kept = try store.keptGenerations().sorted { $0.key < $1.key }
       .map { Kept(name: $0.key, generation: $0.value.frame) }
     keyspaces = try snapshot.keyspaceNames.map { name in
@@ -96,7 +106,8 @@ private struct Overview: Encodable {
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest
-    case newestTime, backfilled, isOpenElsewhere, openBy, recovery, kept, keyspaces
+    case newestTime, backfilled, isOpenElsewhere, openBy, recovery, lastCheckpointError
+    case kept, keyspaces
   }
 
   // MARK: For people
@@ -120,6 +131,10 @@ private struct Overview: Encodable {
     ])
     rows.append(["log", "\(HumanText.size(logAllocatedByteCount)) on disk"])
     rows.append(["recovery", recoveryText])
+    if let failure = lastCheckpointError {
+      let code = failure.errno.map { ", system error \($0)" } ?? ""
+      rows.append(["checkpoint", "the last one failed: \(failure.kind)\(code)"])
+    }
     for (position, text) in openTexts.enumerated() {
       rows.append([position == 0 ? "open by" : "", text])
     }

@@ -7,6 +7,8 @@ import Testing
 struct LimitsDocumentTests {
   private static let values: [String: UInt64] = [
     "minPageByteCount": UInt64(Limits.minPageByteCount),
+    "maxOpenSegmentCount": UInt64(Limits.maxOpenSegmentCount),
+    "maxUnsyncedSegmentCount": UInt64(Limits.maxUnsyncedSegmentCount),
     "maxPageByteCount": UInt64(Limits.maxPageByteCount),
     "maxKeyByteCount": UInt64(Limits.maxKeyByteCount),
     "maxValueByteCount": UInt64(Limits.maxValueByteCount),

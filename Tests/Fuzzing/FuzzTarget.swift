@@ -43,6 +43,10 @@ public func mutateDamage(
   case 3 where last >= 0: damage.edits.remove(at: generator.below(last + 1))
   case 4 where last >= 0:
     damage.edits[generator.below(last + 1)] = mutator.edit(of: damage.store.image)
+  case 5:
+    let aim = Mutator.Aim.allCases[generator.below(Mutator.Aim.allCases.count)]
+    damage.edits += mutator.aimedEdits(aim, at: damage.store.image)
+    damage.edits = Array(damage.edits.suffix(StoreDamage.maxEditCount))
   default:
     if damage.edits.count < StoreDamage.maxEditCount {
       damage.edits.append(mutator.edit(of: damage.store.image))

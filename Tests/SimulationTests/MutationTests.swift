@@ -26,6 +26,23 @@ struct MutationTests {
     }
   }
 
+  /// Changes numbers of nodes, of the catalog, of the map and of the list of kept generations, and
+  /// lets cells overlap.
+  @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
+  func `gives the right data or says what is wrong when it is aimed at`(aim: Mutator.Aim) throws {
+    var refused = 0
+    for number in 0..<SimulationScale.count(100, timesWhenLong: 8) {
+      var mutator = Mutator(seed: UInt64(number))
+      let damage = mutator.aimedDamage(
+        aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
+      // Not every sample has a map.
+      guard !damage.edits.isEmpty else { continue }
+      if try metError(damage, "\(aim), seed \(number)") { refused += 1 }
+    }
+    print("aimed at \(aim): \(refused) met an error")
+    #expect(refused > 5)
+  }
+
   @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
   func `gives the right data or says what is wrong`(group: Int) throws {
     let count = SimulationScale.count(80, timesWhenLong: 8)

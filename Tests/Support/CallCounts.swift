@@ -11,6 +11,10 @@ package struct CallCounts: Equatable, Sendable {
   /// Calls that set, release or ask about a lock.
   package var locks = 0
   package var touches = 0
+  /// Looks at the time at which the names of a directory changed.
+  package var stamps = 0
+  /// Looks at the file a name leads to.
+  package var names = 0
   /// All that have no count of their own: lengths, lists, renames, removals, identities.
   package var others = 0
 
@@ -21,7 +25,8 @@ package struct CallCounts: Equatable, Sendable {
   private static let all: [(name: String, count: any Count)] = [
     ("opens", \.opens), ("reads", \.reads), ("bytesRead", \.bytesRead), ("writes", \.writes),
     ("bytesWritten", \.bytesWritten), ("syncs", \.syncs), ("directorySyncs", \.directorySyncs),
-    ("maps", \.maps), ("locks", \.locks), ("touches", \.touches), ("others", \.others),
+    ("maps", \.maps), ("locks", \.locks), ("touches", \.touches), ("stamps", \.stamps),
+    ("names", \.names), ("others", \.others),
   ]
 
   package static func + (left: CallCounts, right: CallCounts) -> CallCounts {

@@ -5,9 +5,50 @@ package import HeartwoodEngine
 /// Everything goes through unchanged, mappings too; reads of mapped memory are not seen.
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
-  private let counter = CallCounter()
+  private let counter: CallCounter
+  /// The one it was made of; held, because its address must not become another's.
+  private let outer: CountingFileSystem?
 
-  package init(_ inner: any FileSystem) { self.inner = inner }
+  package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }
+
+  private init(_ inner: any FileSystem, _ counter: CallCounter, _ outer: CountingFileSystem?) {
+    self.inner = inner
+    self.counter = counter
+    self.outer = outer
+  }
+
+  /// All that were made of one are one.
+  package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    counter.add { $0.others += 1 }
+    return CountingFileSystem(
+      try inner.entering(path, newFileMode: newFileMode), counter, outer ?? self)
+  }
+
+  package func createDirectory(
+    _ path: String, forFilesOf mode: UInt16?
+  ) throws(StorageError) {
+    counter.add { $0.others += 1 }
+    try inner.createDirectory(path, forFilesOf: mode)
+  }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    counter.add { $0.names += 1 }
+    return try inner.identity(of: path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? {
+    counter.add { $0.others += 1 }
+    return try inner.mode(of: path)
+  }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    counter.add { $0.stamps += 1 }
+    return try inner.stamp(of: path)
+  }
 
   /// The calls until now; the difference of two is what happened in between.
   package var counts: CallCounts { counter.counts }

@@ -29,6 +29,14 @@ struct DiskContent {
     return directory.isDurable(place.name) && isNameDurable(place.parent)
   }
 
+  /// Bytes of all files that have a name now.
+  var namedByteCount: Int {
+    directories.values.flatMap { $0.newest.values }.reduce(0) { count, entry in
+      guard case .file(let number) = entry else { return count }
+      return count + (files[number]?.newest.count ?? 0)
+    }
+  }
+
   /// Makes an empty file in an existing directory and returns its number.
   mutating func createFile(_ place: MemoryPath) -> Int {
     lastFile += 1

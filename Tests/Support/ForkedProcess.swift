@@ -100,5 +100,17 @@ package func descriptors(openIn folder: String) -> [Int32] {
       identities.insert(identity())
     }
   }
-  return (0..<1024).filter { fstat($0, &status) == 0 && identities.contains(identity()) }
+  return descriptors(on: identities)
+}
+
+/// The descriptors of this process that are open on some files.
+package func descriptors(on files: Set<FileIdentity>) -> [Int32] {
+  var status = stat()
+  return (0..<1024).filter { descriptor in
+    guard fstat(descriptor, &status) == 0 else { return false }
+    return files.contains(
+      FileIdentity(
+        device: UInt64(truncatingIfNeeded: status.st_dev),
+        inode: UInt64(truncatingIfNeeded: status.st_ino)))
+  }
 }

@@ -5,7 +5,40 @@ package import HeartwoodEngine
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  package init(_ inner: any FileSystem) { self.inner = inner }
+  /// The one it was made of; held, because its address must not become another's.
+  private let outer: OtherProcess?
+
+  package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
+
+  private init(_ inner: any FileSystem, _ outer: OtherProcess?) {
+    self.inner = inner
+    self.outer = outer
+  }
+
+  /// All that were made of one are one process.
+  package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    OtherProcess(try inner.entering(path, newFileMode: newFileMode), outer ?? self)
+  }
+
+  package func createDirectory(
+    _ path: String, forFilesOf mode: UInt16?
+  ) throws(StorageError) {
+    try inner.createDirectory(path, forFilesOf: mode)
+  }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try inner.identity(of: path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? { try inner.mode(of: path) }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    try inner.stamp(of: path)
+  }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     try inner.open(path, access)

@@ -9,7 +9,7 @@ extension SimulatedDisk {
       try requirePower()
       reads += 1
       if reads == faultPlan.failingRead {
-        throw StorageError(.io, "Read \(reads) fails by plan.", file: file.path, errno: 5)
+        throw .unchanged(.io, "Read \(reads) fails by plan.", file: file.path, errno: 5)
       }
       return content.files[file.number]?.newest.read(into: target, at: Int(offset)) ?? 0
     }
@@ -20,7 +20,7 @@ extension SimulatedDisk {
     onWrite?(file.path, offset, source.count)
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      try requireSpace(offset, UInt64(source.count), file.path)
+      try requireSpace(offset, UInt64(source.count), file)
       let leavesPart = faultPlan.leavesPart
       try source.withBytes { (bytes) throws(StorageError) in
         try change(
@@ -42,11 +42,16 @@ extension SimulatedDisk {
   }
 
   private func requireSpace(
-    _ offset: UInt64, _ byteCount: UInt64, _ path: String
+    _ offset: UInt64, _ byteCount: UInt64, _ file: SimulatedFile
   ) throws(StorageError) {
     let limit = UInt64(fileByteCountLimit)
-    guard offset > limit || byteCount > limit - offset else { return }
-    throw StorageError(.full, "The simulated disk has no room for it.", file: path, errno: 28)
+    if offset <= limit, byteCount <= limit - offset {
+      let present = content.files[file.number]?.newest.count ?? 0
+      let growth = Int(offset + byteCount) - present
+      guard growth > 0, byteCountLimit < Int.max, content.namedByteCount + growth > byteCountLimit
+      else { return }
+    }
+    throw StorageError(.full, "The simulated disk has no room for it.", file: file.path, errno: 28)
   }
 
   func byteCount(_ file: SimulatedFile) throws(StorageError) -> UInt64 {
@@ -59,7 +64,7 @@ extension SimulatedDisk {
   func setByteCount(_ file: SimulatedFile, _ count: UInt64) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      try requireSpace(count, 0, file.path)
+      try requireSpace(count, 0, file)
       try change(.setByteCount, file.path, "\(count)") {
         $0.setByteCount(Int(count), of: file.number)
       }

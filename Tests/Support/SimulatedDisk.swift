@@ -33,6 +33,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
   /// Bytes a file can have; a longer one needs more than the disk has.
   package var fileByteCountLimit = Int.max
+  /// Bytes all files that have a name can have together, counted by their lengths.
+  package var byteCountLimit = Int.max
   /// The type of the volume it says to be.
   package var volume = VolumeType.memory
   /// What is wrong with locks, if something is.
@@ -116,6 +118,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.isNameDurable(MemoryPath(path)) }
   }
 
+  /// Bytes all files that have a name have together.
+  package var usedByteCount: Int { lock.withLock { content.namedByteCount } }
+
   /// All bytes of a file, as no numbered call and without faults; `nil` if there is none.
   package func bytes(of path: String) -> [UInt8]? {
     lock.withLock {
@@ -157,7 +162,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       opens += 1
       if opens == faultPlan.failingOpen {
-        throw StorageError(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
+        throw .unchanged(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
       }
       let place = MemoryPath(path)
       let number: Int

@@ -27,6 +27,11 @@ package struct StoreFixture: Sendable {
       PosixFileSystem(), path: folder.path(of: "store"), options: options, folder: folder)
   }
 
+  /// A place on the machine's own files, in a directory that somebody else keeps.
+  package static func onDisk(at path: String, _ options: StoreOptions) -> StoreFixture {
+    StoreFixture(PosixFileSystem(), path: path, options: options, folder: nil)
+  }
+
   /// A place in memory, with upkeep by the caller of `write`, so that each run does the same.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)

@@ -33,6 +33,23 @@ struct LookTests {
     }
   }
 
+  @Test func `says why the last checkpoint of another process failed`() throws {
+    let store = try ToolStore()
+    #expect(try store.run("info", "--json").json()["lastCheckpointError"] == nil)
+    let opened = try Store(at: store.path, options: StoreOptions())
+    opened.files.words.noteMaintenance(
+      StorageError(.full, "There is no space left.", errno: ENOSPC))
+    let run = try store.run("info")
+    #expect(run.output.contains("\ncheckpoint  the last one failed: full, system error 28\n"))
+    let document = try store.run("info", "--json").json()
+    let error = try #require(document["lastCheckpointError"] as? [String: Any])
+    #expect(error["kind"] as? String == "full")
+    #expect(error["errno"] as? Int == 28)
+    // One that succeeds takes it back.
+    try opened.close()
+    #expect(!(try store.run("info")).output.contains("\ncheckpoint "))
+  }
+
   @Test func `changes nothing`() throws {
     let store = try ToolStore()
     let before = try store.fixture.allBytes()

@@ -7,19 +7,23 @@ package final class ExclusiveByte: Sendable {
   private let range: Range<UInt64>
   private let file: any File
   private let timeout: UInt64?
+  private let waits: LockWaits
   private let lock = Lock()
 
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
   ///   - timeout: Milliseconds to wait for another process, which may stand still; `nil` waits
   ///     without limit.
+  ///   - waits: Where waits without limit are noted.
   package init(
-    _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil
+    _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
+    waits: LockWaits = LockWaits()
   ) {
     kind = isReadOnly ? .shared : .exclusive
     range = byte..<byte + 1
     self.file = file
     self.timeout = timeout
+    self.waits = waits
   }
 
   /// Runs `body` alone, after waiting for those before.
@@ -30,6 +34,8 @@ package final class ExclusiveByte: Sendable {
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
+    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was asked for against the order")
+    defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }
     try waitForByte(self.timeout ?? timeout)
@@ -40,7 +46,11 @@ package final class ExclusiveByte: Sendable {
   }
 
   private func waitForByte(_ timeout: UInt64?) throws(StorageError) {
-    guard let timeout else { return try file.waitForLock(kind, range) }
+    guard let timeout else {
+      return try waits.during(range.lowerBound) { () throws(StorageError) in
+        try file.waitForLock(kind, range)
+      }
+    }
     let clock = SystemThread.monotonicMilliseconds
     var pause: UInt64 = 20
     while try !file.lock(kind, range) {

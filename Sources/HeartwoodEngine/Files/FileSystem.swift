@@ -14,6 +14,27 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes the directory if it does not exist; its parent must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
+  /// Makes a directory for files of a mode, which lets those list it who may read them; as
+  /// ``createDirectory(_:)`` if that is `nil`.
+  func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
+
+  /// The same files, with one directory held open: its names are reached through it from now on,
+  /// whatever becomes of its path, and without following links.
+  ///
+  /// - Parameter newFileMode: The mode of files made there, until the directory has a file `pages`:
+  ///   new files take the mode and group of that. `nil` leaves it to the process.
+  func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
+
+  /// The file that a path leads to, without following a link; `nil` if that is no regular file.
+  func identity(of path: String) throws(StorageError) -> FileIdentity?
+
+  /// The permissions of a file; `nil` if there is none, or where files have none.
+  func mode(of path: String) throws(StorageError) -> UInt16?
+
+  /// The state of the names in a directory: two that are equal say that no name has changed in
+  /// between. `nil` while that cannot be told, because the last change was a moment ago.
+  func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
+
   /// The names in a directory, in no particular order; `nil` if there is no such directory.
   func list(_ path: String) throws(StorageError) -> [String]?
 
@@ -50,6 +71,32 @@ extension FileSystem {
   package var domain: ObjectIdentifier { ObjectIdentifier(self) }
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
+
+  // For files without permissions.
+  package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
+    try createDirectory(path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? { nil }
+
+  // For names that only this process can change.
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem { self }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try open(path, .read)?.identity()
+  }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? { .constant }
+}
+
+/// When the names in a directory last changed.
+package struct DirectoryStamp: Hashable, Sendable {
+  let nanoseconds: Int64
+
+  /// The stamp of directories in which nobody else changes names.
+  package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
 /// How a file is opened.

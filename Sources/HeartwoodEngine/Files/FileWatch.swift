@@ -35,7 +35,9 @@ final class PosixFileWatch: FileWatch {
   #if canImport(Darwin)
     /// Watches the file at a path; `nil` if there is none, or no queue left for it.
     init?(_ path: String) {
-      guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY) else { return nil }
+      guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
+        return nil
+      }
       guard case .success(let descriptor) = OpenDescriptors.enter({ kqueue() }) else {
         OpenDescriptors.close(target)
         return nil
@@ -80,7 +82,7 @@ final class PosixFileWatch: FileWatch {
       guard case .success(let descriptor) = opened else { return nil }
       self.descriptor = descriptor
       let watch = SystemCalls.retrying {
-        inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB))
+        inotify_add_watch(descriptor, path, UInt32(IN_ATTRIB | IN_DONT_FOLLOW))
       }
       guard case .success(let target) = watch else {
         OpenDescriptors.close(descriptor)

@@ -53,18 +53,19 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Opens what is at a path for a moment: without locks, and closed by whoever uses it.
+  /// Opens something for a moment: without locks, and closed by whoever uses it.
   ///
   /// Under `lock` too, because each opening takes the numbers of the standard streams for a while.
-  static func openBriefly(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
+  static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
-    return SystemCalls.placedDescriptor { SystemCalls.open(path, flags) }
+    return SystemCalls.placedDescriptor(open)
   }
 
   /// The first 4,096 bytes of a file of the system's; `nil` if it cannot be read.
   static func readBriefly(_ path: String) -> [UInt8]? {
-    guard case .success(let descriptor) = openBriefly(path, O_RDONLY) else { return nil }
+    guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
+    else { return nil }
     defer { closeDescriptor(descriptor) }
     let block = ByteBlock(count: 4096)
     defer { block.keep() }

@@ -46,11 +46,21 @@ final class PosixFile: File {
     }
   }
 
+  /// As ``value(_:_:)``, of a call that changes nothing.
+  private func found<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
+    -> T
+  {
+    switch result {
+    case .success(let value): return value
+    case .failure(let error): throw error.refusal(action, path)
+    }
+  }
+
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     let descriptor = try descriptor()
     var done = 0
     while done < target.count {
-      let count = try value(
+      let count = try found(
         "read",
         SystemCalls.retrying {
           // Darwin refuses transfers of 2 GiB and more, so larger ones go in parts.
@@ -117,7 +127,7 @@ final class PosixFile: File {
   private func status() throws(StorageError) -> stat {
     let descriptor = try descriptor()
     var status = stat()
-    _ = try value("look at", SystemCalls.retrying { fstat(descriptor, &status) })
+    _ = try found("look at", SystemCalls.retrying { fstat(descriptor, &status) })
     return status
   }
 
@@ -200,7 +210,7 @@ final class PosixFile: File {
     let descriptor = try descriptor()
     let address = mmap(nil, byteCount, protection, MAP_SHARED, descriptor, off_t(offset))
     guard let address, address != MAP_FAILED else {
-      throw SystemError(code: errno).storageError("map", path)
+      throw SystemError(code: errno).refusal("map", path)
     }
     return MutableBytes(address, count: byteCount)
   }
@@ -254,7 +264,7 @@ final class PosixFile: File {
 
   private func lockError(_ error: SystemError) -> StorageError {
     guard [ENOLCK, EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
-      return error.storageError("lock", path)
+      return error.refusal("lock", path)
     }
     return StorageError(
       .unsupportedFileSystem,
@@ -263,10 +273,7 @@ final class PosixFile: File {
   }
 
   func identity() throws(StorageError) -> FileIdentity {
-    let status = try status()
-    return FileIdentity(
-      device: UInt64(truncatingIfNeeded: status.st_dev),
-      inode: UInt64(truncatingIfNeeded: status.st_ino))
+    FileIdentity(try status())
   }
 
   func touch() throws(StorageError) {

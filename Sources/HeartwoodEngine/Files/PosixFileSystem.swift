@@ -16,41 +16,91 @@ package final class PosixFileSystem: FileSystem {
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
-    // A write beyond the process's file size limit must be an error, not the end of the process.
-    signal(SIGXFSZ, SIG_IGN)
+    _ = Self.ignoresFileSizeSignal
     bootIdentity = Self.readBootIdentity()
   }
 
+  /// Whether this process ignores the signal of writes beyond its file size limit because a store
+  /// was opened: such a write must be an error, not the end of the process.
+  ///
+  /// A handler that the program has set stays; this is decided once in a process.
+  private static let ignoresFileSizeSignal: Bool = {
+    var action = sigaction()
+    guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
+    #if canImport(Glibc)
+      let handler = action.__sigaction_handler.sa_handler
+    #elseif canImport(Musl)
+      let handler = action.__sa_handler.sa_handler
+    #else
+      let handler = action.__sigaction_u.__sa_handler
+    #endif
+    // The default is the null pointer on every system.
+    guard handler == nil else { return false }
+    signal(SIGXFSZ, SIG_IGN)
+    return true
+  }()
+
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    try Self.file(path, access) { flags in OpenDescriptors.open(path, flags) }
+  }
+
+  /// The regular file that `open` opens with the flags it is given, which must enter it.
+  static func file(
+    _ path: String, _ access: FileAccess, _ open: (_ flags: Int32) -> Result<Int32, SystemError>
+  ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
       // Without O_NONBLOCK, opening a pipe that somebody put there would wait for ever.
-      case .read: O_RDONLY | O_NONBLOCK
-      case .write: O_RDWR | O_NONBLOCK
-      case .create: O_RDWR | O_CREAT | O_NONBLOCK
+      case .read: O_RDONLY | O_NONBLOCK | O_NOFOLLOW
+      case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
+      case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
       }
-    switch OpenDescriptors.open(path, flags) {
+    switch open(flags) {
     case .success(let descriptor):
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
         OpenDescriptors.close(descriptor)
-        throw error.storageError("look at", path)
+        throw error.refusal("look at", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
-        throw Self.isNoFile(path)
+        throw isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
     // A file that should have been created and was not lacks its folder.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
-    case .failure(let error) where error.code == EISDIR:
-      throw Self.isNoFile(path)
+    // A socket, or a device without a driver.
+    case .failure(let error) where [EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.code):
+      throw isNoFile(path)
+    case .failure(let error) where error.code == ELOOP:
+      throw StorageError(
+        .notAStore,
+        "This is a symbolic link, and links inside a store are not followed. Put the file itself"
+          + " in its place, or restore a backup.", file: path)
     case .failure(let error) where error.code == ENOTDIR:
-      throw Self.isNoDirectory(path)
+      throw isNoDirectory(path)
     case .failure(let error):
-      throw error.storageError("open", path)
+      throw error.refusal("open", path)
     }
+  }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    switch OpenDescriptors.open(path, O_RDONLY | O_DIRECTORY) {
+    case .success(let descriptor):
+      return PosixDirectory(
+        self, descriptor: descriptor, path: path, newFileMode: newFileMode)
+    case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
+    case .failure(let error): throw error.storageError("open the folder", path)
+    }
+  }
+
+  package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
+    try createDirectory(path)
+    // Who may read or write files there may list, and needs to pass through.
+    if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 
   package func createDirectory(_ path: String) throws(StorageError) {
@@ -63,17 +113,25 @@ package final class PosixFileSystem: FileSystem {
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
+    try Self.names(
+      OpenDescriptors.openBriefly { SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }, path)
+  }
+
+  /// The names in a directory that was opened for this.
+  static func names(
+    _ opened: Result<Int32, SystemError>, _ path: String
+  ) throws(StorageError) -> [String]? {
     let descriptor: Int32
-    switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
+    switch opened {
     case .success(let opened): descriptor = opened
     case .failure(let error) where error.code == ENOENT: return nil
-    case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
-    case .failure(let error): throw error.storageError("list the folder", path)
+    case .failure(let error) where error.code == ENOTDIR: throw isNoDirectory(path)
+    case .failure(let error): throw error.refusal("list the folder", path)
     }
     guard let directory = fdopendir(descriptor) else {
       let error = SystemError(code: errno)
       close(descriptor)
-      throw error.storageError("list the folder", path)
+      throw error.refusal("list the folder", path)
     }
     // Closes the descriptor too.
     defer { closedir(directory) }
@@ -86,7 +144,7 @@ package final class PosixFileSystem: FileSystem {
       }
       if name != "." && name != ".." { names.append(name) }
     }
-    if errno != 0 { throw SystemError(code: errno).storageError("list the folder", path) }
+    if errno != 0 { throw SystemError(code: errno).refusal("list the folder", path) }
     return names
   }
 
@@ -113,16 +171,16 @@ package final class PosixFileSystem: FileSystem {
     // What cannot be asked is let through, for the probe of the locks to judge.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
-    case .failure(let error): throw error.storageError("ask for the file system", path)
+    case .failure(let error): throw error.refusal("ask for the file system", path)
     }
   }
 
   package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
 
   package func syncDirectory(_ path: String) throws(StorageError) {
-    switch OpenDescriptors.openBriefly(path, O_RDONLY | O_DIRECTORY) {
+    switch OpenDescriptors.openBriefly({ SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }) {
     case .failure(let error):
-      throw error.storageError("open the folder", path)
+      throw error.refusal("open the folder", path)
     case .success(let descriptor):
       defer { close(descriptor) }
       if case .failure(let error) = SystemCalls.syncNames(descriptor) {

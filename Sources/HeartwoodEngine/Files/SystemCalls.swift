@@ -48,6 +48,13 @@ enum SystemCalls {
     #endif
   }
 
+  /// Opens a name in a directory; the descriptor closes when a program is started.
+  static func openAt(
+    _ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t
+  ) -> Int32 {
+    openat(directory, name, O_CLOEXEC | flags, mode)
+  }
+
   /// A new descriptor that `make` returns, above the numbers of the standard streams.
   ///
   /// For one thread at a time.
@@ -164,6 +171,13 @@ enum SystemCalls {
 /// An error number of the operating system.
 struct SystemError: Error {
   let code: Int32
+
+  /// The storage error for a failed `action` on `path` that only looks or opens.
+  func refusal(_ action: String, _ path: String) -> StorageError {
+    var error = storageError(action, path)
+    error.changedNothing = true
+    return error
+  }
 
   /// The storage error for a failed `action` on `path`.
   func storageError(_ action: String, _ path: String) -> StorageError {

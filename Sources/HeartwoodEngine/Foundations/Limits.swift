@@ -38,6 +38,12 @@ package enum Limits {
   /// Log segments from the oldest needed to the newest: far more than any log has, and few enough
   /// that a table of them can be made from whatever names a folder holds.
   package static let maxSegmentSpan: UInt64 = 1 << 20
+  /// Descriptors a store has open on log segments at a time: more than are read together, and few
+  /// beside what a process is allowed.
+  package static let maxOpenSegmentCount = 32
+  /// Log segments whose descriptors wait for a sync; a transaction that writes to more of them has
+  /// the oldest synced before it goes on.
+  package static let maxUnsyncedSegmentCount = 16
   /// Bounds the decision record can list; with more, a pass reclaims less.
   package static let maxDecisionBoundCount = 200
   /// Rows in the file `holders`: who comes when all are taken is known by its program's name.

@@ -52,6 +52,10 @@ public struct StorageError: Error, Hashable, Sendable {
   public var page: UInt32?
   /// The operating system's error number.
   public var errno: Int32?
+  /// Whether the call that failed has changed nothing, so that writing can go on.
+  ///
+  /// One that had no descriptor left for a file, for example.
+  package var changedNothing = false
 
   /// Describes a failure.
   public init(
@@ -82,6 +86,15 @@ extension StorageError.Kind: CustomStringConvertible {
 }
 
 extension StorageError {
+  /// The failure of a call that has changed nothing.
+  package static func unchanged(
+    _ kind: Kind, _ message: String, file: String? = nil, errno: Int32? = nil
+  ) -> StorageError {
+    var error = StorageError(kind, message, file: file, errno: errno)
+    error.changedNothing = true
+    return error
+  }
+
   /// Bytes of `file` that cannot be what a store wrote there.
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil

@@ -61,7 +61,7 @@ package struct LogStart {
 
   /// The map as the file has it, or `nil` if there is none.
   package static func map(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
-    guard let block = try SurvivorMap.file.read(log) else { return nil }
+    guard let block = try SurvivorMap.read(log) else { return nil }
     defer { block.keep() }
     return try SurvivorMap.decode(block.bytes.bytes, of: log.identity)
   }

@@ -36,7 +36,11 @@ package final class PageLoader: Sendable {
       return try mapped(number, region, geometry.slot(of: frame), name, frame)
     }
     return try cached(number, place: frame << 1 | 1, name, frame) { target throws(StorageError) in
-      try segment.file.read(into: target, at: geometry.offset(of: frame))
+      let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
+      guard count == 0, try !segment.file.exists() else { return count }
+      // A pass deletes a segment whose frames are in the page file. While somebody can read this
+      // one, no pass writes the page again: that would take a newer frame of it.
+      return try files.pageFile.read(number, into: target)
     }
   }
 

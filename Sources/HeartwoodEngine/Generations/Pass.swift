@@ -60,6 +60,7 @@ package struct Pass {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+      try files.opened.require()
       try queue.makeDurable(files.words.appended)
       let map = try LogStart.map(files.log)
       let decision = try decide(map)
@@ -75,9 +76,10 @@ package struct Pass {
       } catch {
         // Out of space leaves the log as it is, and the next pass starts again. Anything else may
         // have left pages behind that the system believes written.
-        if error.kind == .io { files.words.setFailed() }
+        if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
+      files.closeDurableSegments()
       return result
     }
   }
@@ -162,9 +164,16 @@ package struct Pass {
   /// The slot this pass writes is the other one. If that had been the only announced one, readers
   /// would find no state to begin at until this pass is done.
   private func announceFoundState() throws(StorageError) {
-    guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)),
-      newest.backfilled.frame > files.words.backfilled
-    else { return }
+    guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
+      throw .corrupt("Neither header slot of the page file is whole.", file: "pages")
+    }
+    guard newest.identity == files.identity else {
+      throw StorageError(
+        .foreignStore,
+        "The page file holds another store: a copy was written over the files while this one was "
+          + "open. Close the store in all processes, then restore a backup.", file: "pages")
+    }
+    guard newest.backfilled.frame > files.words.backfilled else { return }
     try files.pageFile.file.sync()
     files.counters.update { $0.pageFileSyncs += 1 }
     files.pageFile.noteState(newest.backfilled.frame, files.cache)

@@ -87,6 +87,7 @@ package final class Sealing: @unchecked Sendable {
     let block = ByteBlock(count: footer.byteCount)
     defer { block.keep() }
     footer.encode(to: block.bytes, segment: builder.segment, geometry: geometry, seed: seed)
-    try? segments[builder.segment]?.file.write([block.bytes.bytes], at: geometry.footerOffset)
+    try? segments[builder.segment]?.file.writeUnpromised(
+      block.bytes.bytes, at: geometry.footerOffset)
   }
 }

@@ -15,12 +15,13 @@ package enum CountersLayout {
   package static let rings = Field("rings", at: 520, 8)
   package static let writer = Field("writer", at: 528, 8)
   package static let lastWriter = Field("lastWriter", at: 536, 8)
+  package static let maintenanceError = Field("maintenanceError", at: 544, 8)
   package static let selector = Field("selector", at: 576, 8)
   package static let firstDecision = Field("decision 0", at: 640, 1728)
   package static let secondDecision = Field("decision 1", at: 2368, 1728)
   package static let fields = [
     ready, appended, committed, durable, floor, backfilled, epoch, named, failed, rings, writer,
-    lastWriter, selector, firstDecision, secondDecision,
+    lastWriter, maintenanceError, selector, firstDecision, secondDecision,
   ]
   package static let byteCount = 4096
 }
@@ -122,6 +123,24 @@ package final class SharedWords: @unchecked Sendable {
   package var epoch: UInt64 { load(CountersLayout.epoch) }
   package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
   package func setFailed() { store(1, CountersLayout.failed) }
+
+  /// Why the last run of maintenance failed, in whichever process; `nil` if it did not.
+  package var maintenanceFailure: MaintenanceFailure? {
+    MaintenanceFailure(word: load(CountersLayout.maintenanceError))
+  }
+
+  /// Tells all processes how a run of maintenance ended.
+  package func noteMaintenance(_ error: StorageError?) {
+    store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
+  }
+
+  /// Closes writing after an error that leaves it unknown what the files hold.
+  ///
+  /// A full disk rolls back, waiting in vain has done nothing, and so has a call that was refused.
+  package func noteFailure(_ error: StorageError) {
+    guard ![.full, .busy].contains(error.kind), !error.changedNothing else { return }
+    setFailed()
+  }
 
   /// Whether the words say what can be: that which follows from another is not beyond it, and every
   /// kept generation can be pinned.

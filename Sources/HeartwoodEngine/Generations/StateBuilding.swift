@@ -101,6 +101,7 @@ extension StoreFiles {
   /// The state of a generation, as ``located(at:isMapped:)`` finds it.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let found = try located(at: generation, isMapped: log.isMapped)
+    closeDurableSegments()
     return try GenerationState(
       point: found.point, index: found.index, segments: found.segments, files: self)
   }
@@ -133,6 +134,7 @@ extension StoreFiles {
       }
     }
     guard scanner.point.frame == generation else { return nil }
+    if first < end { closeDurableSegments() }
     let old = known.segments.segments.filter { $0.number < first }
     let state = try GenerationState(
       point: scanner.point, index: index, segments: SegmentTable(old + new.segments), files: self,

@@ -26,17 +26,22 @@ package final class StoreFiles: Sendable {
   package let keeping: ExclusiveByte
   /// How long calls wait for a process that is in the middle of something; `nil` for no limit.
   package let busyMilliseconds: UInt64?
+  /// Tells whether the names of the store still lead to its files.
+  package let opened: OpenedFiles
+  /// What this process waits for without limit.
+  package let waits = LockWaits()
   /// What the last reclaim left.
   package let reclaimed = ReclaimRecord()
 
   /// - Parameters:
   ///   - start: The commit from which on the log is read by its group headers.
+  ///   - countersFile: The file that `words` are in; `nil` if they are this process's own.
   ///   - busyMilliseconds: How long a writer waits for a process that makes segments or exchanges
   ///     the list of kept generations; neither has changed anything by then.
   package init(
     pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
-    start: CommitPoint, cacheByteCount: Int, busyMilliseconds: UInt64? = nil,
-    structure: @escaping StructureCheck
+    start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,
+    busyMilliseconds: UInt64? = nil, structure: @escaping StructureCheck
   ) {
     fileSystem = log.fileSystem
     directory = log.directory
@@ -48,6 +53,8 @@ package final class StoreFiles: Sendable {
     self.locks = locks
     self.structure = structure
     self.busyMilliseconds = busyMilliseconds
+    opened = OpenedFiles(
+      log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
     let counters = ActivityCounters()
     self.counters = counters
     supply = SegmentSupply(
@@ -59,7 +66,7 @@ package final class StoreFiles: Sendable {
       pageFile: pageFile, seed: log.identity.seed, reclaimed: reclaimed, start: start)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
-      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable)
+      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits)
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
   }
 
@@ -70,17 +77,23 @@ package final class StoreFiles: Sendable {
   private static func makeNameDurable(
     _ segment: UInt64, _ words: SharedWords, _ log: LogFiles, _ counters: ActivityCounters
   ) throws(StorageError) {
-    guard words.load(CountersLayout.named) < segment + 1 else { return }
+    // Without a reserve, a segment may have been made of it, under a name that was durable for
+    // another file.
+    let isNamed = words.load(CountersLayout.named) >= segment + 1
+    if isNamed, try log.hasReserve() { return }
     do throws(StorageError) {
       try log.syncDirectory()
     } catch {
       // A later sync that succeeds proves nothing about the names this one was for.
-      words.setFailed()
+      if !error.changedNothing { words.setFailed() }
       throw error
     }
     counters.update { $0.directorySyncs += 1 }
     words.raise(CountersLayout.named, to: segment + 1)
   }
+
+  /// Closes the descriptors of segments that are read in place and will not be written to.
+  package func closeDurableSegments() { log.closeMapped(upTo: words.durable) }
 
   /// Deletes segments that nothing needs any more.
   package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {

@@ -1,23 +1,3 @@
-/// The bytes of the `locks` file and what holding each of them means.
-package enum LockByte {
-  package static let presenceReadWrite: UInt64 = 0
-  package static let presenceReadOnly: UInt64 = 1
-  package static let maintenance: UInt64 = 2
-  package static let writer: UInt64 = 3
-  package static let sync: UInt64 = 4
-  package static let keep: UInt64 = 5
-  package static let doorbell: UInt64 = 6
-  package static let probe: UInt64 = 7
-  package static let supply: UInt64 = 8
-  package static let listening: UInt64 = 9
-  /// Byte `holder` + r is locked by the process whose row r of the file `holders` is.
-  package static let holder: UInt64 = 1 << 32
-  /// Byte `live` + g is read-locked by every process in which generation g is live.
-  package static let live: UInt64 = 1 << 40
-  /// From here on processes mark what they have open and hold: see ``HolderMark``.
-  package static let mark: UInt64 = 1 << 61
-}
-
 /// The locks a process holds on one store: its presence and its live generations.
 ///
 /// Open-file-description locks: the kernel drops them when the process dies, and closing another

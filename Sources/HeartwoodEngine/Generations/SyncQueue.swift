@@ -20,6 +20,10 @@ package final class SyncQueue: @unchecked Sendable {
   ///   any more: a failed sync is never tried again, because the system may have dropped the pages.
   /// - Complexity: At most one sync for each segment appended to since the last.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
+    assert(
+      LockOrder.enter(LockByte.sync, of: files.locks.file),
+      "a sync was asked for against the order of locks")
+    defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
     // Compared with `durable`, never with `committed`: that one also moves without a sync.
@@ -48,10 +52,10 @@ package final class SyncQueue: @unchecked Sendable {
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
-      try locks.waitForLock(.shared, byte: LockByte.sync)
+      try waitForByte(.shared)
       try locks.unlock(byte: LockByte.sync)
       guard files.words.durable < generation else { return }
-      try locks.waitForLock(.exclusive, byte: LockByte.sync)
+      try waitForByte(.exclusive)
     }
     let result: Result<Void, StorageError>
     do throws(StorageError) {
@@ -65,28 +69,38 @@ package final class SyncQueue: @unchecked Sendable {
     try result.get()
   }
 
+  private func waitForByte(_ kind: LockKind) throws(StorageError) {
+    try files.waits.during(LockByte.sync) { () throws(StorageError) in
+      try files.locks.waitForLock(kind, byte: LockByte.sync)
+    }
+  }
+
   /// W3.1 to W3.5: syncs what is appended now, by whomever, then shows it.
   private func sync() throws(StorageError) {
     guard !files.words.hasFailed else { throw Self.closedForWriting }
     let end = files.words.appended
     let geometry = files.geometry
     let first = geometry.segment(of: geometry.next(after: files.words.durable))
+    let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      for file in try segmentFiles(from: first, through: geometry.segment(of: end)) {
+      // The newest first: their descriptors are open, and once synced can be closed for the others.
+      for file in segments.reversed() {
         try file.sync()
         files.counters.update { $0.logSyncs += 1 }
       }
     } catch {
-      files.words.setFailed()
+      // Where a file could not be opened, nothing was asked of it yet.
+      if !error.changedNothing { files.words.setFailed() }
       throw error
     }
     table.publishSynced(end)
+    files.closeDurableSegments()
   }
 
   /// The files of some segments, those of other processes included; not all numbers are in use.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
-  ) throws(StorageError) -> [any File] {
+  ) throws(StorageError) -> [SegmentFile] {
     guard first <= last else { return [] }
     let known = table.appended.segments
     if last - first <= UInt64(known.segments.count), known[last] != nil {

@@ -21,7 +21,8 @@ struct TransactionLog {
 
   /// Writes parts of a transaction that goes on, all or none.
   ///
-  /// - Throws: `full`, after which the store goes on without the transaction; any other error
+  /// - Throws: `full`, after which the store goes on without the transaction, as after any error
+  ///   that has changed nothing, such as `foreignStore` for files that were exchanged; any other
   ///   closes writing.
   mutating func spill(
     _ parts: [[LogWriter.Image]]
@@ -51,6 +52,8 @@ struct TransactionLog {
     return try write(imageCount: images.count) { writer throws(StorageError) in
       // A checkpoint must never lack the room for what is committed.
       try pageFile.reserve(pageCount, mayHaveBeenCut: mayHaveBeenCut)
+      // Nor its state the mappings that it is read through.
+      _ = try pageFile.regions(covering: pageCount)
       return try writer.commit(
         images, voids: voids, pageCount: pageCount, time: time, mayUseReserve: mayUseReserve)
     }
@@ -61,15 +64,18 @@ struct TransactionLog {
   ) throws(StorageError) -> R {
     // Somebody's sync may have failed while the transaction ran.
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    try files.requireOpened(behind: state)
     var writer =
       writer
       ?? LogWriter(
         files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
         base: base, durableUpTo: files.words.durable, supply: files.supply)
     let frameCount = writer.frameCount
+    let segmentCount = writer.table.segments.count
     defer { self.writer = writer }
     do throws(StorageError) {
       let result = try body(&writer)
+      if writer.table.segments.count > segmentCount { files.closeDurableSegments() }
       let byteCount = (writer.frameCount - frameCount) * files.geometry.pageByteCount
       files.counters.update {
         $0.pagesLogged += imageCount
@@ -77,10 +83,9 @@ struct TransactionLog {
       }
       return result
     } catch {
-      // A full disk rolls back: `appended` has not moved, and the next writer overwrites what lies
-      // behind it. So does waiting for segments in vain. After any other error nobody knows what
-      // the files hold.
-      if ![.full, .busy].contains(error.kind) { files.words.setFailed() }
+      // Unless writing is closed, it rolls back: `appended` has not moved, and the next writer
+      // overwrites what lies behind it.
+      files.words.noteFailure(error)
       throw error
     }
   }
@@ -101,7 +106,8 @@ struct TransactionLog {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let taken = writer.table.segments.dropFirst(state.segments.segments.count)
-    guard let next = taken.first else { return }
-    files.supply.giveBack(after: next.number - 1)
+    // What has these names may be another store's by now.
+    guard let next = taken.first, (try? files.requireOpened(behind: state)) != nil else { return }
+    files.supply.giveBack(after: next.number - 1, taken: Array(taken))
   }
 }

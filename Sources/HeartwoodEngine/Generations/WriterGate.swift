@@ -41,9 +41,24 @@ package final class WriterGate: @unchecked Sendable {
   /// - Throws: `busy` after `timeout` milliseconds; `nil` waits without limit.
   package func enter(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
+    precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
+    assert(
+      LockOrder.enter(LockByte.writer, of: locks.file),
+      "the writer lock was asked for against the order")
+    do throws(StorageError) {
+      try takeTurn(until: deadline)
+    } catch {
+      assert(LockOrder.leave(LockByte.writer, of: locks.file))
+      throw error
+    }
+    lock.withLock { owner = SystemThread.current }
+    let claim = WriterClaim(process: process, since: SystemThread.monotonicMilliseconds)
+    words.store(claim.word, CountersLayout.writer)
+    words.store(token, CountersLayout.lastWriter)
+  }
+
+  private func takeTurn(until deadline: UInt64?) throws(StorageError) {
     lock.acquire()
-    precondition(
-      owner != SystemThread.current, "a write was started inside a write on the same thread")
     if isTaken {
       let turn = Turn()
       waiting.append(turn)
@@ -60,15 +75,12 @@ package final class WriterGate: @unchecked Sendable {
       handOver()
       throw error
     }
-    lock.withLock { owner = SystemThread.current }
-    let claim = WriterClaim(process: process, since: SystemThread.monotonicMilliseconds)
-    words.store(claim.word, CountersLayout.writer)
-    words.store(token, CountersLayout.lastWriter)
   }
 
   /// Lets the next writer in.
   package func leave() {
     guard !origin.isInherited else { return }
+    assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     words.store(0, CountersLayout.writer)
     // An unlock that fails leaves the byte to the next writer of this process, who has it already.

@@ -35,7 +35,14 @@ package struct KeptGenerations: Hashable, Sendable {
 
   /// As the file has them; none if there is no file.
   package static func read(_ log: LogFiles) throws(StorageError) -> KeptGenerations {
-    guard let block = try file.read(log) else { return KeptGenerations() }
+    let found = try file.read(log, fieldByteCount: WholeFileLayout.byteCount) { fields in
+      let rowCount = UInt64(fields.load32(WholeFileLayout.rowCount.offset))
+      let ends = UInt64(WholeFileLayout.byteCount + WholeFileLayout.hashByteCount)
+      let least = UInt64(byteCount(nameByteCount: 1))
+      let most = UInt64(byteCount(nameByteCount: Limits.maxKeptNameByteCount))
+      return ends + rowCount * least...ends + rowCount * most
+    }
+    guard let block = found else { return KeptGenerations() }
     defer { block.keep() }
     return try decode(block.bytes.bytes, of: log.identity)
   }

@@ -8,11 +8,22 @@ package final class LogFiles: Sendable {
   package let identity: StoreIdentity
   package let isMapped: Bool
   package let isWritable: Bool
+  private let pool: SegmentFilePool
 
-  package init(
+  package convenience init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool
   ) {
+    self.init(
+      fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
+      isMapped: isMapped, isWritable: isWritable, pool: SegmentFilePool(fileSystem: fileSystem))
+  }
+
+  private init(
+    fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
+    isMapped: Bool, isWritable: Bool, pool: SegmentFilePool
+  ) {
+    self.pool = pool
     self.fileSystem = fileSystem
     self.directory = directory
     self.geometry = geometry
@@ -25,7 +36,7 @@ package final class LogFiles: Sendable {
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
-      isMapped: isMapped, isWritable: isWritable)
+      isMapped: isMapped, isWritable: isWritable, pool: pool)
   }
 
   package func path(_ segment: UInt64) -> String {
@@ -64,11 +75,10 @@ package final class LogFiles: Sendable {
         segments.append(segment)
         continue
       }
-      guard let file = try fileSystem.open(path(number), isWritable ? .write : .read),
-        try file.byteCount() > 0
+      let access: FileAccess = isWritable ? .write : .read
+      guard let file = try pool.open(path(number), access), try file.byteCount() > 0
       else { continue }
-      segments.append(
-        try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped))
+      segments.append(try segment(number, file, access, isMapped: isMapped))
     }
     return SegmentTable(segments)
   }
@@ -76,15 +86,28 @@ package final class LogFiles: Sendable {
   /// Opens a segment that is ready for frames, whoever made it; `nil` if it is missing, was given
   /// back, or belongs to another lineage.
   package func whole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
-    guard let file = try fileSystem.open(path(number), .write),
-      try isWhole(file, number, lineage)
+    guard let file = try pool.open(path(number), .write), try isWhole(file, number, lineage)
     else { return nil }
-    return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
+    return try segment(number, file, .write, isMapped: isMapped)
+  }
+
+  /// Closes the descriptors of mapped segments in which nothing is behind a durable frame.
+  package func closeMapped(upTo durable: FrameNumber) {
+    pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
+  }
+
+  /// A segment whose file is open already.
+  func segment(
+    _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
+  ) throws(StorageError) -> Segment {
+    try Segment(
+      number: number, file: SegmentFile(number, file, access, in: pool), geometry: geometry,
+      isMapped: isMapped)
   }
 
   /// Whether a segment is ready for frames.
   package func isWhole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
-    guard let file = try fileSystem.open(path(number), .read) else { return false }
+    guard let file = try pool.open(path(number), .read) else { return false }
     return try isWhole(file, number, lineage)
   }
 
@@ -92,7 +115,7 @@ package final class LogFiles: Sendable {
     _ file: any File, _ number: UInt64, _ lineage: UInt64
   ) throws(StorageError) -> Bool {
     guard try file.byteCount() == UInt64(geometry.segmentByteCount),
-      let header = try header(of: file)
+      let header = try header({ target throws(StorageError) in try file.read(into: target, at: 0) })
     else { return false }
     return header.identity == identity && header.geometry == geometry
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
@@ -115,7 +138,7 @@ package final class LogFiles: Sendable {
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
-    guard let file = try fileSystem.open(path(number), .create) else {
+    guard let file = try pool.open(path(number), .create) else {
       throw StorageError(.io, "The log segment vanished while it was made.", file: path(number))
     }
     let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
@@ -131,7 +154,7 @@ package final class LogFiles: Sendable {
       try file.write([chunk.bytes.bytes], at: UInt64(offset))
       offset += chunkByteCount
     }
-    return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
+    return try segment(number, file, .write, isMapped: isMapped)
   }
 
   func header(_ number: UInt64, lineage: UInt64) -> SegmentHeader {
@@ -141,13 +164,32 @@ package final class LogFiles: Sendable {
   }
 
   /// What a segment says about itself, or `nil` if its header is not whole.
-  package func header(of file: any File) throws(StorageError) -> SegmentHeader? {
+  package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
+    try header { target throws(StorageError) in try segment.file.read(into: target, at: 0) }
+  }
+
+  private func header(
+    _ read: (MutableBytes) throws(StorageError) -> Int
+  ) throws(StorageError) -> SegmentHeader? {
     let block = ByteBlock(count: SegmentLayout.byteCount)
     defer { block.keep() }
-    guard try file.read(into: block.bytes, at: 0) == SegmentLayout.byteCount else {
-      return nil
-    }
+    guard try read(block.bytes) == SegmentLayout.byteCount else { return nil }
     return SegmentHeader.decode(block.bytes.bytes)
+  }
+
+  /// Takes the bytes of the segments from `first` on away, and leaves their names.
+  ///
+  /// - Parameter known: Some of them. The newest go first: their descriptors are open, and closing
+  ///   them makes room for others.
+  package func emptySegments(
+    from first: UInt64, knowing known: [Segment]
+  ) throws(StorageError) {
+    for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
+    for number in try existing() where number >= first {
+      guard let file = try pool.open(path(number), .write), try file.byteCount() > 0
+      else { continue }
+      try file.setByteCount(0)
+    }
   }
 
   package func remove(_ number: UInt64) throws(StorageError) {

@@ -164,7 +164,7 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([headerBlock.bytes.bytes] + group.images.map(\.bytes.bytes), at: headerFrame)
     } catch {
-      if commit != nil, error.kind == .full { try revoke(headerBlock) }
+      if commit != nil, error.kind == .full || error.changedNothing { try revoke(headerBlock) }
       throw error
     }
     last = frame
@@ -172,16 +172,16 @@ package struct LogWriter {
     frameCount += group.images.count + 1
   }
 
-  /// Takes back a commit whose last write failed for want of space: as much of it may have arrived
-  /// as it takes to be whole, and it would be found if the process died now.
+  /// Takes back a commit whose last write failed for want of space or of a descriptor: as much of
+  /// it may have arrived as it takes to be whole, and it would be found if the process died now.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // No longer an error of a full disk: the commit may be there or not.
+      // No longer an error that has changed nothing: the commit may be there or not.
       throw StorageError(
-        .io, "The disk is full, and a commit that may be complete could not be taken back.",
+        .io, "A commit could not be written, and what of it may be complete not taken back.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }

@@ -1,19 +1,20 @@
-/// One file of the log, open, and mapped when the store reads in place.
+/// One file of the log, mapped when the store reads in place.
 ///
-/// Lives as long as anybody may read from it: the space of a deleted segment returns to the file
-/// system with the last snapshot that holds it. Thread-safe: nothing changes but the verified bits.
+/// Lives as long as anybody may read from it. It need not have a descriptor: a mapping stays
+/// without one, and with it the space of a deleted segment, until the last snapshot that holds it
+/// is gone. Thread-safe: nothing changes but the verified bits.
 package final class Segment: Sendable {
   package let number: UInt64
-  package let file: any File
+  package let file: SegmentFile
   let mapping: Mapping?
   let bits: VerifiedBits
 
   package init(
-    number: UInt64, file: any File, geometry: Geometry, isMapped: Bool
+    number: UInt64, file: SegmentFile, geometry: Geometry, isMapped: Bool
   ) throws(StorageError) {
     self.number = number
     self.file = file
-    mapping = isMapped ? try file.map(0, byteCount: geometry.segmentByteCount) : nil
+    mapping = isMapped ? try file.map(byteCount: geometry.segmentByteCount) : nil
     bits = VerifiedBits(pageCount: geometry.framesPerSegment)
   }
 

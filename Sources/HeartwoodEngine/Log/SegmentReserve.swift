@@ -7,12 +7,20 @@ extension LogFiles {
 
   private var reservePath: String { directory + "/" + Self.reserveName }
 
+  /// Whether there is a reserve that was not made a segment of.
+  package func hasReserve() throws(StorageError) -> Bool {
+    try fileSystem.open(reservePath, .read) != nil
+  }
+
   /// Takes the space, if it is not taken already; false if there is none.
   package func fillReserve() throws(StorageError) -> Bool {
     let wanted = UInt64(geometry.segmentByteCount)
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
+    // While there is none, whoever enters a segment syncs the directory: it may be the one that was
+    // made of the last reserve.
+    if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
       try file.reserve(byteCount: wanted)
@@ -27,7 +35,8 @@ extension LogFiles {
 
   /// A segment made of the reserve, or `nil` if there is none.
   ///
-  /// The name is not durable yet when this returns.
+  /// The name may be one that was durable for another file. It leads to this one durably after the
+  /// next sync of the directory, and until then, for every process, there is no reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {
@@ -40,6 +49,6 @@ extension LogFiles {
     try reserve.write([block.bytes.bytes], at: 0)
     try fileSystem.rename(reservePath, to: path(number))
     guard let file = try fileSystem.open(path(number), .write) else { return nil }
-    return try Segment(number: number, file: file, geometry: geometry, isMapped: isMapped)
+    return try segment(number, file, .write, isMapped: isMapped)
   }
 }

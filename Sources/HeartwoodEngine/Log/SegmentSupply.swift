@@ -38,17 +38,23 @@ package final class SegmentSupply: @unchecked Sendable {
   ) throws(StorageError) -> [Segment] {
     try making.withLock { () throws(StorageError) in
       var segments: [Segment] = []
-      for number in first...last {
-        if let segment = try files.whole(number, lineage: lineage) {
-          segments.append(segment)
-        } else {
-          wanted = 2
-          segments.append(
-            try make(number, lineage, mayUseReserve: mayUseReserve && number == last))
+      do throws(StorageError) {
+        for number in first...last {
+          if let segment = try files.whole(number, lineage: lineage) {
+            segments.append(segment)
+          } else {
+            wanted = 2
+            segments.append(
+              try make(number, lineage, mayUseReserve: mayUseReserve && number == last))
+          }
         }
+        try makeNameDurable(last)
+      } catch {
+        // Nobody has frames there: the writer would have entered the first of them only now.
+        try? files.emptySegments(from: first, knowing: segments)
+        throw error
       }
       newestTaken = last
-      try makeNameDurable(last)
       return segments
     }
   }
@@ -83,12 +89,12 @@ package final class SegmentSupply: @unchecked Sendable {
   /// They keep their durable names and lose their bytes, so that a transaction for which the disk
   /// was too small leaves room again; whoever needs one next makes it anew. Losing them is no
   /// promise: an error leaves bytes that nobody will look at. Under the writer lock.
-  package func giveBack(after last: UInt64) {
+  ///
+  /// - Parameter taken: Those of them that this process has taken.
+  package func giveBack(after last: UInt64, taken: [Segment] = []) {
     try? making.withLock { () throws(StorageError) in
       newestTaken = last
-      for number in try files.existing() where number > last {
-        try files.fileSystem.open(files.path(number), .write)?.setByteCount(0)
-      }
+      try files.emptySegments(from: last + 1, knowing: taken)
     }
   }
 

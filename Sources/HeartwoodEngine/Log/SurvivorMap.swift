@@ -110,6 +110,21 @@ package struct SurvivorMap: Hashable, Sendable {
     return block
   }
 
+  /// The bytes of the map, or `nil` if there is none.
+  package static func read(_ log: LogFiles) throws(StorageError) -> ByteBlock? {
+    try file.read(log, fieldByteCount: MapLayout.rows) { fields in
+      func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
+        UInt64(fields.load32(count.offset)) * UInt64(rowByteCount)
+      }
+      let length =
+        UInt64(MapLayout.rows + WholeFileLayout.hashByteCount)
+        + bytes(WholeFileLayout.rowCount, MapLayout.boundaryByteCount)
+        + bytes(MapLayout.lineageCount, MapLayout.lineageByteCount)
+        + bytes(MapLayout.survivorCount, MapLayout.survivorByteCount)
+      return length...length
+    }
+  }
+
   /// The map in these bytes.
   ///
   /// - Throws: `corrupt` if they are not what was written: without the map nobody knows which

@@ -31,18 +31,51 @@ package struct WholeFile: Sendable {
   }
 
   /// All bytes of the file, or `nil` if there is none.
-  package func read(_ log: LogFiles) throws(StorageError) -> ByteBlock? {
+  ///
+  /// Memory is taken only for a length that the first bytes account for, and not for a file that is
+  /// mostly holes: no store writes one.
+  ///
+  /// - Parameters:
+  ///   - fieldByteCount: Bytes of the fields in front of the rows.
+  ///   - lengths: The lengths that such fields allow.
+  package func read(
+    _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>
+  ) throws(StorageError) -> ByteBlock? {
     guard let file = try log.fileSystem.open(log.directory + "/" + name, .read) else { return nil }
     let count = try file.byteCount()
-    guard count < 1 << 34 else {
-      throw damaged("The file is longer than any store can make it.")
-    }
+    try requireCredible(count, of: file, fieldByteCount, lengths)
     let block = ByteBlock(count: Int(count))
     guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
       throw damaged("The file became shorter while it was read.")
     }
     return block
   }
+
+  private func requireCredible(
+    _ count: UInt64, of file: any File, _ fieldByteCount: Int,
+    _ lengths: (Bytes) -> ClosedRange<UInt64>
+  ) throws(StorageError) {
+    let fields = ByteBlock(count: fieldByteCount)
+    defer { fields.keep() }
+    let bytes = fields.bytes.bytes
+    guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
+      bytes.load64(WholeFileLayout.magic.offset) == magic
+    else { throw damaged("The file does not begin as it should.") }
+    // What another version's fields say is not known; its hash is looked at all the same.
+    let isKnown = bytes.load32(WholeFileLayout.version.offset) == 1
+    guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
+      throw damaged("The counts of the file do not fit its length.")
+    }
+    guard count > Self.plainByteCount else { return }
+    guard try file.allocatedByteCount() >= count / Self.compression else {
+      throw damaged("The file is mostly holes.")
+    }
+  }
+
+  /// Files up to this length are read as they are.
+  private static let plainByteCount: UInt64 = 1 << 20
+  /// A file system that compresses makes rows no smaller than by this factor.
+  private static let compression: UInt64 = 64
 
   /// Writes what stands around the rows: the first fields, and the hash in the last eight bytes.
   package func seal(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {

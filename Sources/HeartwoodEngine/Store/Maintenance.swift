@@ -151,14 +151,21 @@ final class Maintenance: @unchecked Sendable {
   /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
   private func makeSegments() throws(StorageError) {
     let words = files.words
+    try files.opened.require()
     try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
     try files.maintenance.withLock { () throws(StorageError) in
       if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }
+      files.closeDurableSegments()
     }
   }
 
-  /// The error of the newest checkpoint; `nil` if that succeeded.
-  var error: StorageError? { lock.withLock { lastError } }
+  /// The error of the newest checkpoint, of this process or another; `nil` if that succeeded.
+  var error: StorageError? {
+    let own = lock.withLock { lastError }
+    if own?.kind == .foreignStore { return own }
+    guard let failure = files.words.maintenanceFailure else { return nil }
+    return own.map(MaintenanceFailure.init) == failure ? own : failure.error
+  }
 
   /// One pass, now; waits for one that is running.
   func runPass(
@@ -193,6 +200,8 @@ final class Maintenance: @unchecked Sendable {
   ///   - held: The length of that stretch; `nil` if nothing holds the pass back.
   ///   - error: The error that the pass ended with.
   private func schedule(_ held: UInt64?, from start: FrameNumber, after error: StorageError?) {
+    // Where the files are others, nothing of them is written, this word included.
+    if error?.kind != .foreignStore { files.words.noteMaintenance(error) }
     lock.withLock {
       passCount += 1
       lastError = error
@@ -265,6 +274,8 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         // What cannot be read now is met by the next reader.
         try? table.noteOthersPasses()
+        // Others sync what this process has written.
+        files.closeDurableSegments()
         lock.acquire()
       } else {
         lock.wait(milliseconds: millisecondsToMarks)

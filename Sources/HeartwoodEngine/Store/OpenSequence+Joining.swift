@@ -37,7 +37,7 @@ extension OpenSequence {
           + "process at a time can have it open.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write),
-      let (words, identity) = try countersFile(pages, .read),
+      let (words, identity, counters) = try countersFile(pages, .read),
       words.load(CountersLayout.ready) == identity
     else { return nil }
     let header = try settledHeader(pages)
@@ -50,7 +50,8 @@ extension OpenSequence {
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: isMapped),
       log: log, words: shared, locks: locks, start: start?.point ?? header.backfilled,
-      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      countersFile: counters, cacheByteCount: options.cacheByteCount,
+      busyMilliseconds: options.busyMilliseconds,
       structure: { NodeChecks.check($0) })
     let generation = try lockNewest(files)
     defer { try? locks.unlockLive(generation) }
@@ -92,7 +93,7 @@ extension OpenSequence {
   /// Recovery drops a commit above every witness whose headers verify and whose images do not, so
   /// the headers alone prove nothing here: opening again would drop it again.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
-    if let (words, identity) = try countersFile(try openPages(), .read),
+    if let (words, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, words.load(CountersLayout.ready) == identity
     {
       return false
@@ -131,10 +132,12 @@ extension OpenSequence {
 
   private func requireSameFiles(as core: StoreCore) throws(StorageError) {
     let files = core.files
-    let pages = try openPages()
+    let pages = try fileSystem.open(path + "/pages", .read)
     let locks = try fileSystem.open(path + "/locks", .read)
-    let counters = try countersFile(pages, .read)
-    guard try pages.identity() == files.pageFile.file.identity(),
+    let counters = try pages.flatMap { pages throws(StorageError) in
+      try countersFile(pages, .read)
+    }
+    guard try pages?.identity() == files.pageFile.file.identity(),
       try locks?.identity() == files.locks.file.identity(),
       core.isPrivate || counters?.identity == files.words.load(CountersLayout.ready)
     else {
@@ -162,7 +165,7 @@ extension OpenSequence {
   /// `pages`; `nil` if there is no whole file.
   func countersFile(
     _ pages: any File, _ access: FileAccess
-  ) throws(StorageError) -> (words: SharedWords, identity: UInt64)? {
+  ) throws(StorageError) -> (words: SharedWords, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
@@ -172,14 +175,14 @@ extension OpenSequence {
       try file.write([zeros.bytes.bytes], at: 0)
     }
     let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-    guard let boot = fileSystem.bootIdentity else { return (words, 0) }
+    let counters = try file.identity()
+    guard let boot = fileSystem.bootIdentity else { return (words, 0, counters) }
     let block = ByteBlock(count: 32)
     defer { block.keep() }
-    let counters = try file.identity()
     block.bytes.store64(boot, 0)
     block.bytes.store64(counters.device, 8)
     block.bytes.store64(counters.inode, 16)
     block.bytes.store64(try pages.identity().inode, 24)
-    return (words, XXH64.hash(block.bytes.bytes, seed: 0) | 1)
+    return (words, XXH64.hash(block.bytes.bytes, seed: 0) | 1, counters)
   }
 }

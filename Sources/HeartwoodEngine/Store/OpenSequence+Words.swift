@@ -6,7 +6,7 @@ extension OpenSequence {
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ kept: KeptGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> Finished {
-    let (words, identity) = try words(pages)
+    let (words, identity, counters) = try words(pages)
     var point = recovery.point
     var table = table
     var report = recovery.report
@@ -40,10 +40,12 @@ extension OpenSequence {
     let files = StoreFiles(
       pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
       log: log, words: words, locks: locks, start: start.point,
-      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      countersFile: counters, cacheByteCount: options.cacheByteCount,
+      busyMilliseconds: options.busyMilliseconds,
       structure: { NodeChecks.check($0) })
     files.pageFile.noteOwnState(header.backfilled.frame)
     if !options.readOnly { try files.supply.fillReserve() }
+    files.closeDurableSegments()
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
     return (files, state, report)
@@ -52,12 +54,12 @@ extension OpenSequence {
   /// The words and what marks them as usable; a read-only opener uses words of its own.
   private func words(
     _ pages: any File
-  ) throws(StorageError) -> (words: SharedWords, identity: UInt64) {
-    guard !options.readOnly else { return (SharedWords.ofThisProcess(), 0) }
+  ) throws(StorageError) -> (words: SharedWords, identity: UInt64, file: FileIdentity?) {
+    guard !options.readOnly else { return (SharedWords.ofThisProcess(), 0, nil) }
     guard let counters = try countersFile(pages, .create) else {
       throw StorageError(.io, "The counters file vanished while it was made.", file: path)
     }
-    return counters
+    return (counters.words, counters.identity, counters.file)
   }
 
   /// Goes on with the words of this boot: everything visible then is in the files, and a complete
@@ -115,6 +117,7 @@ extension OpenSequence {
     words.store(header.backfilled.frame, CountersLayout.backfilled)
     words.store(point.frame, CountersLayout.floor)
     words.store(0, CountersLayout.failed)
+    words.noteMaintenance(nil)
     words.store(0, CountersLayout.epoch)
     words.store(table.nextSegment, CountersLayout.named)
     words.fence()

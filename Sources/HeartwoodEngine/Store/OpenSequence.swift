@@ -24,10 +24,17 @@ struct OpenSequence {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or makes the folder, and opens the file of locks.
-  func prepare() throws(StorageError) -> StoreLocks {
+  /// Finds or makes the directory; the same sequence, with that held open.
+  func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
+    return OpenSequence(
+      fileSystem: try fileSystem.entering(path, newFileMode: options.fileMode), path: path,
+      options: options)
+  }
+
+  /// Opens the file of locks.
+  func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.readOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
       throw StorageError(.notAStore, "The folder holds no store.", file: path)
@@ -129,7 +136,7 @@ struct OpenSequence {
     guard !options.readOnly else {
       throw StorageError(.notAStore, "There is no store at this path.", file: path)
     }
-    try fileSystem.createDirectory(path)
+    try fileSystem.createDirectory(path, forFilesOf: options.fileMode)
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 

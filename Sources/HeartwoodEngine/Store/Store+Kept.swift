@@ -70,6 +70,7 @@ extension Store {
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
     try files.keeping.withLock { () throws(StorageError) in
       try table.requireActive()
+      try files.opened.require()
       let old = try KeptGenerations.read(files.log)
       var kept = old
       try change(&kept)
@@ -78,7 +79,7 @@ extension Store {
         try KeptGenerations.file.replace(with: kept.encoded(for: files.identity), files.log)
       } catch {
         // Which list a power cut leaves is unknown now; nothing may be given up by either.
-        if error.kind == .io { files.words.setFailed() }
+        if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
       files.counters.update { $0.directorySyncs += 1 }

@@ -35,6 +35,8 @@ extension Store {
   /// - Complexity: As pinning a generation of which nothing is known.
   public func resume() throws {
     try requireOpen()
+    // Who writes has a store that is not suspended, and must not wait for maintenance.
+    guard !gate.isHeldByThisThread else { return }
     try core.resume(sequence)
   }
 }
@@ -47,13 +49,11 @@ extension StoreCore {
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
         guard !isReadOnly else { return try giveUp() }
-        try files.keeping.withLock { () throws(StorageError) in
-          try gate.enter(timeout: timeout)
-          defer { gate.leave() }
-          // What failed can be lost; who suspends is told when he asks for it to be durable.
-          if !files.words.hasFailed { try queue.makeDurable(files.words.appended) }
-          try giveUp()
-        }
+        try gate.enter(timeout: timeout)
+        defer { gate.leave() }
+        // What failed can be lost; who suspends is told when he asks for it to be durable.
+        if !files.words.hasFailed { try queue.makeDurable(files.words.appended) }
+        try files.keeping.withLock { () throws(StorageError) in try giveUp() }
       }
     } catch {
       if error.kind == .suspended { return }

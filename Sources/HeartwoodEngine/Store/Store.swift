@@ -53,7 +53,8 @@ public final class Store: Sendable {
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
-    let sequence = OpenSequence(fileSystem: fileSystem, path: path, options: options)
+    let sequence = try OpenSequence(fileSystem: fileSystem, path: path, options: options)
+      .entered()
     let locks = try sequence.prepare()
     self.sequence = sequence
     (firstCore, place) = try StoreRegistry.ofThisProcess.enter(
@@ -95,8 +96,11 @@ public final class Store: Sendable {
   ///     store is as it was and the error is thrown on unchanged.
   /// - Returns: The new generation, or the newest one if nothing was changed.
   /// - Throws: What `body` throws; `busy`; `readOnly`; `closed`; `full`, after which nothing has
-  ///   changed; `io` or `failed`, after which the store takes no more writes until it is opened
-  ///   again, and the commit is there then either whole or not at all.
+  ///   changed; `foreignStore` if files of the store were deleted or replaced while it was open,
+  ///   after which nothing has changed either; `io` where the system refused something, such as a
+  ///   descriptor, after which writing can go on (clause F8); `io` or `failed`, after which the
+  ///   store takes no more writes until it is opened again, and the commit is there then either
+  ///   whole or not at all.
   /// - Complexity: One page write for each changed page and one for each 300 or so of them; for
   ///   `.full`, one sync shared by all who wait at the time.
   @discardableResult

@@ -27,6 +27,8 @@ struct StoreCopy {
     target.pageSize = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
+    // A copy is for no more eyes than its source.
+    target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.upkeep = .inline
     // Nobody sees the copy before it is whole and synced.

@@ -29,6 +29,12 @@ public struct StoreOptions: Sendable {
   public var access = Access.mapped
   /// Opens for reading only: nothing is written, and writing throws.
   public var readOnly = false
+  /// The permissions of a new store's files, such as 0o600, whatever the process masks; its
+  /// directory, if that is made too, can be listed by those who may read the files.
+  ///
+  /// `nil` stands for 0o644, less what the process masks. An existing store keeps what it has: new
+  /// files take the permissions and the group of the file `pages`.
+  public var fileMode: UInt16?
   /// A name for this opener, shown to people who ask who uses the store.
   ///
   /// They see up to 216 bytes of it. If it is `nil`, and for who opens for reading only, they see

@@ -37,8 +37,12 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheReadCount: Int
   /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
   ///
-  /// While checkpoints that run by themselves fail, the log grows.
+  /// While checkpoints that run by themselves fail, the log grows. Of one that failed in another
+  /// process, the kind and the system's error number are known here.
   public var lastCheckpointError: StorageError?
+  /// What a thread of this process has been waiting for longer than a second, though it should be
+  /// held for a moment only; `nil` if none has.
+  public var lockWait: LockWait?
   /// Counts that only grow.
   public var activity: StoreActivity
 
@@ -75,6 +79,7 @@ public struct StoreStatistics: Hashable, Sendable {
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count
     indexByteCount = PageIndex.liveByteCount.load(ordering: .relaxed)
+    lockWait = LockWait(files.waits.oldest)
     let cache = files.cache.counts
     cacheLookupCount = cache.lookups
     cacheReadCount = cache.reads
@@ -88,5 +93,28 @@ public struct StoreStatistics: Hashable, Sendable {
       let file = try? files.fileSystem.open(files.log.path(segment), .read)
       return total + Int(clamping: (try? file?.allocatedByteCount()) ?? 0)
     }
+  }
+}
+
+/// A wait for a lock of the store that another process holds.
+///
+/// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for `sync`, checkpoints
+/// and closing for `maintenance`, without limit. Whoever may read the store's file `locks` can hold
+/// either; a process that is suspended may too.
+public struct LockWait: Hashable, Sendable {
+  /// What the lock is for: `"sync"` or `"maintenance"`.
+  public var lock: String
+  /// How long the wait has taken so far.
+  public var duration: Duration
+
+  /// Waits shorter than this are those of ordinary use.
+  private static let reportedMilliseconds: UInt64 = 1000
+
+  init?(_ wait: LockWaits.Wait?) {
+    guard let wait else { return nil }
+    let milliseconds = SystemThread.monotonicMilliseconds - wait.since
+    guard milliseconds >= Self.reportedMilliseconds else { return nil }
+    lock = wait.byte == LockByte.sync ? "sync" : "maintenance"
+    duration = .milliseconds(milliseconds)
   }
 }

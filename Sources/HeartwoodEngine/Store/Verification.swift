@@ -145,7 +145,7 @@ struct Verification {
   private func checkHeaders(of segments: [Segment]) throws(StorageError) -> [String] {
     var findings: [String] = []
     for segment in segments {
-      guard let header = try files.log.header(of: segment.file) else { continue }
+      guard let header = try files.log.header(of: segment) else { continue }
       if header.identity != files.identity || header.geometry != files.geometry
         || header.firstFrame != files.geometry.firstFrame(of: segment.number)
       {

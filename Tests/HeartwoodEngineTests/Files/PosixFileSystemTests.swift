@@ -202,6 +202,21 @@ struct PosixFileSystemTests {
     }
   }
 
+  @Test func `a handler of the program for the limit on file sizes stays`() async {
+    await #expect(processExitsWith: .success) {
+      let handler: @convention(c) (Int32) -> Void = { _ in }
+      signal(SIGXFSZ, handler)
+      _ = PosixFileSystem()
+      let found = signal(SIGXFSZ, SIG_DFL)
+      guard unsafeBitCast(found, to: Int.self) == unsafeBitCast(handler, to: Int.self) else {
+        exit(9)
+      }
+      // Decided once: what the program does afterwards is its own affair.
+      _ = PosixFileSystem()
+      guard unsafeBitCast(signal(SIGXFSZ, SIG_DFL), to: Int.self) == 0 else { exit(8) }
+    }
+  }
+
   @Test func `descriptors stay clear of standard streams and close when a program is started`()
     async
   {

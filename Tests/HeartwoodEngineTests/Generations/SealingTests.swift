@@ -108,7 +108,9 @@ struct SealingTests {
     // For each segment its first frame and its footer, and a few commits that reach into the next;
     // every frame of the last few.
     #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
-    #expect(calls.opens <= segmentCount + 8)
+    // The log is longer than the list of open descriptors: found, walked, measured and read.
+    #expect(segmentCount > Limits.maxOpenSegmentCount)
+    #expect(calls.opens <= segmentCount * 5)
     try StoreFixture.expectSound(store)
     try store.close()
   }

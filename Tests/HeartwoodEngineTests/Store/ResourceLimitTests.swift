@@ -21,17 +21,117 @@ struct ResourceLimitTests {
     return options
   }
 
+  #if canImport(Glibc)
+    private typealias LimitedResource = __rlimit_resource
+  #else
+    private typealias LimitedResource = Int32
+  #endif
+
   /// Lowers a limit, or raises it to what it was at first.
-  private static func limitFileSizes(to byteCount: rlim_t?) {
+  private static func limit(_ limited: LimitedResource, to value: rlim_t?) {
     var limit = rlimit()
     #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+      let resource = __rlimit_resource_t(limited.rawValue)
     #else
-      let resource = RLIMIT_FSIZE
+      let resource = limited
     #endif
     _ = getrlimit(resource, &limit)
-    limit.rlim_cur = byteCount ?? limit.rlim_max
+    limit.rlim_cur = value ?? limit.rlim_max
     _ = setrlimit(resource, &limit)
+  }
+
+  private static func limitFileSizes(to byteCount: rlim_t?) { limit(RLIMIT_FSIZE, to: byteCount) }
+
+  /// The limit of a shell on macOS.
+  private static func limitDescriptors() { limit(RLIMIT_NOFILE, to: 256) }
+
+  /// Small segments, so that a log of some megabytes has more of them than descriptors are allowed.
+  private static func smallSegments(isMapped: Bool) -> StoreOptions {
+    var options = options()
+    options.access = isMapped ? .mapped : .buffered
+    options.segmentByteCount = 32 << 10
+    options.transactionMemoryByteCount = 1 << 20
+    return options
+  }
+
+  private static let rowCount = 3000
+
+  /// Writes 12 MB in one transaction.
+  private static func writeAll(_ store: Store, _ byte: UInt8) throws {
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("k")
+      for row in 0..<Self.rowCount {
+        try keyspace.put(row, [UInt8](repeating: byte, count: 4000))
+      }
+    }
+  }
+
+  private static func expectAll(_ snapshot: Snapshot, _ byte: UInt8) throws {
+    let keyspace = try #require(try snapshot.keyspace("k"))
+    #expect(try keyspace.count() == UInt64(Self.rowCount))
+    for row in stride(from: 0, to: Self.rowCount, by: 7) {
+      let value = try keyspace.get(row)
+      #expect(value?.count == 4000 && value?.last == byte, "row \(row)")
+    }
+  }
+
+  @Test(.evidence("F7"), arguments: [true, false])
+  func `writes and opens a log with more segments than it may have descriptors`(
+    isMapped: Bool
+  ) async {
+    await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
+      Self.limitDescriptors()
+      let fixture = try StoreFixture.onDisk(Self.smallSegments(isMapped: isMapped))
+      do {
+        let store = try fixture.open()
+        try Self.writeAll(store, 1)
+        #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
+        #expect(descriptors(openIn: fixture.path).count < 50)
+        try Self.expectAll(store.snapshot(), 1)
+        let elsewhere = try fixture.elsewhere().open()
+        try Self.expectAll(elsewhere.snapshot(), 1)
+        try StoreFixture.expectSound(store)
+      }
+      // Nobody has checkpointed: all of the log is behind the page file.
+      #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
+      try fixture.run { store in
+        #expect(descriptors(openIn: fixture.path).count < 50)
+        try Self.expectAll(store.snapshot(), 1)
+        try Self.writeAll(store, 2)
+        try store.checkpoint()
+        try Self.expectAll(store.snapshot(), 2)
+      }
+    }
+  }
+
+  /// The older generation reads from segments that a pass deletes meanwhile, here and elsewhere.
+  @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
+  func `reads a held generation from a long log, whoever deletes segments`(isMapped: Bool) async {
+    await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
+      Self.limitDescriptors()
+      var options = Self.smallSegments(isMapped: isMapped)
+      options.cacheByteCount = 64 << 10
+      var fixture = try StoreFixture.onDisk(options)
+      fixture.options = options
+      let store = try fixture.open()
+      let elsewhere = try fixture.elsewhere().open()
+      try Self.writeAll(store, 1)
+      let old = [try store.snapshot(), try elsewhere.snapshot()]
+      try Self.writeAll(store, 2)
+      let newer = [try store.snapshot(), try elsewhere.snapshot()]
+      let segmentCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
+      for _ in 0..<2 {
+        for snapshot in old { try Self.expectAll(snapshot, 1) }
+        for snapshot in newer { try Self.expectAll(snapshot, 2) }
+        // The first brings the page file to the old generation, whose segments go.
+        try store.checkpoint()
+      }
+      let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
+      #expect(leftCount < segmentCount - 300, "\(leftCount) of \(segmentCount)")
+      #expect(descriptors(openIn: fixture.path).count < 80)
+      try StoreFixture.expectSound(store)
+      try StoreFixture.expectSound(elsewhere)
+    }
   }
 
   /// A page file that may not grow any more is a full disk, and no signal ends the process.
@@ -82,15 +182,17 @@ struct ResourceLimitTests {
       let opening = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(opening?.errno == EMFILE)
       for descriptor in taken { close(descriptor) }
+      // Nothing was written when the error came, so it was one of that call alone.
+      try store.write { try $0.keyspace("k").put(0, [1]) }
       // The attempt that failed has not taken the locks along.
       let locks = StoreLocks(
         file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite))
       try StoreFixture.expectSound(store)
-      try? store.close()
+      try store.close()
       try fixture.run { store throws in
-        #expect(try store.snapshot().keyspace("k")?.count() ?? 0 >= count)
-        try store.write { try $0.keyspace("k").put(0, [1]) }
+        #expect(try store.snapshot().keyspace("k")?.count() == count + 1)
+        try store.write { try $0.keyspace("k").put(0, [2]) }
       }
     }
   }

@@ -88,6 +88,10 @@ struct UpkeepTests {
         round += 1
         return store.statistics.lastCheckpointError?.kind == .corrupt
       })
+    // Another process that has the store open is told the kind.
+    let other = try Store(
+      at: folder.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem()))
+    #expect(other.statistics.lastCheckpointError?.kind == .corrupt)
   }
 
   @Test func `makes the next segment before a commit needs it`() throws {

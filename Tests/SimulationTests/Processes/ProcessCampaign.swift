@@ -149,6 +149,19 @@ final class ProcessCampaign {
     ledgers(role).reduce(0) { $0 + $1.records.filter { $0.kind == kind }.count }
   }
 
+  /// Waits until there are so many more records of a kind; each process must run meanwhile.
+  func wait(
+    for kind: Ledger.Kind, _ count: Int, _ role: WorkerAssignment.Role
+  ) throws {
+    let wanted = self.count(kind, role) + count
+    let end = Date(timeIntervalSinceNow: 60)
+    while self.count(kind, role) < wanted {
+      for worker in workers { try expectRunning(worker) }
+      guard Date() < end else { throw SharedContent.Violation("seed \(seed): no \(kind)") }
+      usleep(1000)
+    }
+  }
+
   // MARK: Afterwards
 
   /// Nobody is in: nobody has a lock, the store opens and is whole, all that was acknowledged is

@@ -4,6 +4,9 @@ package struct Mutator {
 
   package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
+  /// A number below a bound.
+  mutating func below(_ bound: Int) -> Int { generator.below(bound) }
+
   /// One to four edits of a sample store.
   package mutating func damage(sample: Int, repairs: Bool, isSameBoot: Bool) -> StoreDamage {
     var damage = StoreDamage(

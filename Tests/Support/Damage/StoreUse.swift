@@ -119,6 +119,8 @@ package struct StoreUse {
       }
       try attempt { _ in
         try keyspace.forEach(from: Key(7), upTo: Key(30)) { _, _ in true }
+        _ = try keyspace.estimatedCount(from: Key(3), upTo: Key(30))
+        _ = try keyspace.estimatedCount(upTo: Key("z"))
         _ = try keyspace.get(SampleStore.longKey(5))
       }
     }

@@ -38,6 +38,8 @@ package final class Ledger {
     case checkpointed
     /// This session has made `generation` commits and `number` syncs of the log.
     case counted
+    /// Transaction `number` of this process was refused because the store's files are others.
+    case refused
   }
 
   package struct Record {

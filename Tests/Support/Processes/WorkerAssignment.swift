@@ -15,7 +15,7 @@ package import HeartwoodEngine
 /// exit code of 1, about anything that the store should not have done.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
-    case writer, reader, keeper, committer, holder
+    case writer, reader, keeper, committer, holder, watcher, displaced
   }
 
   package var role: Role
@@ -84,6 +84,12 @@ package struct WorkerAssignment: Codable, Sendable {
         try role.run()
       case .holder:
         let role = HolderRole(own)
+        try role.run()
+      case .displaced:
+        let role = DisplacedRole(own)
+        try role.run()
+      case .watcher:
+        let role = WatcherRole(own)
         try role.run()
       }
     } catch {

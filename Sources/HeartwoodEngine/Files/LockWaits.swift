@@ -1,0 +1,35 @@
+/// The waits of this process for bytes that other processes may hold without limit.
+///
+/// Thread-safe.
+package final class LockWaits: @unchecked Sendable {
+  // @unchecked because everything below `lock` is guarded by it.
+  private let lock = Lock()
+  private var waits: [UInt64: Wait] = [:]
+  private var lastNumber: UInt64 = 0
+
+  /// One wait that has not ended.
+  package struct Wait: Sendable {
+    package let byte: UInt64
+    /// When it began, in monotonic milliseconds.
+    package let since: UInt64
+  }
+
+  package init() {}
+
+  /// Runs `body`, which waits for the lock of a byte.
+  package func during<R>(
+    _ byte: UInt64, _ body: () throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    let wait = Wait(byte: byte, since: SystemThread.monotonicMilliseconds)
+    let number = lock.withLock {
+      lastNumber += 1
+      waits[lastNumber] = wait
+      return lastNumber
+    }
+    defer { lock.withLock { waits[number] = nil } }
+    return try body()
+  }
+
+  /// The wait that began first; `nil` while there is none.
+  package var oldest: Wait? { lock.withLock { waits.values.min { $0.since < $1.since } } }
+}

@@ -1,0 +1,41 @@
+/// Why a run of maintenance failed, in one word that all processes can read.
+///
+///     bits 0–7   the kind, as a number above 0
+///     bits 8–39  the error number of the system, or 0
+package struct MaintenanceFailure: Hashable, Sendable {
+  package let kind: StorageError.Kind
+  package let errno: Int32?
+
+  /// The kinds by their numbers; one that is not listed is told as the first.
+  private static let kinds: [StorageError.Kind] = [
+    .io, .full, .corrupt, .failed, .busy,
+  ]
+
+  package init(_ error: StorageError) {
+    kind = Self.kinds.contains(error.kind) ? error.kind : Self.kinds[0]
+    errno = error.errno == 0 ? nil : error.errno
+  }
+
+  /// The failure in a word; `nil` for 0, and for a word that no store has written.
+  package init?(word: UInt64) {
+    let number = Int(word & 0xFF)
+    guard number > 0, number <= Self.kinds.count else { return nil }
+    kind = Self.kinds[number - 1]
+    let code = Int32(truncatingIfNeeded: word >> 8)
+    errno = code == 0 ? nil : code
+  }
+
+  package var word: UInt64 {
+    let number = UInt64(Self.kinds.firstIndex(of: kind) ?? 0) + 1
+    return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
+  }
+
+  /// As an error, for who was not there when it was met.
+  package var error: StorageError {
+    StorageError(
+      kind,
+      "The last checkpoint failed with this error, in a process that has the store open or had it. "
+        + "The log grows until one succeeds; call `checkpoint()` to see the whole error.",
+      errno: errno)
+  }
+}

@@ -1,0 +1,155 @@
+/// The open descriptors of one log's segments: a limited number, however many segments there are.
+///
+/// The least recently used one is closed when another is opened. A descriptor through which bytes
+/// were written stays open until they are synced: once no descriptor is left, the system may forget
+/// that it could not write them back. Of mapped segments, which are read without one, those that
+/// are full and durable have none. Thread-safe.
+package final class SegmentFilePool: @unchecked Sendable {
+  // @unchecked because the variables, and those of all entries, are used under `lock` only.
+  private let fileSystem: any FileSystem
+  private let lock = Lock()
+  /// The entries that are open.
+  private var entries: [Entry] = []
+  /// Numbers uses and writes.
+  private var clock: UInt64 = 0
+
+  /// The descriptor of one segment, while it is open.
+  final class Entry: @unchecked Sendable {
+    // @unchecked because only its pool uses the variables, under its lock.
+    fileprivate var file: (any File)?
+    fileprivate let segment: UInt64
+    fileprivate var isMapped = false
+    fileprivate var lastUse: UInt64 = 0
+    fileprivate var lastWrite: UInt64 = 0
+    fileprivate var runningWriteCount = 0
+    /// The first write that is not synced; 0 if there is none.
+    fileprivate var unsyncedSince: UInt64 = 0
+
+    init(_ segment: UInt64) { self.segment = segment }
+  }
+
+  package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
+
+  /// Opens the file at a path; `nil` if there is none.
+  ///
+  /// Where the process has no descriptor left, those that need not stay open are closed first.
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    do throws(StorageError) {
+      return try fileSystem.open(path, access)
+    } catch {
+      guard error.changedNothing, closeSynced() else { throw error }
+      return try fileSystem.open(path, access)
+    }
+  }
+
+  /// Closes what is synced; false if there was nothing to close.
+  private func closeSynced() -> Bool {
+    let closed = lock.withLock {
+      let synced = entries.filter { $0.unsyncedSince == 0 }
+      return synced.map(close)
+    }
+    return !closed.isEmpty
+  }
+
+  /// The file, so that it is released after the lock.
+  private func close(_ entry: Entry) -> (any File)? {
+    entries.removeAll { $0 === entry }
+    defer {
+      entry.file = nil
+      entry.unsyncedSince = 0
+    }
+    return entry.file
+  }
+
+  /// The file of an entry, if it is open.
+  func file(of entry: Entry) -> (any File)? {
+    lock.withLock {
+      clock += 1
+      entry.lastUse = clock
+      return entry.file
+    }
+  }
+
+  /// Enters an open file, and closes another one if there are too many.
+  ///
+  /// - Returns: The file of the entry, which another thread may have opened meanwhile.
+  @discardableResult
+  func enter(_ file: any File, in entry: Entry) -> any File {
+    let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in
+      if let present = entry.file { return (present, nil) }
+      var closed: (any File)?
+      if entries.count >= Limits.maxOpenSegmentCount {
+        let synced = entries.filter { $0.unsyncedSince == 0 }
+        closed = synced.min { $0.lastUse < $1.lastUse }.flatMap(close)
+      }
+      clock += 1
+      entry.lastUse = clock
+      entry.file = file
+      entries.append(entry)
+      return (file, closed)
+    }
+    withExtendedLifetime(closed) {}
+    return entered
+  }
+
+  /// Closes the descriptor of a segment that nobody refers to any more.
+  func remove(_ entry: Entry) {
+    let closed = lock.withLock { close(entry) }
+    withExtendedLifetime(closed) {}
+  }
+
+  /// Notes that a segment is mapped, so that reading it needs no descriptor.
+  func noteMapped(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
+
+  /// Closes the descriptors of mapped segments with smaller numbers, all of whose frames somebody
+  /// has synced.
+  func closeMapped(below segment: UInt64) {
+    let closed = lock.withLock {
+      let idle = entries.filter {
+        $0.isMapped && $0.segment < segment && $0.runningWriteCount == 0
+      }
+      return idle.map(close)
+    }
+    withExtendedLifetime(closed) {}
+  }
+
+  // MARK: Writes and syncs
+
+  /// Notes that bytes are about to be written to a file, whose descriptor stays open from now on.
+  ///
+  /// - Returns: The file that has waited longest for its sync, with its entry, if too many wait.
+  func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
+    lock.withLock {
+      clock += 1
+      entry.runningWriteCount += 1
+      if entry.unsyncedSince == 0 { entry.unsyncedSince = clock }
+      let unsynced = entries.filter { $0.unsyncedSince > 0 }
+      guard unsynced.count > Limits.maxUnsyncedSegmentCount else { return nil }
+      let oldest = unsynced.filter { $0 !== entry }
+        .min { $0.unsyncedSince < $1.unsyncedSince }
+      return oldest.flatMap { oldest in oldest.file.map { (oldest, $0) } }
+    }
+  }
+
+  /// Notes that a write is over.
+  func endWrite(_ entry: Entry) {
+    lock.withLock {
+      clock += 1
+      entry.runningWriteCount -= 1
+      entry.lastWrite = clock
+    }
+  }
+
+  /// Syncs an open file; what others write meanwhile still waits for its own sync.
+  func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
+    let lastWrite = lock.withLock { entry.lastWrite }
+    try file.sync()
+    lock.withLock {
+      guard entry.lastWrite == lastWrite, entry.runningWriteCount == 0 else { return }
+      entry.unsyncedSince = 0
+    }
+  }
+
+  /// Notes that a file has lost what was to be synced.
+  func noteEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
+}

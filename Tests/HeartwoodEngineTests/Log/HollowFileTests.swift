@@ -1,0 +1,68 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Files `map` and `kept` that are long and take no space.
+@Suite("A hollow file")
+struct HollowFileTests {
+  /// What its first bytes say.
+  enum Front: CaseIterable, Sendable { case nothing, magic, newerVersion, fittingCounts }
+
+  /// A length that a small machine has no memory for; a map of one boundary can have it.
+  private static let byteCount: UInt64 = 15 << 30 | 8
+
+  private func front(_ file: WholeFile, _ front: Front) -> [UInt8] {
+    let block = ByteBlock(count: 56)
+    defer { block.keep() }
+    guard front != .nothing else { return block.bytes.bytes.copied() }
+    block.bytes.store64(file.magic, WholeFileLayout.magic.offset)
+    block.bytes.store32(front == .newerVersion ? 9 : 1, WholeFileLayout.version.offset)
+    guard front == .fittingCounts else { return block.bytes.bytes.copied() }
+    let isMap = file.name == "map"
+    let count = UInt32((Self.byteCount - 104) / (isMap ? 16 : 100))
+    block.bytes.store32(isMap ? 1 : count, WholeFileLayout.rowCount.offset)
+    if isMap { block.bytes.store32(count, MapLayout.survivorCount.offset) }
+    return block.bytes.bytes.copied()
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)), .evidence("B2"), arguments: ["map", "kept"], Front.allCases)
+  func `is refused before memory is taken for it`(name: String, front: Front) async throws {
+    let file = name == "map" ? SurvivorMap.file : KeptGenerations.file
+    let fixture = try StoreFixture.onDisk()
+    try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
+    try fixture.write(self.front(file, front), to: name)
+    let hollow = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+    try hollow.setByteCount(Self.byteCount)
+    let before = Self.peakByteCount
+    let error = #expect(throws: StorageError.self) { _ = try fixture.open() }
+    #expect(error?.kind == .corrupt)
+    #expect(error?.file == name)
+    #expect(Self.peakByteCount - before < 1 << 30)
+  }
+
+  #if canImport(Glibc)
+    private static let ownUsage = __rusage_who_t(RUSAGE_SELF.rawValue)
+  #else
+    private static let ownUsage: Int32 = RUSAGE_SELF
+  #endif
+
+  /// The most memory this process has had.
+  private static var peakByteCount: Int {
+    var usage = rusage()
+    getrusage(Self.ownUsage, &usage)
+    #if canImport(Darwin)
+      return usage.ru_maxrss
+    #else
+      return usage.ru_maxrss * 1024
+    #endif
+  }
+}

@@ -1,0 +1,141 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Which segments of the log have a descriptor.
+///
+/// A segment is small here, and each commit fills a good part of one, so that there are dozens of
+/// them, and fewer than there may be descriptors.
+@Suite("The segments of a mapped log")
+struct SegmentDescriptorTests {
+  private static let segmentCount = 20
+
+  private func options(_ access: StoreOptions.Access) -> StoreOptions {
+    var options = StoreOptions()
+    options.access = access
+    options.segmentByteCount = 32 << 10
+    options.checkpointLogByteCount = 0
+    options.upkeep = .inline
+    return options
+  }
+
+  /// The numbers of the segments that this process has descriptors on.
+  private func openSegments(_ fixture: StoreFixture) throws -> [String] {
+    try fixture.names().filter { $0.hasPrefix("wal-") && fixture.descriptorCount(of: $0) > 0 }
+      .sorted()
+  }
+
+  private func names(_ fixture: StoreFixture) throws -> [String] {
+    try fixture.names().filter { $0.hasPrefix("wal-") }.sorted()
+  }
+
+  /// The one in use may have a descriptor, which is followed by up to two that were made ahead.
+  private func expectNewestOnly(
+    _ fixture: StoreFixture, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let newest = try names(fixture).suffix(3)
+    let open = try openSegments(fixture)
+    #expect(open.allSatisfy(newest.contains), "\(open)", sourceLocation: location)
+  }
+
+  /// Commits until the log has many segments.
+  private func fill(
+    _ store: Store, _ fixture: StoreFixture, _ durability: StoreOptions.Durability
+  ) throws {
+    let wanted = try names(fixture).count + Self.segmentCount
+    var key = 0
+    while try names(fixture).count < wanted {
+      try store.write(durability: durability) {
+        try $0.keyspace("k").put(key % 7, [UInt8](repeating: UInt8(key & 255), count: 3000))
+      }
+      key += 1
+    }
+  }
+
+  @Test(.evidence("F7")) func `have no descriptor when they are full and durable`() throws {
+    let fixture = try StoreFixture.onDisk(options(.mapped))
+    let store = try fixture.open()
+    try fill(store, fixture, .full)
+    try expectNewestOnly(fixture)
+    try fill(store, fixture, .normal)
+    #expect(try openSegments(fixture).count > 2)
+    try store.write(durability: .full) { try $0.keyspace("k").put(1, [1]) }
+    try expectNewestOnly(fixture)
+    let snapshot = try store.snapshot()
+    try StoreFixture.expectSound(store)
+    for key in 0..<7 { #expect(try snapshot.keyspace("k")?.get(key) != nil) }
+    try expectNewestOnly(fixture)
+    withExtendedLifetime(store) {}
+  }
+
+  @Test(.evidence("F7")) func `have none once the store was opened again`() throws {
+    let fixture = try StoreFixture.onDisk(options(.mapped))
+    do {
+      let store = try fixture.open()
+      try fill(store, fixture, .full)
+    }
+    let store = try fixture.open()
+    try expectNewestOnly(fixture)
+    for key in 0..<7 { #expect(try store.snapshot().keyspace("k")?.get(key) != nil) }
+    try expectNewestOnly(fixture)
+    try store.close()
+  }
+
+  @Test(.evidence("F7")) func `have none in a process that reads or has written them`() throws {
+    let fixture = try StoreFixture.onDisk(options(.mapped))
+    let store = try fixture.open()
+    let other = try fixture.elsewhere().open()
+    try fill(store, fixture, .normal)
+    #expect(try other.snapshot().keyspace("k")?.get(1) != nil)
+    // The other process syncs what this one has written.
+    try other.write(durability: .full) { try $0.keyspace("k").put(1, [1]) }
+    #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    try fill(store, fixture, .full)
+    #expect(try other.snapshot().keyspace("k")?.get(1) != nil)
+    try expectNewestOnly(fixture)
+    try StoreFixture.expectSound(other)
+    try store.close()
+    try other.close()
+  }
+
+  @Test(.evidence("F7")) func `keep some when they are read through buffers`() throws {
+    let fixture = try StoreFixture.onDisk(options(.buffered))
+    let store = try fixture.open()
+    try fill(store, fixture, .full)
+    let count = try openSegments(fixture).count
+    #expect(count > 2 && count <= Limits.maxOpenSegmentCount)
+    try store.close()
+  }
+
+  @Test(.evidence("F7")) func `that were replaced while they had none count as gone`() throws {
+    let fixture = try StoreFixture.onDisk(options(.mapped))
+    let store = try fixture.open()
+    try fill(store, fixture, .full)
+    let log = store.files.log
+    let table = try log.openAll(from: 0, isMapped: true)
+    log.closeMapped(upTo: store.files.words.durable)
+    let segment = table.segments[1].file
+    #expect(try segment.exists())
+    log.closeMapped(upTo: store.files.words.durable)
+    let bytes = try fixture.bytes(of: log.geometry.segmentName(table.segments[1].number))
+    try log.remove(table.segments[1].number)
+    try fixture.write(bytes, to: log.geometry.segmentName(table.segments[1].number))
+    #expect(try !segment.exists())
+    let block = ByteBlock(count: 64)
+    defer { block.keep() }
+    #expect(try segment.read(into: block.bytes, at: 0) == 0)
+    let error = #expect(throws: StorageError.self) {
+      try segment.writeUnpromised(block.bytes.bytes, at: 0)
+    }
+    #expect(error?.changedNothing == true)
+    try store.close()
+  }
+}
+
+extension StoreFixture {
+  /// How many descriptors of this process are open on a file of the store.
+  fileprivate func descriptorCount(of name: String) -> Int {
+    guard let identity = try? fileSystem.identity(of: path(of: name)) else { return 0 }
+    return descriptors(on: [identity]).count
+  }
+}

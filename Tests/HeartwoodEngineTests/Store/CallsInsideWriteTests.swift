@@ -1,0 +1,71 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Every public call that a program may make inside `write`.
+///
+/// A checkpoint waits for that write to end meanwhile. The call returns, or stops the program at
+/// once; none waits for itself.
+@Suite("A call inside a write", .serialized)
+struct CallsInsideWriteTests {
+  private static let allowed = CallInsideWrite.allCases.filter { !$0.isRefused }
+  private static let refused = CallInsideWrite.allCases.filter(\.isRefused)
+
+  private static func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    return options
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)), .evidence("U1"), .evidence("U5"), arguments: allowed, [false, true])
+  func `that is allowed returns, whoever checkpoints`(
+    call: CallInsideWrite, isElsewhere: Bool
+  ) throws {
+    let folder = try ScratchDirectory()
+    let options = Self.options()
+    var scene = try CallInsideWrite.Scene(in: folder.path, options: options)
+    let store = scene.store
+    let path = folder.path(of: "store")
+    let other = try Store(at: path, options: options, fileSystem: OtherProcess(PosixFileSystem()))
+    var thread: SystemThread?
+    try store.write { transaction in
+      try transaction.keyspace("k").put(2, [2])
+      thread = SystemThread { _ = try? (isElsewhere ? other : store).checkpoint() }
+      // Until the checkpoint has its lock, and waits for this write.
+      SystemThread.sleep(milliseconds: 50)
+      #expect(try call.isMade(in: &scene))
+      try transaction.keyspace("k").put(3, [3])
+    }
+    thread?.join()
+    #expect(try store.snapshot().keyspace("k")?.count() == 3)
+    try StoreFixture.expectSound(store)
+    try other.close()
+    withExtendedLifetime(scene) {}
+  }
+
+  @Test(.evidence("U1"), .evidence("U5"), arguments: refused)
+  func `that would wait for itself stops the program`(call: CallInsideWrite) async {
+    await #expect(processExitsWith: .failure) { [call = call as CallInsideWrite] in
+      let folder = try ScratchDirectory()
+      var scene = try CallInsideWrite.Scene(in: folder.path, options: Self.options())
+      try scene.store.write { _ in _ = try call.isMade(in: &scene) }
+    }
+  }
+
+  @Test(.evidence("U5")) func `keeps a generation also when the write fails`() throws {
+    let fixture = try StoreFixture.onDisk()
+    let store = try fixture.open()
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    struct Undone: Error {}
+    #expect(throws: Undone.self) {
+      try store.write { transaction in
+        try transaction.keyspace("k").put(1, [2])
+        try store.keep(store.snapshot().generation, as: "inside")
+        throw Undone()
+      }
+    }
+    #expect(try store.keptGenerations()["inside"] == store.snapshot().generation)
+    try store.close()
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Who may read and write the files of a store.
+@Suite("The permissions of a store")
+struct FileModeTests {
+  private func fixture(_ mode: UInt16?) throws -> StoreFixture {
+    var options = StoreOptions()
+    options.segmentByteCount = 32 << 10
+    options.reclaimLogByteCount = 1
+    options.fileMode = mode
+    return try StoreFixture.onDisk(options)
+  }
+
+  /// Writes until every file that a store can have was made.
+  private func use(_ fixture: StoreFixture) throws {
+    try fixture.run { store in
+      let snapshot = try store.snapshot()
+      for key in 0..<60 {
+        try store.write { try $0.keyspace("k").put(key, [UInt8](repeating: 7, count: 900)) }
+      }
+      try store.keep(snapshot.generation, as: "\(snapshot.generation)")
+      try store.checkpoint()
+      withExtendedLifetime(snapshot) {}
+    }
+  }
+
+  private func mode(_ path: String) -> mode_t {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+  }
+
+  private func expectModes(
+    _ fixture: StoreFixture, _ expected: mode_t, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let names = try fixture.names()
+    for name in ["pages", "locks", "counters", "reserve", "holders", "kept", "map"] {
+      #expect(names.contains(name), sourceLocation: location)
+    }
+    #expect(names.contains { $0.hasPrefix("wal-") }, sourceLocation: location)
+    for name in names {
+      #expect(mode(fixture.path(of: name)) == expected, "\(name)", sourceLocation: location)
+    }
+  }
+
+  @Test(.evidence("E8"), arguments: [UInt16(0o600), 0o640, 0o660, 0o666])
+  func `are as its options say from the beginning`(mode: UInt16) throws {
+    let fixture = try fixture(mode)
+    try use(fixture)
+    try expectModes(fixture, mode_t(mode))
+    #expect(self.mode(fixture.path) == mode_t(mode | (mode & 0o444) >> 2))
+  }
+
+  @Test(.evidence("E8")) func `that were taken away stay away`() throws {
+    let fixture = try fixture(nil)
+    try fixture.run { _ in }
+    for name in try fixture.names() { #expect(chmod(fixture.path(of: name), 0o600) == 0) }
+    try use(fixture)
+    try expectModes(fixture, 0o600)
+    for name in try fixture.names() where !["pages", "locks"].contains(name) {
+      if name.hasPrefix("wal-") || name == "kept" || name == "map" { continue }
+      #expect(unlink(fixture.path(of: name)) == 0)
+    }
+    try use(fixture)
+    try expectModes(fixture, 0o600)
+  }
+
+  @Test(.evidence("E8")) func `are those of its source in a copy`() throws {
+    let fixture = try fixture(0o600)
+    let folder = try ScratchDirectory()
+    let path = folder.path(of: "copy")
+    try fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      try store.copy(store.snapshot(), to: path)
+    }
+    #expect(mode(path) == 0o700)
+    for name in try #require(try PosixFileSystem().list(path)) {
+      #expect(mode(path + "/" + name) == 0o600, "\(name)")
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Locks that somebody holds who may only read the store's files.
+@Suite("A lock held by a reader")
+struct LockWaitTests {
+  @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])
+  func `is named in the statistics of who waits for it`(byte: UInt64) throws {
+    var options = StoreOptions()
+    options.upkeep = .inline
+    let fixture = try StoreFixture.onDisk(options)
+    let store = try fixture.open()
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    let reader = try #require(
+      try PosixFileSystem().open(fixture.path(of: "locks"), .read))
+    #expect(try reader.lock(.shared, byte..<byte + 1))
+    #expect(store.statistics.lockWait == nil)
+    let thread = SystemThread {
+      if byte == LockByte.sync {
+        _ = try? store.write { try $0.keyspace("k").put(2, [2]) }
+      } else {
+        _ = try? store.checkpoint()
+      }
+    }
+    var wait: LockWait?
+    for _ in 0..<1000 where wait == nil {
+      SystemThread.sleep(milliseconds: 10)
+      wait = store.statistics.lockWait
+    }
+    #expect(wait?.lock == (byte == LockByte.sync ? "sync" : "maintenance"))
+    #expect(wait.map { $0.duration >= .seconds(1) } == true)
+    #expect(try reader.lock(.none, byte..<byte + 1))
+    thread?.join()
+    #expect(store.statistics.lockWait == nil)
+    try store.close()
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Several processes commit to a store that is deleted, moved or replaced meanwhile.
+///
+/// Whoever no longer has the store at the path says so and writes nothing that anybody could find;
+/// the store that is there now is whole and holds what it held.
+@Suite("A store taken from several processes", .serialized)
+struct DisplacedStoreTests {
+  enum Change: String, CaseIterable, Sendable {
+    case deleted, replacedByNewStore, restoredFromCopy, restoredInPlace
+  }
+
+  private static let processCount = 3
+  private let files = FileManager.default
+  private let campaign: ProcessCampaign
+  private var path: String { campaign.folder.path(of: "store") }
+  private var copy: String { campaign.folder.path(of: "copy") }
+
+  init() throws {
+    campaign = try ProcessCampaign(seed: 5)
+    let store = try Store(at: campaign.folder.path(of: "store"))
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    try store.copy(store.snapshot(), to: campaign.folder.path(of: "copy"))
+    try store.close()
+  }
+
+  private func start() throws {
+    for place in 0..<Self.processCount {
+      try campaign.add(.displaced, place) { $0.isMapped = place != 1 }
+    }
+    try wait(for: .acknowledged, 20)
+  }
+
+  /// Waits until each process has so many more records of a kind.
+  private func wait(for kind: Ledger.Kind, _ count: Int) throws {
+    func counts() -> [Int] {
+      campaign.ledgers(.displaced).map { $0.records.count { $0.kind == kind } }
+    }
+    let wanted = counts().map { $0 + count }
+    for _ in 0..<30_000 {
+      if zip(counts(), wanted).allSatisfy({ $0 >= $1 }) { return }
+      usleep(2000)
+    }
+    throw SharedContent.Violation("\(kind): \(counts()), not \(wanted)")
+  }
+
+  private func makeNewStore() throws {
+    let store = try Store(at: path)
+    try store.write { try $0.keyspace("new").put(1, [9]) }
+    try store.close()
+  }
+
+  private func apply(_ change: Change) throws {
+    switch change {
+    case .deleted:
+      try files.removeItem(atPath: path)
+    case .replacedByNewStore:
+      try files.removeItem(atPath: path)
+      try makeNewStore()
+    case .restoredFromCopy:
+      try files.removeItem(atPath: path)
+      try files.copyItem(atPath: copy, toPath: path)
+    case .restoredInPlace:
+      let names = try files.contentsOfDirectory(atPath: copy)
+      for name in names.filter({ $0 == "pages" || $0 == "locks" }) { try replace(name) }
+      for name in try files.contentsOfDirectory(atPath: path)
+      where name != "pages" && name != "locks" {
+        try files.removeItem(atPath: path + "/" + name)
+      }
+      for name in names where name != "pages" && name != "locks" { try replace(name) }
+    }
+  }
+
+  /// Puts a file of the copy in the place of the store's, as a program that restores it would.
+  private func replace(_ name: String) throws {
+    try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")
+    guard rename(copy + "/restored", path + "/" + name) == 0 else {
+      throw StorageError(.io, "The file could not be exchanged.", file: name, errno: errno)
+    }
+  }
+
+  /// The bytes of all files at the path, if there are any.
+  private func bytes() throws -> [String: Data] {
+    guard files.fileExists(atPath: path) else { return [:] }
+    var found: [String: Data] = [:]
+    for name in try files.contentsOfDirectory(atPath: path) {
+      found[name] = try Data(contentsOf: URL(fileURLWithPath: path + "/" + name))
+    }
+    return found
+  }
+
+  @Test(.evidence("D17"), arguments: Change.allCases)
+  func `is written to by none of them`(change: Change) throws {
+    try start()
+    try apply(change)
+    let before = try bytes()
+    try wait(for: .refused, 20)
+    try campaign.finish()
+    for (place, records) in campaign.ledgers(.displaced) {
+      let refused = records.firstIndex { $0.kind == .refused } ?? 0
+      #expect(records[refused...].allSatisfy { $0.kind == .refused }, "process \(place)")
+    }
+    #expect(try bytes() == before)
+    guard change != .deleted else { return }
+    let store = try Store(at: path)
+    let snapshot = try store.snapshot()
+    #expect(try snapshot.keyspaceNames == [change == .replacedByNewStore ? "new" : "k"])
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.evidence("D17")) func `goes on in all of them where it is moved`() throws {
+    try start()
+    let moved = campaign.folder.path(of: "moved")
+    try files.moveItem(atPath: path, toPath: moved)
+    try makeNewStore()
+    let before = try bytes()
+    try wait(for: .acknowledged, 200)
+    try campaign.finish()
+    #expect(try bytes() == before)
+    let store = try Store(at: moved)
+    let own = try #require(try store.snapshot().keyspace("own"))
+    for (place, records) in campaign.ledgers(.displaced) {
+      #expect(records.allSatisfy { $0.kind != .refused }, "process \(place)")
+      let last = try #require(records.last { $0.kind == .acknowledged }).number
+      #expect(try own.get(place) == Array("\(last)".utf8), "process \(place)")
+    }
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Every call that can lack a resource fails once, at each of its places in a workload, while
+/// another opening of the store and a process of its own use it too.
+///
+/// Where a file cannot be opened it fails twice: the store closes other files, and tries again.
+@Suite("A store short of one resource for one call", .serialized)
+struct ScarceResourceTests {
+  typealias Demand = ObservedFileSystem.Demand
+
+  /// The error that a call which lacks something ends with.
+  private static func error(_ demand: Demand, _ path: String) -> StorageError {
+    switch demand {
+    case .descriptor: .unchanged(.io, "No descriptor is left.", file: path, errno: 24)
+    case .newFile: .unchanged(.io, "Nobody may make a file.", file: path, errno: 13)
+    case .memory: .unchanged(.io, "No memory is left.", file: path, errno: 12)
+    case .space: StorageError(.full, "No space is left.", file: path, errno: 28)
+    case .quota: StorageError(.full, "The quota is used up.", file: path, errno: 122)
+    case .folder: StorageError(.full, "No space is left.", file: path, errno: 28)
+    }
+  }
+
+  /// Counts demands, and refuses one of them.
+  private final class Refusal {
+    var count = 0
+    var refused: Int?
+    /// Where the last call was refused.
+    var refusedPath: String?
+
+    func attach(to fileSystem: ObservedFileSystem, _ wanted: Demand) {
+      fileSystem.onDemand = { demand, path throws(StorageError) in
+        guard demand == wanted else { return }
+        self.count += 1
+        let isAgain = self.refusedPath == path && [.descriptor, .newFile].contains(demand)
+        self.refusedPath = nil
+        guard self.count == self.refused || isAgain else { return }
+        if !isAgain { self.refusedPath = path }
+        throw ScarceResourceTests.error(demand, path)
+      }
+    }
+  }
+
+  /// One run: a store that fails, another opening of it that watches, and a process that does.
+  private final class Run {
+    let fixture: StoreFixture
+    let fileSystem: ObservedFileSystem
+    let watcher: Store
+    let process: ProcessCampaign
+    let refusal = Refusal()
+    var acknowledged: [Int: UInt8] = [:]
+    var errors: [StorageError] = []
+
+    init(_ demand: Demand, isMapped: Bool, refusing number: Int?) throws {
+      var options = StoreOptions()
+      options.access = isMapped ? .mapped : .buffered
+      options.upkeep = .inline
+      options.checkpointLogByteCount = 0
+      options.segmentByteCount = 32 << 10
+      options.transactionMemoryByteCount = 64 << 10
+      options.cacheByteCount = 64 << 10
+      process = try ProcessCampaign(seed: UInt64(number ?? 0))
+      let place = StoreFixture.onDisk(at: process.folder.path(of: "store"), options)
+      fileSystem = ObservedFileSystem(place.fileSystem)
+      fixture = place.with(fileSystem)
+      refusal.refused = number
+      refusal.attach(to: fileSystem, demand)
+      // Where it cannot be made, it can be a moment later.
+      do {
+        try fixture.open().close()
+      } catch let error as StorageError {
+        errors.append(error)
+        refusal.refusedPath = nil
+        try fixture.open().close()
+      }
+      watcher = try place.elsewhere().open()
+      try process.add(.watcher, 0) { $0.isMapped = isMapped }
+      try process.wait(for: .opened, 1, .watcher)
+    }
+
+    /// Runs a step, which may fail with what is scarce and nothing else.
+    func attempt<R>(_ body: () throws -> R) throws -> R? {
+      do { return try body() } catch let error as StorageError {
+        errors.append(error)
+        refusal.refusedPath = nil
+        return nil
+      }
+    }
+
+    func put(_ store: Store, _ rows: Range<Int>, _ byte: UInt8) throws {
+      let done: Void? = try attempt {
+        _ = try store.write { transaction in
+          let keyspace = try transaction.keyspace("k")
+          for row in rows { try keyspace.put(row, [UInt8](repeating: byte, count: 2000)) }
+        }
+      }
+      if done == nil {
+        // A commit that is whole and could not be synced is there with the next one.
+        _ = try store.write { try $0.keyspace("n").put(0, [byte]) }
+        guard try store.snapshot().keyspace("k")?.get(rows.lowerBound)?.last == byte else { return }
+      }
+      for row in rows { acknowledged[row] = byte }
+    }
+
+    func expectContent(_ store: Store, _ place: String) throws {
+      let keyspace = try store.snapshot().keyspace("k")
+      for row in 0..<220 {
+        let value = try keyspace?.get(row)
+        #expect(value?.last == acknowledged[row], "\(place): row \(row)")
+      }
+    }
+
+    /// The workload; the other opening writes and reads in between as if nothing had happened.
+    func run(_ place: String) throws {
+      var opened = try attempt { try fixture.open() }
+      if opened == nil { opened = try attempt { try fixture.open() } }
+      let store = try #require(opened, "\(place)")
+      try put(store, 0..<20, 1)
+      try put(store, 0..<200, 2)
+      let pin = try attempt { try store.snapshot() }
+      let pinned = acknowledged[0]
+      try put(store, 10..<40, 3)
+      _ = try attempt { try store.checkpoint() }
+      _ = try attempt { try store.keep(store.snapshot().generation, as: "x") }
+      try watcher.write {
+        try $0.keyspace("k").put(210, [UInt8](repeating: 9, count: 2000))
+      }
+      acknowledged[210] = 9
+      try put(store, 0..<200, 4)
+      if let pin {
+        let value = try attempt { try pin.keyspace("k")?.get(0)?.last }
+        if let value { #expect(value == pinned, "\(place)") }
+      }
+      _ = try attempt { try store.checkpoint() }
+      _ = try attempt { try store.release("x") }
+      _ = try attempt { try store.compact() }
+      try put(store, 200..<205, 5)
+      fileSystem.onDemand = nil
+      // The other process has met no error, and found all that it wrote.
+      try process.wait(for: .acknowledged, 2, .watcher)
+      try process.finish()
+      // One call failed, and no more than the step that needed it.
+      #expect(errors.count <= 1, "\(place): \(errors)")
+      try expectContent(watcher, place)
+      try expectContent(store, place)
+      try put(store, 205..<210, 6)
+      try watcher.write {
+        try $0.keyspace("k").put(211, [UInt8](repeating: 7, count: 2000))
+      }
+      acknowledged[211] = 7
+      _ = try store.checkpoint()
+      try expectContent(watcher, place)
+      try StoreFixture.expectSound(store)
+      try StoreFixture.expectSound(watcher)
+      try store.close()
+      try watcher.close()
+      let again = try fixture.open()
+      try expectContent(again, place)
+      try again.close()
+    }
+  }
+
+  /// In a short run some of the places, others for each kind; in a long one all.
+  private static var stride: Int {
+    let scale = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"]
+    return scale == "long" || scale == "deep" ? 1 : 29
+  }
+
+  @Test(
+    .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases, [true, false])
+  func `fails in that call alone, and nobody else notices`(
+    demand: Demand, isMapped: Bool
+  ) throws {
+    let whole = try Run(demand, isMapped: isMapped, refusing: nil)
+    try whole.run("\(demand), undisturbed")
+    #expect(whole.errors.isEmpty)
+    var failed = 0
+    for number in Swift.stride(from: 1, through: whole.refusal.count, by: Self.stride) {
+      let run = try Run(demand, isMapped: isMapped, refusing: number)
+      try run.run("\(demand) \(number), mapped \(isMapped)")
+      failed += run.errors.count
+    }
+    print("scarce \(demand), mapped \(isMapped): \(whole.refusal.count) places, \(failed) errors")
+  }
+}

@@ -1,0 +1,87 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Power cuts after a full disk made a store use its reserve.
+@Suite("A reserve that became a segment")
+struct ReserveCrashTests {
+  private static let rowCount = 60
+
+  /// A full store whose log goes on under names that an earlier, larger transaction made durable.
+  private func filledStore(_ disk: SimulatedDisk) throws -> Store {
+    var options = CrashHistory.options(memoryPageCount: 8)
+    // So that no transaction waits for a pass.
+    options.upkeep = .background
+    let store = try Store(at: "/store", options: options, fileSystem: disk)
+    try store.write { transaction in
+      let keyspace = try transaction.keyspace("k")
+      for row in 0..<Self.rowCount {
+        try keyspace.put(row, [UInt8](repeating: UInt8(row), count: 1000))
+      }
+    }
+    disk.byteCountLimit = disk.usedByteCount + (600 << 10)
+    let error = #expect(throws: StorageError.self) {
+      try store.write { transaction in
+        for row in 1000..<3000 {
+          try transaction.keyspace("k").put(row, [UInt8](repeating: 1, count: 1000))
+        }
+      }
+    }
+    #expect(error?.kind == .full)
+    // Others take all that was given back.
+    disk.byteCountLimit = disk.usedByteCount
+    return store
+  }
+
+  /// Deletes rows until the reserve is a segment, while no pass runs; how many rows are left then.
+  private func useReserve(_ disk: SimulatedDisk, _ store: Store) throws -> Int {
+    for row in 0..<Self.rowCount where disk.bytes(of: "/store/reserve") != nil {
+      try store.write { try $0.keyspace("k").delete(row) }
+    }
+    #expect(disk.bytes(of: "/store/reserve") == nil)
+    return try store.snapshot().keyspace("k")?.count() ?? 0
+  }
+
+  private func expectRows(_ count: Int, on disk: SimulatedDisk) throws {
+    let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+    #expect(try store.snapshot().keyspace("k")?.count() == count)
+    try StoreFixture.expectSound(store)
+  }
+
+  @Test(.evidence("D1")) func `has a durable name before its first commit is acknowledged`() throws
+  {
+    let disk = SimulatedDisk(seed: 7)
+    let store = try filledStore(disk)
+    // A process that stands still in its pass.
+    let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
+    #expect(try locks.tryLock(.exclusive, byte: LockByte.maintenance))
+    let count = try useReserve(disk, store)
+    #expect(count > 0)
+    try expectRows(count, on: disk.crashed(.nothing))
+    for seed: UInt64 in 0..<20 {
+      try expectRows(count, on: disk.crashed(.seeded(seed, .uniform, [.unorderedNames])))
+    }
+    try locks.unlock(byte: LockByte.maintenance)
+    try store.close()
+  }
+
+  /// A transaction that cannot have all the segments it needs has had some.
+  @Test(.evidence("F1")) func `leaves room when a transaction gets too few segments`() throws {
+    let disk = SimulatedDisk(seed: 7)
+    let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    // Enough for the page file to grow, and not for so much log.
+    disk.byteCountLimit = disk.usedByteCount + (512 << 10) + (200 << 10)
+    for _ in 0..<3 {
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").put(2, [UInt8](repeating: 1, count: 400 << 10)) }
+      }
+      #expect(error?.kind == .full)
+      let segments = try (disk.list("/store") ?? []).filter { $0.hasPrefix("wal-") }
+      let filled = segments.filter { disk.bytes(of: "/store/" + $0)?.isEmpty == false }
+      #expect(filled.count <= 2, "\(filled)")
+    }
+    try store.write { try $0.keyspace("k").put(3, [3]) }
+    try StoreFixture.expectSound(store)
+  }
+}

@@ -1,0 +1,98 @@
+package import HeartwoodEngine
+
+/// The public calls on a store that a program may think of making inside `write`, by their names in
+/// the table of `Docs/Concurrency.md`.
+package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
+  case write, checkpoint, compact, verify, close, suspend, resume, read
+  case newestSnapshot = "snapshot()"
+  case snapshotAtGeneration = "snapshot(at:) of a generation"
+  case snapshotAtToken = "snapshot(at:) of a token"
+  case keep, release, keptGenerations, changes, commits, copy, liveGenerations, holders, pageUse
+  case statistics, recovery
+  case readingSnapshot = "reading a snapshot"
+  case endingSnapshot = "ending a snapshot"
+  case opening = "opening the same store"
+  case endingOpening = "ending another opening of it"
+  case openingAnother = "opening another store"
+  case writingToAnother = "writing to another store"
+
+  /// Whether the program is stopped at the call.
+  package var isRefused: Bool {
+    [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
+  }
+
+  /// What there is before the write in which a call is made.
+  package struct Scene {
+    package let store: Store
+    /// A place for files of the call's own.
+    package let folder: String
+    package let options: StoreOptions
+    package var snapshot: Snapshot?
+    package var opening: Store?
+    package let another: Store
+
+    /// A store with a generation that is held, one that is kept as `kept`, and one more.
+    package init(in folder: String, options: StoreOptions) throws {
+      self.folder = folder
+      self.options = options
+      store = try Store(at: folder + "/store", options: options)
+      another = try Store.inMemory()
+      for byte: UInt8 in 1...3 {
+        try store.write { try $0.keyspace("k").put(1, [byte]) }
+        if byte == 1 { try store.keep(store.snapshot().generation, as: "kept") }
+        if byte == 2 { snapshot = try store.snapshot() }
+      }
+      opening = try Store(at: folder + "/store", options: options)
+    }
+  }
+
+  /// Makes the call, inside a write of the scene's store.
+  ///
+  /// - Returns: False if it did not do what it does elsewhere.
+  package func isMade(in scene: inout Scene) throws -> Bool {
+    let store = scene.store
+    let newest = try store.snapshot()
+    switch self {
+    case .write: try store.write { _ in }
+    case .checkpoint: try store.checkpoint()
+    case .compact: _ = try store.compact()
+    case .verify: _ = try store.verify()
+    case .close: try store.close()
+    case .suspend: try store.suspend()
+    case .resume: try store.resume()
+    case .read: return try store.read { try $0.keyspace("k")?.get(1) } == [3]
+    case .newestSnapshot: return try newest.keyspace("k")?.get(1) == [3]
+    case .snapshotAtGeneration:
+      return try store.snapshot(at: newest.generation).keyspace("k")?.get(1) == [3]
+    case .snapshotAtToken:
+      return try store.snapshot(at: newest.token).keyspace("k")?.get(1) == [3]
+    case .keep: try store.keep(newest.generation, as: "inside")
+    case .release: try store.release("kept")
+    case .keptGenerations: return try store.keptGenerations()["kept"] != nil
+    case .changes: return try changes(scene) == 1
+    case .commits: _ = store.commits()
+    case .copy: try store.copy(newest, to: scene.folder + "/copy")
+    case .liveGenerations: return try !store.liveGenerations().isEmpty
+    case .holders: return try store.holders().contains { $0.isThisProcess }
+    case .pageUse: return try !store.pageUse(of: newest).isEmpty
+    case .statistics: return store.statistics.newest == newest.generation
+    case .recovery: return store.recovery.discardedFrameCount == 0
+    case .readingSnapshot: return try scene.snapshot?.keyspace("k")?.get(1) == [2]
+    case .endingSnapshot: scene.snapshot = nil
+    case .opening:
+      let second = try Store(at: scene.folder + "/store", options: scene.options)
+      return try second.snapshot().keyspace("k")?.get(1) == [3]
+    case .endingOpening: scene.opening = nil
+    case .openingAnother: try Store(at: scene.folder + "/other").close()
+    case .writingToAnother: try scene.another.write { try $0.keyspace("k").put(1, [1]) }
+    }
+    return true
+  }
+
+  private func changes(_ scene: Scene) throws -> Int {
+    guard let old = scene.snapshot else { return 0 }
+    var count = 0
+    try scene.store.changes(from: old, to: scene.store.snapshot()) { _ in count += 1 }
+    return count
+  }
+}

@@ -1,0 +1,233 @@
+package import HeartwoodEngine
+
+/// Another file system that tells a test about some of its calls.
+///
+/// Files cannot be watched through it, and touching one wakes nobody.
+///
+/// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
+package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
+  private let inner: any FileSystem
+  /// The one it was made of, whose hooks are called; held, because its address must not become
+  /// another's.
+  private let outer: ObservedFileSystem?
+  /// Called before a lock is set, converted or released.
+  package var onLock: ((LockKind, Range<UInt64>) -> Void)?
+  /// Called before somebody asks for the locks of others.
+  package var onQuestion: (() -> Void)?
+
+  /// Called before a file is mapped, with its path; what it throws is the outcome.
+  package var onMap: ((String) throws(StorageError) -> Void)?
+
+  /// Called before a file is written, with its path and the offset; what it throws is the outcome.
+  package var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
+
+  /// Called after a file was read, with its path and the offset.
+  package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
+
+  /// Called before the names of a folder are synced.
+  package var onFolderSync: (() throws(StorageError) -> Void)?
+
+  /// Called before a file is synced, with its path.
+  package var onSync: ((String) -> Void)?
+
+  /// A call that can fail because there is too little of something.
+  package enum Demand: CaseIterable, Sendable {
+    case descriptor, newFile, memory, space, quota, folder
+  }
+
+  /// Called before each such call, with its path; what it throws is the outcome.
+  package var onDemand: ((Demand, String) throws(StorageError) -> Void)?
+
+  package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
+
+  private init(_ inner: any FileSystem, _ outer: ObservedFileSystem?) {
+    self.inner = inner
+    self.outer = outer
+  }
+
+  private var observed: ObservedFileSystem { outer ?? self }
+
+  /// All that were made of one are one.
+  package var domain: ObjectIdentifier { ObjectIdentifier(observed) }
+
+  package func entering(
+    _ path: String, newFileMode: UInt16?
+  ) throws(StorageError) -> any FileSystem {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
+    return ObservedFileSystem(try inner.entering(path, newFileMode: newFileMode), observed)
+  }
+
+  package func createDirectory(
+    _ path: String, forFilesOf mode: UInt16?
+  ) throws(StorageError) {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.folder, path)
+    }
+    try inner.createDirectory(path, forFilesOf: mode)
+  }
+
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try inner.identity(of: path)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? { try inner.mode(of: path) }
+
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    try inner.stamp(of: path)
+  }
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    if let onDemand = observed.onDemand {
+      let isThere = access == .create ? try inner.open(path, .read) != nil : true
+      try ObservedFileSystem.tell { () throws(StorageError) in
+        try onDemand(isThere ? .descriptor : .newFile, path)
+      }
+    }
+    guard let file = try inner.open(path, access) else { return nil }
+    return ObservedFile(file, observed)
+  }
+
+  package func createDirectory(_ path: String) throws(StorageError) {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.folder, path)
+    }
+    try inner.createDirectory(path)
+  }
+
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
+    return try inner.list(path)
+  }
+
+  package func remove(_ path: String) throws(StorageError) { try inner.remove(path) }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    try inner.rename(source, to: target)
+  }
+
+  package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
+    try inner.volumeType(of: path)
+  }
+
+  package func syncDirectory(_ path: String) throws(StorageError) {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onDemand?(.descriptor, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try observed.onFolderSync?()
+    }
+    try inner.syncDirectory(path)
+  }
+
+  /// Calls a hook.
+  ///
+  /// What it does stands for other threads and processes, so that it holds no lock of the call in
+  /// which it runs.
+  fileprivate static func tell(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
+    try LockOrder.asAnother { () throws(StorageError) in try hook() }
+  }
+
+  fileprivate static func tellQuietly(_ hook: () -> Void) {
+    try? LockOrder.asAnother { () throws(StorageError) in hook() }
+  }
+
+  /// Space is lacking on the disk, or in what the user is allowed of it.
+  fileprivate func demandSpace(_ path: String) throws(StorageError) {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try onDemand?(.space, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try onDemand?(.quota, path)
+    }
+  }
+
+  package var bootIdentity: UInt64? { inner.bootIdentity }
+
+  package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
+
+  package func random() -> UInt64 { inner.random() }
+}
+
+/// An open file of an observed file system.
+private final class ObservedFile: File {
+  private let inner: any File
+  private let fileSystem: ObservedFileSystem
+
+  init(_ inner: any File, _ fileSystem: ObservedFileSystem) {
+    self.inner = inner
+    self.fileSystem = fileSystem
+  }
+
+  var path: String { inner.path }
+
+  func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
+    let count = try inner.read(into: target, at: offset)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onRead?(path, offset)
+    }
+    return count
+  }
+
+  func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
+    try fileSystem.demandSpace(path)
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onWrite?(path, offset)
+    }
+    try inner.write(parts, at: offset)
+  }
+
+  func byteCount() throws(StorageError) -> UInt64 { try inner.byteCount() }
+
+  func reserve(byteCount: UInt64) throws(StorageError) {
+    try fileSystem.demandSpace(path)
+    try inner.reserve(byteCount: byteCount)
+  }
+
+  func setByteCount(_ count: UInt64) throws(StorageError) {
+    // Cutting needs no space.
+    if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
+    try inner.setByteCount(count)
+  }
+
+  func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool { try inner.punch(range) }
+
+  func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
+
+  func sync() throws(StorageError) {
+    ObservedFileSystem.tellQuietly { fileSystem.onSync?(path) }
+    try inner.sync()
+  }
+
+  func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onDemand?(.memory, path)
+    }
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onMap?(path)
+    }
+    return try inner.map(offset, byteCount: byteCount)
+  }
+
+  func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
+    try ObservedFileSystem.tell { () throws(StorageError) in
+      try fileSystem.onDemand?(.memory, path)
+    }
+    return try inner.mapShared(byteCount: byteCount)
+  }
+
+  func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
+    ObservedFileSystem.tellQuietly { fileSystem.onLock?(kind, range) }
+    return try inner.lock(kind, range)
+  }
+
+  func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
+    ObservedFileSystem.tellQuietly { fileSystem.onQuestion?() }
+    return try inner.lockedByOthers(in: range)
+  }
+
+  func identity() throws(StorageError) -> FileIdentity { try inner.identity() }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import HeartwoodEngine
+
+/// A process that commits to a store whose directory or files others take away.
+///
+/// It notes each commit, and each one that is refused for that reason; after the first of these
+/// none may succeed.
+struct DisplacedRole {
+  private let own: WorkerAssignment
+
+  init(_ own: WorkerAssignment) { self.own = own }
+
+  func run() throws {
+    let store = try Store(at: own.store, options: own.options)
+    let ledger = Ledger(at: own.ledger)
+    ledger.note(.opened)
+    var number: UInt64 = 0
+    var wasRefused = false
+    while own.goesOn {
+      number += 1
+      do {
+        let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
+          let value = [UInt8](repeating: UInt8(number & 255), count: 3000)
+          try $0.keyspace("own").put(own.place, Array("\(number)".utf8))
+          try $0.keyspace("rest").put(own.place << 32 | Int(number % 50), value)
+        }
+        guard !wasRefused else { throw SharedContent.Violation("commit \(number) after a refusal") }
+        ledger.note(.acknowledged, number, generation: generation.frame)
+      } catch let error as StorageError where error.kind == .foreignStore {
+        wasRefused = true
+        ledger.note(.refused, number)
+      }
+      usleep(1000)
+    }
+    do { try store.close() } catch let error as StorageError {
+      guard error.kind == .foreignStore, wasRefused else { throw error }
+    }
+  }
+}
