@@ -26,7 +26,7 @@ struct EntryRange: Hashable {
       return
     }
     let start = EntryKey.shortened(values)
-    self.init(lower: Key(unverified: start), upper: Self.successor(of: start))
+    self.init(lower: Key(unverified: start), upper: Key.successor(of: start))
   }
 
   /// The entries that begin with some values, and go on with one from `first` to `last`, but `nil`.
@@ -40,7 +40,7 @@ struct EntryRange: Hashable {
   /// The entries that begin with some values, and go on with a text that begins like this one.
   init(_ values: [StoredValue], text: String) {
     lower = Self.start(EntryKey.key(values + [.string(text)]))
-    upper = Self.successor(of: lower.bytes)
+    upper = Key.successor(of: lower.bytes)
   }
 
   /// The least key of an entry with values whose key is this one, or that begin like them.
@@ -50,28 +50,10 @@ struct EntryRange: Hashable {
   }
 
   /// The least key behind all that begin with some values.
-  ///
-  /// No part begins with `FF`. A text or bytes that others follow end with a zero byte, and a zero
-  /// byte within is followed by `FF`.
   private static func end(of values: [StoredValue]) -> Key? {
-    var bytes = EntryKey.key(values).bytes
-    switch values.last {
-    case .string, .bytes: bytes += [0, .max]
-    default: bytes.append(.max)
-    }
+    let bytes = KeyRange(prefix: EntryKey.key(values)).upper?.bytes ?? []
     guard bytes.count > EntryKey.prefixByteCount else { return Key(unverified: bytes) }
-    return successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
-  }
-
-  /// The least key behind all that begin with these bytes; `nil` if none is.
-  private static func successor(of bytes: [UInt8]) -> Key? {
-    var bytes = bytes
-    while let last = bytes.popLast() {
-      guard last < .max else { continue }
-      bytes.append(last + 1)
-      return Key(unverified: bytes)
-    }
-    return nil
+    return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
   /// The ranges in their order, those that overlap as one.

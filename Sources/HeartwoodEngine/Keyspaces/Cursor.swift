@@ -42,6 +42,16 @@ public final class Cursor {
     }
   }
 
+  /// Moves to the last key that is less than `key`; false if there is none.
+  @discardableResult
+  public func seek(before key: Key) throws -> Bool {
+    try checkMove()
+    isPlaced = true
+    return try withSearchBytes(key) { key throws(StorageError) in
+      try cursor.seekBefore(SearchKey(key))
+    }
+  }
+
   /// Moves to the first entry; false if the keyspace is empty.
   @discardableResult
   public func first() throws -> Bool {
@@ -93,5 +103,25 @@ public final class Cursor {
       guard found.isOverflow else { return found.value.copied() }
       return try reads.whole(found.value)
     }
+  }
+
+  /// Passes the encoded key and the value that the cursor stands on to `body`, or returns `nil` if
+  /// it stands on none.
+  ///
+  /// A value that fits a page is read where it lies. The spans are valid during the call only, and
+  /// in a transaction until it changes something.
+  ///
+  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`; what `body`
+  ///   throws.
+  /// - Complexity: No page read for a value that lies in its leaf.
+  public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
+    try checkMove()
+    guard isValid, let found = try cursor.value() else { return nil }
+    guard found.isOverflow else {
+      return try body(cursor.key.buffer.bytes, found.value.buffer.bytes)
+    }
+    let located = try reads.large(found.value)
+    defer { located.release() }
+    return try body(cursor.key.buffer.bytes, located.bytes.bytes)
   }
 }

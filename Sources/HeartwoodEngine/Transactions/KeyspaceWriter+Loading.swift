@@ -30,7 +30,25 @@ extension KeyspaceWriter {
   ///   transaction can only be given up.
   /// - Complexity: Each page of the new tree is written once.
   public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
-    var loader = try KeyspaceLoader(self)
+    try fill(KeyspaceLoader(self, isEmpty: true), body)
+  }
+
+  /// Appends what `body` passes on behind the last key, in strictly ascending key order.
+  ///
+  /// As ``load(_:)``, for a keyspace that has entries, such as a log or rows with growing numbers:
+  /// several times faster than as many `put`s.
+  ///
+  /// - Precondition: As ``load(_:)``.
+  /// - Throws: What `body` throws. Then the transaction can only be rolled back.
+  /// - Complexity: Each new page is written once, and the last leaf once more.
+  public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
+    try fill(KeyspaceLoader(self, isEmpty: false), body)
+  }
+
+  private func fill(
+    _ loader: consuming KeyspaceLoader, _ body: (inout KeyspaceLoader) throws -> Void
+  ) throws {
+    var loader = loader
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
       // The tree is not whole.
@@ -41,31 +59,36 @@ extension KeyspaceWriter {
   }
 }
 
-/// Takes entries for an empty keyspace, one after the other.
+/// Takes entries in key order, one after the other.
 ///
-/// Given to the closure of ``KeyspaceWriter/load(_:)``, and of use only there.
+/// Given to the closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)``, and of
+/// use only there.
 public struct KeyspaceLoader: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private var builder: TreeBuilder
-  private var count: UInt64 = 0
+  private var count: UInt64
 
-  init(_ writer: KeyspaceWriter) throws {
+  /// - Parameter isEmpty: Whether the keyspace has to be empty.
+  init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
     writer.requireOpen()
     let (session, keyspace) = (writer.session, writer.keyspace)
-    guard keyspace.row.count == 0 else {
+    guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
         "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `put`.")
+          + "\(keyspace.row.count) keys. Use `append` for keys behind those, or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
-      try TreeBuilder(pages: session.pages, root: keyspace.row.root)
+      isEmpty
+        ? try TreeBuilder(pages: session.pages, root: keyspace.row.root)
+        : try TreeBuilder(continuing: keyspace.row.root, pages: session.pages)
     }
     keyspace.isLoading = true
     self.session = session
     self.keyspace = keyspace
     self.builder = builder
+    count = keyspace.row.count
   }
 
   /// Appends the value of an integer key.

@@ -81,7 +81,7 @@ package struct TreeWriter {
     let reference = try view.root(root)
     let level = NodeView(reference.bytes).level
     view.release(reference)
-    try freeSubtree(root.page, level: level)
+    _ = try freeSubtree(root.page, level: level)
   }
 
   // MARK: Parts
@@ -127,14 +127,14 @@ package struct TreeWriter {
     return !found
   }
 
-  private func overflow(
+  func overflow(
     of node: NodeView, _ slot: Int
   ) throws(StorageError) -> OverflowReference? {
     guard node.isOverflow(slot) else { return nil }
     return try OverflowReference(node.value(slot), in: view)
   }
 
-  private func free(_ reference: OverflowReference) throws(StorageError) {
+  func free(_ reference: OverflowReference) throws(StorageError) {
     let pages = pages
     try Overflow(view: view, tree: root.tree).forEachPage(reference) {
       number throws(StorageError) in
@@ -144,8 +144,11 @@ package struct TreeWriter {
 
   // Recursion over at most the levels of a tree: every child lies one level below its parent. No
   // node is held across a child, because making room moves pages.
-  private func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) {
+  //
+  // Returns how many entries it had.
+  func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
+    var count: UInt64 = 0
     while true {
       let reference = try view.node(number, tree: root.tree, level: level)
       let node = NodeView(reference.bytes)
@@ -156,7 +159,7 @@ package struct TreeWriter {
       if level > 0 {
         let child = node.child(index)
         view.release(reference)
-        try freeSubtree(child, level: level - 1)
+        count += try freeSubtree(child, level: level - 1)
       } else {
         let value: OverflowReference?
         do throws(StorageError) {
@@ -175,5 +178,6 @@ package struct TreeWriter {
     }
     try pages.free(number)
     try pages.makeRoom()
+    return level == 0 ? UInt64(index) : count
   }
 }

@@ -1,0 +1,81 @@
+/// A range of keys, from one up to another.
+///
+/// ```swift
+/// let network = KeyRange(prefix: Key("nc"))            // ("nc"), ("nc", 1), ("nc", "x", 2), …
+/// let names = KeyRange("nc", stringPrefix: "San")      // ("nc", "San Jose"), …
+/// let first = KeyRange(upTo: Key("nc", 1000))
+/// ```
+public struct KeyRange: Hashable, Sendable {
+  /// The first key of the range; `nil` begins with the first key there is.
+  public let lower: Key?
+  /// The first key behind the range; `nil` goes to the end.
+  public let upper: Key?
+
+  /// The keys that are not less than `lower`, and less than `upper`.
+  public init(from lower: Key? = nil, upTo upper: Key? = nil) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// The keys whose first components are those of `key`, itself among them.
+  ///
+  /// A string is one component: the range of `Key("a")` has `Key("a", 1)`, and not `Key("ab")`.
+  public init(prefix key: Key) {
+    guard !key.encoded.isEmpty else {
+      self.init()
+      return
+    }
+    // No component begins with FF. A string or byte string that others follow ends with a zero
+    // byte; a zero byte within it is followed by FF.
+    let parts =
+      (try? key.encoded.withBytes { bytes throws(StorageError) in
+        try Key.Part.all(in: bytes)
+      }) ?? []
+    var end = key.encoded
+    switch parts.last {
+    case .string, .bytes: end += [0, .max]
+    default: end.append(.max)
+    }
+    self.init(from: key, upTo: Key(unverified: end))
+  }
+
+  /// The keys that begin with some components, and go on with a string that begins with `prefix`.
+  ///
+  /// Strings are compared as they are encoded: a letter with a combining accent begins with the
+  /// letter, a composed one does not.
+  public init<each Part: KeyConvertible>(_ parts: repeat each Part, stringPrefix prefix: String) {
+    var encoder = KeyEncoder()
+    repeat (each parts).encode(into: &encoder)
+    prefix.encode(into: &encoder)
+    self.init(from: Key(unverified: encoder.bytes), upTo: Key.successor(of: encoder.bytes))
+  }
+
+  /// Whether a key is in the range.
+  public func contains(_ key: Key) -> Bool {
+    lower.map { $0 <= key } ?? true && upper.map { key < $0 } ?? true
+  }
+}
+
+extension Key {
+  /// The least key behind all that begin with these bytes; `nil` if there is none.
+  package static func successor(of bytes: [UInt8]) -> Key? {
+    var bytes = bytes
+    while let last = bytes.popLast() {
+      guard last < .max else { continue }
+      bytes.append(last + 1)
+      return Key(unverified: bytes)
+    }
+    return nil
+  }
+}
+
+extension KeyspaceReader {
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns false; as
+  /// ``forEach(from:upTo:reversed:_:)``.
+  public func forEach(
+    in range: KeyRange, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
+  }
+}

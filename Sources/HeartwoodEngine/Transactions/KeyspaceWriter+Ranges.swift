@@ -1,0 +1,56 @@
+extension KeyspaceWriter {
+  /// Calls `body` for every entry in a range of keys, in key order, until it returns false; as
+  /// ``forEach(from:upTo:reversed:_:)``.
+  public func forEach(
+    in range: KeyRange, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
+  }
+
+  /// Removes all keys of a range with their values, and returns how many there were.
+  ///
+  /// ```swift
+  /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
+  /// ```
+  ///
+  /// Much faster than as many calls of `delete`: pages that lie within the range are freed as a
+  /// whole.
+  ///
+  /// - Throws: `corrupt` or `io` if a page of the range cannot be trusted or read; then the
+  ///   transaction can only be rolled back.
+  /// - Complexity: Each page of the range is read once. The commit has the pages at the two ends of
+  ///   the range, with one for each level of the tree.
+  @discardableResult
+  public func delete(in range: KeyRange) throws -> Int {
+    requireOpen()
+    if let lower = range.lower, let upper = range.upper, !(lower < upper) { return 0 }
+    return try withBound(range.lower) { lower throws(StorageError) in
+      try withBound(range.upper) { upper throws(StorageError) in
+        try delete(from: lower, upTo: upper)
+      }
+    }
+  }
+
+  private func delete(from lower: Bytes?, upTo upper: Bytes?) throws(StorageError) -> Int {
+    try session.changing { () throws(StorageError) in
+      let count = try keyspace.writer.delete(
+        from: lower.map { SearchKey($0) }, upTo: upper.map { SearchKey($0) })
+      guard count > 0 else { return 0 }
+      guard keyspace.row.count >= count else {
+        throw StorageError.corrupt("Keyspace \"\(keyspace.name)\" has more entries than it counts.")
+      }
+      keyspace.row.count -= count
+      keyspace.hasNewCount = true
+      return Int(clamping: count)
+    }
+  }
+}
+
+/// Runs `body` with a bound of a range in memory, or without.
+private func withBound<R>(
+  _ key: Key?, _ body: (Bytes?) throws(StorageError) -> R
+) throws(StorageError) -> R {
+  guard let key else { return try body(nil) }
+  return try withSearchBytes(key) { key throws(StorageError) in try body(key) }
+}

@@ -1,0 +1,97 @@
+// How a range of keys is removed: the pages between its ends as a whole, and the ends by entry.
+extension TreeWriter {
+  /// Removes all keys from `lower` up to `upper`, and returns how many there were.
+  package func delete(
+    from lower: SearchKey?, upTo upper: SearchKey?
+  ) throws(StorageError) -> UInt64 {
+    pages.noteChange()
+    let reference = try view.root(root)
+    let level = NodeView(reference.bytes).level
+    view.release(reference)
+    let count = try removeRange(root.page, level: level, lower, upper)
+    guard count > 0 else { return 0 }
+    try settleEdge(lower, isLast: false)
+    try settleEdge(upper, isLast: true)
+    return count
+  }
+
+  // Recursion over at most the levels of a tree. No node is held across a child, because making
+  // room moves pages.
+  private func removeRange(
+    _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
+  ) throws(StorageError) -> UInt64 {
+    if level == 0 { return try removeEntries(number, lower, upper) }
+    let reference = try view.node(number, tree: root.tree, level: level)
+    let node = NodeView(reference.bytes)
+    let first = lower.map { NodeSearch.childSlot(node, $0) } ?? 0
+    let last = upper.map { NodeSearch.childSlot(node, $0) } ?? node.count - 1
+    view.release(reference)
+    var count: UInt64 = 0
+    if last > first + 1 {
+      for slot in first + 1..<last {
+        count += try freeSubtree(child(slot, of: number, level: level), level: level - 1)
+      }
+      let editor = NodeEditor(try pages.writable(number))
+      for slot in (first + 1..<last).reversed() { editor.remove(at: slot) }
+    }
+    let right = min(last, first + 1)
+    if right > first {
+      count += try removeRange(
+        child(right, of: number, level: level), level: level - 1, nil, upper)
+    }
+    return count
+      + (try removeRange(
+        child(first, of: number, level: level), level: level - 1, lower,
+        right > first ? nil : upper))
+  }
+
+  private func child(
+    _ slot: Int, of number: PageNumber, level: Int
+  ) throws(StorageError) -> PageNumber {
+    let reference = try view.node(number, tree: root.tree, level: level)
+    defer { view.release(reference) }
+    return NodeView(reference.bytes).child(slot)
+  }
+
+  private func removeEntries(
+    _ number: PageNumber, _ lower: SearchKey?, _ upper: SearchKey?
+  ) throws(StorageError) -> UInt64 {
+    let reference = try view.node(number, tree: root.tree, level: 0)
+    let node = NodeView(reference.bytes)
+    let first = lower.map { NodeSearch.leafSlot(node, $0).slot } ?? 0
+    let end = upper.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
+    var values: [OverflowReference] = []
+    do throws(StorageError) {
+      for slot in first..<max(first, end) {
+        if let value = try overflow(of: node, slot) { values.append(value) }
+      }
+    } catch {
+      view.release(reference)
+      throw error
+    }
+    view.release(reference)
+    guard first < end else { return 0 }
+    let editor = NodeEditor(try pages.writable(number))
+    for slot in (first..<end).reversed() { editor.remove(at: slot) }
+    for value in values { try free(value) }
+    try pages.makeRoom()
+    return UInt64(end - first)
+  }
+
+  /// Merges or evens out the nodes on the way to an end of the range, from the root downwards, so
+  /// that each has a neighbour below the same branch when its turn comes.
+  private func settleEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
+    var level = Limits.maxTreeLevel + 1
+    while level > 0 {
+      let leaf: PageReference
+      if let key {
+        leaf = try path.descend(to: key, view, root)
+      } else {
+        leaf = try path.descend(toLast: isLast, view, root)
+      }
+      view.release(leaf)
+      level = min(level, path.top) - 1
+      if level >= 0 { try settle(from: level) }
+    }
+  }
+}
