@@ -46,7 +46,8 @@ extension PersistentContainer {
   /// - Returns: What was changed; the generation it has made, or a newer one if that is over.
   /// - Throws: `severalStores` if objects of more than one differ; `mergeConflict`, with one of the
   ///   objects that were changed since `known`; `unknownEntity` if objects were changed for which
-  ///   the model has no class; `generationExpired`, `foreignStore`; what kept the store from being
+  ///   the model has no class; `incompatibleSchema` if the generation was written with another
+  ///   model; `generationExpired`, `foreignStore`; what kept the store from being
   ///   written. Nothing has changed then.
   /// - Complexity: As ``changes(from:to:)``, while other writers wait, and one row written for each
   ///   object that differs.

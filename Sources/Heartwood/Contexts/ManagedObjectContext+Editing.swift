@@ -181,6 +181,7 @@ extension ManagedObjectContext {
       tell(\.refreshed, object)
     }
     isDeleting = []
+    showHiddenMembers()
     for part in others { part.rollback() }
     processPendingChanges()
   }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     try requireReadable()
     let countsChanges = includesPendingChanges && hasOwnChanges
     let view = parent == nil ? try currentView() : nil
-    let scope = scope(plan, view, countsChanges: countsChanges)
+    let scope = try scope(plan, view, countsChanges: countsChanges)
     var found: [Candidate] = []
     var areInOrder = false
     if let view {
@@ -143,16 +143,28 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here.
+  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here,
+  /// or in a parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
-  ) -> QueryScope {
-    QueryScope(model, view, variableCount: plan.variableCount) { number in
-      if self.parent != nil { return self.object(number) }
-      guard countsChanges, let object = self.registered[number]?.takeUnretainedValue(),
-        object.hasChanges
-      else { return nil }
-      return object
+  ) throws -> QueryScope {
+    QueryScope(model, try view ?? root.currentView(), variableCount: plan.variableCount) { number in
+      if countsChanges, let object = self.changedObject(number) { return object }
+      return self.parent?.nearestChangedObject(number)
     }
   }
+
+  private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
+    guard let object = registeredObject(parent == nil ? number : resolved(number)),
+      object.hasChanges
+    else { return nil }
+    return object
+  }
+
+  /// The object of a number as it was changed here or, if it was not, in a parent.
+  private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
+    changedObject(number) ?? parent?.nearestChangedObject(number)
+  }
+
+  private var root: ManagedObjectContext { parent?.root ?? self }
 }

@@ -84,8 +84,8 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
+    // What was derived for a row does not change its version.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
-      guard object.version != record.version else { return }
       _ = try realise(object.number, storage, record)
     }
     if isThere == nil { try mergeDeletion(of: object, view) }
@@ -215,9 +215,7 @@ extension ManagedObjectContext {
     guard !object.isFault, !object.isInserted, let storage = model.storage(of: object.number) else {
       return
     }
-    guard !object.hasChanges else {
-      return object.isDeleted ? () : try refresh(object, mergeChanges: true)
-    }
+    guard !object.hasChanges else { return try refresh(object, mergeChanges: true) }
     _ = try view.withRecord(object.number, storage) { record in
       try realise(object.number, storage, record)
     }

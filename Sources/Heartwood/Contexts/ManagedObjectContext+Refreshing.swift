@@ -18,6 +18,12 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
+    // Its row may be there again: nobody has asked for that to be deleted.
+    if object.isGivenUp {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      return turnIntoFault(object)
+    }
     // What was set to the value it had is no edit.
     if mergeChanges { _ = settleUnedited(object) }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
@@ -130,7 +136,7 @@ extension ManagedObjectContext {
         continue
       }
       let theirs = try storedMembers(of: object, property)
-      let edit = before.without(theirs: Set(theirs))
+      let edit = before.without(theirs: Set(theirs)) { undoLog?.forget($0, of: object, property) }
       changes.members[slot] = edit
       guard property.isOrdered, let base = edit.base, let mine = object.members(property) else {
         continue
@@ -174,14 +180,14 @@ extension ManagedObjectContext {
     if case .integer(let bits) = reference.original,
       let former = registeredObject(ObjectNumber(bits: bits)), former !== mine
     {
-      cancel(former, inverse) { $0.removed.contains(object) ? $0.join(object) : () }
+      cancel(object, former, inverse) { $0.removed.contains(object) ? $0.join(object) : () }
     }
     guard case .integer(let bits) = now, let theirs = self.object(ObjectNumber(bits: bits)) else {
       return
     }
     if theirs === mine {
       // Others have done the same.
-      cancel(theirs, inverse) { $0.added.contains(object) ? $0.leave(object) : () }
+      cancel(object, theirs, inverse) { $0.added.contains(object) ? $0.leave(object) : () }
     } else {
       takeOut(object, of: theirs, inverse)
     }
@@ -189,9 +195,11 @@ extension ManagedObjectContext {
 
   /// Takes back an edit of members that others have made, too.
   private func cancel(
-    _ owner: ManagedObject, _ property: PropertyDescription, _ change: (inout MemberChanges) -> Void
+    _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
+    _ change: (inout MemberChanges) -> Void
   ) {
     guard !property.isReference, owner.changes?.members[property.slot] != nil else { return }
+    undoLog?.forget(member, of: owner, property)
     change(&owner.ownChanges.members[property.slot, default: MemberChanges()])
     settleMembers(of: owner, property)
   }
@@ -206,6 +214,7 @@ extension ManagedObjectContext {
       return
     }
     if property.isReference {
+      settle(owner, property)
       guard owner.changes?.originals[property.slot] == nil else { return }
       noteChange(of: owner) { $0.originals[property.slot] = .integer(object.number.bits) }
       owner.setTarget(.none, property)

@@ -9,6 +9,8 @@ extension ManagedObjectContext {
     case .object(let target): return target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
+      // It comes back if the deletion is taken back.
+      if !deleted.isEmpty, forgets(target, object, property) { return nil }
       object.setTarget(.object(target), property)
       return target
     }
@@ -46,6 +48,9 @@ extension ManagedObjectContext {
         if !model.isRemoved || !whole.shouldDeleteInaccessibleFaults { noteUnreadable(error) }
       }
     }
+    let count = members.count
+    if !deleted.isEmpty { members.removeAll { forgets($0, object, property) } }
+    if members.count < count { hidingMembers.insert(object.number) }
     guard let changes = object.changes?.members[property.slot] else { return members }
     if property.isOrdered, !object.isInserted {
       object.changes?.members[property.slot]?.base = members
@@ -53,6 +58,30 @@ extension ManagedObjectContext {
     members.removeAll { changes.removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
+  }
+
+  /// Whether an object was deleted here, and has left whoever others have related it to since.
+  private func forgets(
+    _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    guard other.isDeleted,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property
+    else { return false }
+    switch inverse.options.deleteRule ?? .nullify {
+    case .nullify, .cascade: return true
+    case .deny, .noAction: return false
+    }
+  }
+
+  /// Has relationships read again that lack objects whose deletion was taken back.
+  func showHiddenMembers() {
+    for number in hidingMembers {
+      guard let object = registeredObject(number), let entity = object.entityDescription else {
+        continue
+      }
+      forgetMembers(of: object, entity)
+    }
+    hidingMembers = []
   }
 
   // MARK: Setting

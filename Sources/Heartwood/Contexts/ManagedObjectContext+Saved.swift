@@ -29,6 +29,7 @@ extension ManagedObjectContext {
     }
     refreshBelow(Set(request.changes.replaced.values.map { request.changes.resolved($0) }))
     finishDeletions(request)
+    showHiddenMembers()
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()

@@ -40,6 +40,7 @@ extension ManagedObjectContext {
     guard let undoLog else { return }
     for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
     undoLog.end()
+    for part in whole.parts { part.showHiddenMembers() }
     processPendingChanges()
   }
 
@@ -114,13 +115,11 @@ extension ManagedObjectContext {
     let before = toOneTarget(of: object, property)
     setToOne(object, property, target)
     settle(object, property)
-    guard isFirst, known !== target,
-      let inverse = object.entityDescription?.inverses[property.slot]?.property
-    else { return }
-    // Others have moved it since: no step is about whoever it leads to then.
-    for former in [known, before].compactMap({ $0 }) where former !== target {
-      leave(object, former, inverse)
-    }
+    guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
+    // Others may have moved it since: no step is about whoever it leads to then.
+    if let before, before !== target { leave(object, before, inverse) }
+    guard isFirst, known !== target else { return }
+    if let known, known !== target { leave(object, known, inverse) }
     if let target { join(object, target, inverse) }
   }
 

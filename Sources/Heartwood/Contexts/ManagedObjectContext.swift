@@ -66,6 +66,8 @@ public final class ManagedObjectContext {
   var pendingValues: [PendingValues] = []
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
+  /// Objects whose members were read without those that were deleted here.
+  var hidingMembers: Set<ObjectNumber> = []
   var undoLog: UndoLog?
   /// Those who want to be told what happens here.
   var listeners: [WeakListener] = []
@@ -233,6 +235,7 @@ public final class ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
+    hidingMembers = []
     tellFollowersOfAll()
   }
 

@@ -9,11 +9,14 @@ struct RevertRequest {
 
   /// Finds out what is to be written.
   ///
-  /// - Throws: `unknownEntity` if rows differ for which the model has no class.
+  /// - Throws: `unknownEntity` if rows differ for which the model has no class;
+  ///   `incompatibleSchema` if the store, or the generation, has another model.
   init(
     _ transaction: WriteTransaction, to snapshot: Snapshot, _ model: StoreModel,
     _ origin: HistoryWriter.Origin
   ) throws {
+    try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
+    target = try StoreView(snapshot, model)
     var difference = RowDifference(model)
     try transaction.changes(to: snapshot) { try difference.note($0) }
     guard difference.unknownKeyspaces.isEmpty else {
@@ -26,7 +29,6 @@ struct RevertRequest {
     self.difference = difference
     rows = RowWriter(transaction, model, origin)
     changes = RowChanges(rows, model, .overwrite, keepsTimes: true)
-    target = try StoreView(snapshot, model)
     generation = QueryGenerationToken(generation: snapshot.token)
   }
 

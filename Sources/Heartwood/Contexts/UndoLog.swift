@@ -82,6 +82,20 @@ final class UndoLog {
     record(.value(object, property, value, isFirst: isFirst))
   }
 
+  /// Forgets that a member joined or left an object, because others have done the same.
+  func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
+    func isAbout(_ step: Step) -> Bool {
+      switch step {
+      case .joined(let owner, let slot, let one), .left(let owner, let slot, let one, _):
+        owner === object && slot.slot == property.slot && one === member
+      default: false
+      }
+    }
+    undoable = undoable.map { $0.filter { !isAbout($0) } }
+    redoable = redoable.map { $0.filter { !isAbout($0) } }
+    open.removeAll(where: isAbout)
+  }
+
   /// Forgets everything, because it cannot be taken back any more.
   func forget() {
     (undoable, redoable, open, valued) = ([], [], [], [])

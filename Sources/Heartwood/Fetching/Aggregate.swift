@@ -47,7 +47,7 @@ extension Aggregate where Value == Int {
   public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
     Aggregate(keyPath: keyPath) {
       var values: Set<StoredValue> = []
-      return Aggregation({ values.insert($0) }, result: { values.count })
+      return Aggregation({ values.insert($0.grouped) }, result: { values.count })
     }
   }
 }

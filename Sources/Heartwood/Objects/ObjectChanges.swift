@@ -55,10 +55,20 @@ struct MemberChanges {
   }
 
   /// What is left of the edit where others have these members: without what they have done, too.
-  func without(theirs: Set<ObjectNumber>) -> MemberChanges {
+  ///
+  /// - Parameter body: Called with each member that others have added or removed, too.
+  func without(
+    theirs: Set<ObjectNumber>, _ body: (ManagedObject) -> Void
+  ) -> MemberChanges {
     var edit = self
-    for member in added where theirs.contains(member.number) { edit.leave(member) }
-    for member in removed where !theirs.contains(member.number) { edit.join(member) }
+    for member in added where theirs.contains(member.number) {
+      edit.leave(member)
+      body(member)
+    }
+    for member in removed where !theirs.contains(member.number) {
+      edit.join(member)
+      body(member)
+    }
     return edit
   }
 

@@ -78,7 +78,12 @@ extension StoredValue {
     case (.number(let bits), .number):
       // What is written in a predicate has more digits than the attribute.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
-      return .number(Double(Float(Double(bitPattern: bits))))
+      let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
+      // Too large or too small for the attribute, it is equal to none of its values.
+      guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
+        return self
+      }
+      return .number(Double(rounded))
     case (.integer(0), .bool): return .bool(false)
     case (.integer(1), .bool): return .bool(true)
     default: return self

@@ -30,6 +30,8 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
+  /// The row that was counted last, of which more may come.
+  private var last: ObjectNumber?
 
   init(
     _ work: MigrationProgress.Work, _ storage: EntityStorage, _ step: ModelStep
@@ -39,6 +41,16 @@ struct ProgressCount {
     version = step.stored.version
     report = step.progress
     total = try step.objects(storage).count()
+  }
+
+  /// Counts the rows that some references lead from, which come row by row.
+  mutating func add(from numbers: some Sequence<ObjectNumber>) {
+    var count = 0
+    for number in numbers where number != last {
+      last = number
+      count += 1
+    }
+    add(count)
   }
 
   /// Counts rows for which the work was done.

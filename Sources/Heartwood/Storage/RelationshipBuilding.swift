@@ -109,14 +109,14 @@ struct RelationshipBuilding {
         let edges = try keyspace(place)
         try forEachOld(old, of: known) { pairs in
           for pair in pairs { try put(edges, pair.other, pair.own) }
-          count.add(pairs.count)
+          count.add(from: pairs.lazy.map(\.own))
         }
       }
     } else if let place, storage.entity.listsMembers(property) {
       var list = MemberList(try keyspace(place), property)
       try forEachOld(old, of: known) { pairs in
         for pair in pairs where try exists(pair.other) { try list.put(pair) }
-        count.add(pairs.count)
+        count.add(from: pairs.lazy.map(\.own))
       }
     }
     try forget(old, of: known)
@@ -254,7 +254,7 @@ struct RelationshipBuilding {
         for pair in pairs where try exists(pair.other) {
           try put(entries, pair.other, pair.own)
         }
-        count.add(pairs.count)
+        count.add(from: pairs.lazy.map(\.own))
       }
     }
     return Filling(property: property, storage: storage, sorted: sorted)

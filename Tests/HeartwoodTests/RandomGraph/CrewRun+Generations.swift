@@ -136,7 +136,8 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      named[2].isSuperset(of: difference.updated.keys)
+      // One that led to a row that is gone may be forgotten whenever its row is written.
+      named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("revert says \(changes), and changed \(difference)") }
     try expectStored("after a revert")
     try expectHistory(difference, isExact: false, "after a revert")

@@ -157,6 +157,8 @@ struct CrewSave {
       let isWhole = isRewritten(tag) || policy == .overwrite && contested.contains(tag)
       for link in row.kind.links where link.isToOne && !link.isPair {
         if isLeftToOthers(tag, link) { continue }
+        // Whether others have changed one that leads to a row that is gone is left open.
+        if link == .mentor, contested.contains(tag), leadsToGone(tag) { isOpen = true }
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
         let target = row[link].first
@@ -165,6 +167,11 @@ struct CrewSave {
         try refer(tag, link, to: isLater ? nil : target)
       }
     }
+  }
+
+  private func leadsToGone(_ tag: Int) -> Bool {
+    let mentors = (view.base[tag]?[.mentor] ?? []) + (theirs.graph[tag]?[.mentor] ?? [])
+    return mentors.contains { theirs.graph[$0] == nil }
   }
 
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
