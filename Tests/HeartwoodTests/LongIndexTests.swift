@@ -251,6 +251,26 @@ struct LongIndexTests {
     return try fixture.context().fetch(request).map(\.url)
   }
 
+  @Test(.evidence("V-05"), .evidence("V-06"))
+  func `take time in proportion to their letters, however those are written`() throws {
+    let fixture = try GraphFixture(Schema(Feed.self))
+    func seconds(_ count: Int) throws -> Double {
+      let context = fixture.context()
+      let start = ContinuousClock.now
+      let feed = Feed(context: context)
+      feed.url = String(repeating: "e\u{301}", count: count)
+      try context.save()
+      let composed = String(repeating: "\u{E9}", count: count)
+      #expect(try context.existingObject(where: \Feed.url, is: composed) === feed)
+      return (ContinuousClock.now - start) / .seconds(1)
+    }
+    _ = try seconds(1000)
+    let few = try seconds(8000)
+    let many = try seconds(128_000)
+    // The square would be 256 times as much.
+    #expect(many < few * 100, "\(few), \(many)")
+  }
+
   @Test(.evidence("V-05")) func `let long values change, be upserted and go`() throws {
     let fixture = try GraphFixture(Schema(Feed.self))
     let context = fixture.context()

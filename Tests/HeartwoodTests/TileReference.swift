@@ -125,9 +125,10 @@ struct TileReference {
   /// others have written tiles.
   mutating func merge(_ context: Int, written: (_ name: String) -> Bool) {
     if contexts[context].pin != .none { contexts[context].pin = .at(last) }
-    for (name, copy) in contexts[context].copies where copy.version != nil && !copy.isDeleted {
+    for (name, copy) in contexts[context].copies where copy.version != nil {
       guard written(name), let stored = generations[last].tiles[name] else { continue }
       var merged = Copy(version: stored.version, row: stored.row)
+      merged.isDeleted = copy.isDeleted
       for (field, original) in copy.originals where copy.row.differs(from: original, in: field) {
         merged.originals[field] = stored.row
         merged.row.take(field, from: copy.row)

@@ -72,9 +72,7 @@ extension StoredValue {
   /// The same for all values that are equal.
   fileprivate var asKey: StoredValue {
     switch self {
-    case .string(let text):
-      text.utf8.allSatisfy { $0 < 0x80 }
-        ? self : .string(text.precomposedStringWithCanonicalMapping)
+    case .string(let text): .string(text.composed)
     case .number(let bits): Double(bitPattern: bits) == 0 ? .number(0 as UInt64) : self
     case .date(let bits): Double(bitPattern: bits) == 0 ? .date(0) : self
     default: self

@@ -138,11 +138,9 @@ final class ResultsFeed: ContextFollower {
     for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
     if isAllNoted { numbers.formUnion(shown.keys) }
     let difference = try rowDifference(to: view)
-    if let difference {
-      numbers.formUnion(difference)
-      // As a fetch does: what was set to the values it had counts as the store has it (C-05).
-      for number in difference { _ = registered(number).map { part.settleUnedited($0) } }
-    }
+    if let difference { numbers.formUnion(difference) }
+    // As a fetch does: what was set to the values it had counts as the store has it (C-05).
+    for number in numbers { _ = registered(number).map { part.settleUnedited($0) } }
     let touched = Set(numbers.map(\.entity))
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)

@@ -9,10 +9,23 @@ extension String {
   /// The text with its letters composed: texts that are equal are the same bytes then.
   var composed: String {
     // Nothing below U+0300 can be composed with anything, and its bytes are below CC.
-    utf8.allSatisfy { $0 < Self.firstComposableByte } ? self : precomposedStringWithCanonicalMapping
+    if utf8.allSatisfy({ $0 < Self.firstComposableByte }) { return self }
+    guard utf8.count > Self.composedCharacterCount else {
+      return precomposedStringWithCanonicalMapping
+    }
+    // Nothing is composed across characters, and Foundation takes quadratic time for long texts.
+    var result = ""
+    var rest = self[...]
+    while !rest.isEmpty {
+      result += rest.prefix(Self.composedCharacterCount).precomposedStringWithCanonicalMapping
+      rest = rest.dropFirst(Self.composedCharacterCount)
+    }
+    return result
   }
 
   private static var firstComposableByte: UInt8 { 0xCC }
+  /// How many characters are composed at a time.
+  private static var composedCharacterCount: Int { 256 }
 
   /// Below 0 if this comes before the other, above if behind it, 0 if they are equal.
   func canonicalOrder(to other: String) -> Int {
