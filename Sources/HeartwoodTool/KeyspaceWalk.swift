@@ -15,7 +15,7 @@ struct KeyspaceWalk {
   /// Calls `body` with each encoded key.
   func forEachKey(_ body: (_ key: [UInt8]) throws -> Void) throws {
     let cursor = keyspace.cursor()
-    var isValid = try from.map(cursor.seek) ?? cursor.first()
+    var isValid = try from.map { try cursor.seek($0) } ?? cursor.first()
     var count = 0
     while isValid, count < limit, let key = cursor.key {
       try body(key)

@@ -9,7 +9,7 @@ struct CrewSave {
   var result: CrewGraph
   /// By new objects that meet a row, the object whose row that is.
   var became: [Int: Int] = [:]
-  /// Relationships whose order the clauses leave open, which only have to have the right members.
+  /// Whether clauses leave orders open: relationships only have to have the right members.
   var isOrderOpen = false
   /// Whether clauses contradict each other, so that both outcomes count.
   var isOpen = false
@@ -59,9 +59,8 @@ struct CrewSave {
   /// Decides for each changed object whether the save stores its edits.
   private mutating func decide() throws(CrewFailures) {
     let edited = view.edited
-    // What both have deleted is in no conflict.
     let deleted = view.work.deleted.filter { theirs.graph[$0] != nil }
-    contested = Set(edited.union(deleted).filter { isContested($0) })
+    contested = edited.union(deleted).filter { isContested($0) }
     let watched = view.watched.filter { view.isLive($0) && isContested($0) }
     for tag in deleted where !contested.contains(tag) || carriesOut(tag) { deletions.insert(tag) }
     var failures = CrewFailures()
@@ -157,7 +156,6 @@ struct CrewSave {
       let isWhole = isRewritten(tag) || policy == .overwrite && contested.contains(tag)
       for link in row.kind.links where link.isToOne && !link.isPair {
         if isLeftToOthers(tag, link) { continue }
-        // Whether others have changed one that leads to a row that is gone is left open.
         if link == .mentor, contested.contains(tag), leadsToGone(tag) { isOpen = true }
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
@@ -170,7 +168,7 @@ struct CrewSave {
   }
 
   private func leadsToGone(_ tag: Int) -> Bool {
-    let mentors = (view.base[tag]?[.mentor] ?? []) + (theirs.graph[tag]?[.mentor] ?? [])
+    let mentors = view.base.targets(tag, .mentor) + theirs.graph.targets(tag, .mentor)
     return mentors.contains { theirs.graph[$0] == nil }
   }
 
