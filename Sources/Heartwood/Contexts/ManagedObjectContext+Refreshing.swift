@@ -123,8 +123,8 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Forgets edits of members that others have made, too, and merges ordered lists that were changed
-  /// here with those of the store, or of the parent.
+  /// Forgets edits of members that others have made, too, and merges ordered lists that were
+  /// changed here with those of the store, or of the parent.
   ///
   /// Of one-to-many relationships without an order the members' own references decide
   /// (``moveEdit(of:_:)``).
