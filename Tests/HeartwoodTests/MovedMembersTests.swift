@@ -175,4 +175,96 @@ struct MovedMembersTests {
     context.refreshAllObjects()
     #expect(club.members.isEmpty && person.clubs.isEmpty)
   }
+
+  @Test(.evidence("G-01"), .evidence("R-01"), arguments: Ownership.allCases)
+  private func `is moved once more by redo, from where others have put it`(
+    link: Ownership
+  ) throws {
+    let move = try Move(link)
+    link.move(move.member, to: move.owners[1])
+    move.context.undo()
+    try move.moveByOthers(to: 2)
+    move.context.refreshAllObjects()
+    move.expect(at: 2)
+    move.context.redo()
+    move.expect(at: 1)
+    move.context.undo()
+    move.expect(at: 2)
+    #expect(!move.context.hasChanges)
+  }
+
+  /// A club with a member, in a context with undo, and the same in another context.
+  private func membership() throws -> (
+    fixture: GraphFixture, context: ManagedObjectContext, club: Club, person: Person
+  ) {
+    let fixture = try GraphFixture(Ownership.schema)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let (club, person) = (Club(context: context), Person(context: context))
+    club.members.insert(person)
+    try context.save()
+    return (fixture, context, club, person)
+  }
+
+  @Test(.evidence("G-02"), .evidence("R-01"), arguments: [false, true], [false, true])
+  func `stays out, once its deletion is taken back, where others have taken it out`(
+    deletesClub: Bool, isPinned: Bool
+  ) throws {
+    let (fixture, context, club, person) = try membership()
+    if isPinned { try context.setQueryGenerationFrom(.current) }
+    #expect(club.members == [person])
+    context.delete(deletesClub ? club : person)
+    let others = fixture.context()
+    let theirs: Club = others.object(with: club.objectID)
+    theirs.members = []
+    try others.save()
+    for transaction in try fixture.container.fetchHistory(after: nil) {
+      try context.mergeChanges(from: transaction)
+    }
+    context.undo()
+    #expect(club.members.isEmpty && person.clubs.isEmpty && !context.hasChanges)
+  }
+
+  @Test(.evidence("G-02"), .evidence("QG-27"), arguments: [false, true])
+  func `is hidden while it is deleted, and shown once that is taken back`(
+    rollsBack: Bool
+  ) throws {
+    let (fixture, context, club, person) = try membership()
+    club.members.remove(person)
+    try context.save()
+    context.delete(person)
+    let others = fixture.context()
+    let theirs: Club = others.object(with: club.objectID)
+    theirs.members.insert(others.object(with: person.objectID))
+    let car = Car(context: others)
+    car.owner = others.object(with: person.objectID)
+    try others.save()
+    context.refreshAllObjects()
+    let mine: Car = context.object(with: car.objectID)
+    #expect(club.members.isEmpty && mine.owner == nil)
+    if rollsBack { context.rollback() } else { context.undo() }
+    #expect(club.members == [person] && mine.owner === person)
+    #expect(person.clubs == [club] && person.cars == [mine] && !context.hasChanges)
+  }
+
+  @Test(.evidence("G-02"), arguments: [false, true])
+  func `stays as others have made it, too, when that is taken back here`(isAdded: Bool) throws {
+    let (fixture, context, club, person) = try membership()
+    if isAdded {
+      club.members = []
+      try context.save()
+    }
+    func change(_ club: Club, _ person: Person) {
+      if isAdded { club.members.insert(person) } else { club.members.remove(person) }
+    }
+    change(club, person)
+    let others = fixture.context()
+    change(others.object(with: club.objectID), others.object(with: person.objectID))
+    try others.save()
+    context.refreshAllObjects()
+    context.undo()
+    #expect(club.members == (isAdded ? [person] : []) && !context.hasChanges)
+    try context.save()
+    #expect(person.clubs == (isAdded ? [club] : []))
+  }
 }

@@ -127,7 +127,9 @@ extension ManagedObjectContext {
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
-    guard object.source === self, !object.isFault else { return }
+    guard object.source === self else { return }
+    if object.isFault { fire(object) }
+    guard !object.isFault, !object.isGivenUp else { return }
     if !property.isReference {
       if isMember(member, object, property) { drop(member, from: object, property) }
     } else if toOneTarget(of: object, property) === member {

@@ -84,16 +84,19 @@ final class UndoLog {
 
   /// Forgets that a member joined or left an object, because others have done the same.
   func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
-    func isAbout(_ step: Step) -> Bool {
+    func left(of step: Step) -> Step? {
       switch step {
-      case .joined(let owner, let slot, let one), .left(let owner, let slot, let one, _):
-        owner === object && slot.slot == property.slot && one === member
-      default: false
+      case .joined(let owner, let its, let one), .left(let owner, let its, let one, _):
+        return owner === object && its.slot == property.slot && one === member ? nil : step
+      case .cleared(let owner, let its, let members):
+        guard owner === object, its.slot == property.slot else { return step }
+        return .cleared(owner, its, members.filter { $0 !== member })
+      default: return step
       }
     }
-    undoable = undoable.map { $0.filter { !isAbout($0) } }
-    redoable = redoable.map { $0.filter { !isAbout($0) } }
-    open.removeAll(where: isAbout)
+    undoable = undoable.map { $0.compactMap(left) }
+    redoable = redoable.map { $0.compactMap(left) }
+    open = open.compactMap(left)
   }
 
   /// Forgets everything, because it cannot be taken back any more.
