@@ -128,7 +128,7 @@ struct KeyspaceRangeDeletionTests {
         #expect(count == 48_000)
       }
       // Two leaves, their branches, the root, the catalog, and pages of free space.
-      #expect(try store.statistics.activity.pagesLogged - before < 20)
+      #expect(store.statistics.activity.pagesLogged - before < 20)
     }
   }
 
