@@ -51,6 +51,29 @@ struct NestingTests {
     #expect(try child.fetch(FetchRequest<Person>()).map(\.nickname) == ["below"])
   }
 
+  @Test(.evidence("N-01"), .evidence("F-09"), .evidence("P-09"))
+  func `asks relationships that its parent has changed since, beside changes of its own`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1, cars: 2)
+    _ = try fixture.person("Bob")
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let below: Person = child.object(with: id)
+    #expect(below.cars.count == 2)
+    let bob = try #require(try child.existingObject(where: \Person.name, is: "Bob"))
+    bob.age = 9
+    let ada: Person = parent.object(with: id)
+    ada.age = 2
+    Car(context: parent).owner = ada
+    for (age, count, found) in [(1, 2, []), (1, 3, []), (2, 2, []), (2, 3, [below])] {
+      let request = FetchRequest<Person>(
+        where: try QueryPredicate(
+          format: "age == %d AND cars.@count == %d", arguments: [age, count]))
+      #expect(try child.fetch(request) == found, "\(age), \(count)")
+      #expect(try child.count(for: request) == found.count)
+    }
+  }
+
   @Test(.evidence("N-01"), .evidence("S-03"))
   func `keeps an order that was changed in it when it is read again`() throws {
     let fixture = try GraphFixture()

@@ -91,11 +91,9 @@ extension ManagedObjectContext {
       asksAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
     return try others.compactMap { other -> Candidate? in
       guard let object = child.object(other.number) else { return nil }
-      if includesPendingChanges {
-        if object.hasChanges, !child.settleUnedited(object) { return nil }
-        if asksAll, try !plan.holds(for: object, scope) { return nil }
-      }
+      if includesPendingChanges, object.hasChanges, !child.settleUnedited(object) { return nil }
       if let original = other.object { child.fillAgainIfStale(object, from: original) }
+      if asksAll, try !plan.holds(for: object, scope) { return nil }
       return try child.candidate(object, plan, content, scope)
     }
   }

@@ -43,9 +43,14 @@ extension ManagedObjectContext {
       return try fetch(request).first
     }
     try mergeAutomatically()
-    // Where several have it, which a save would refuse, the one that a fetch has first.
-    let found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
-      .min { $0.number.isMade(before: $1.number) }
+    let found: M?
+    if parent == nil, !hasOwnChanges {
+      found = try storedObject(with: wanted, index) as? M
+    } else {
+      // Where several have it, which a save would refuse, the one that a fetch has first.
+      found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
+        .min { $0.number.isMade(before: $1.number) }
+    }
     if let found, found.isFault { fire(found) }
     return found
   }

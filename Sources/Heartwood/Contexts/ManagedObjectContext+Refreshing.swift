@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // Its row may be there again: nobody has asked for that to be deleted.
+    // Its row may be there again, and the program has not deleted that.
     if object.isGivenUp {
       deleted.remove(object)
       object.state.remove(.deleted)
@@ -169,8 +169,8 @@ extension ManagedObjectContext {
   /// Has an edit of a reference take its object away from where others have put it, not from where
   /// it was.
   ///
-  /// Both would show it otherwise: whoever the reference leads to here, and whoever it leads to in
-  /// the generation that was read.
+  /// Otherwise two owners would show it: the one that the reference leads to here, and the one that
+  /// it leads to in the generation that was read.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,

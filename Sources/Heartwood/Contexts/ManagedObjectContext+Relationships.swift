@@ -60,7 +60,8 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Whether an object was deleted here, and has left whoever others have related it to since.
+  /// Whether an object was deleted here, and so is no member of an object that others have related
+  /// it to since.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -73,7 +74,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has relationships read again that lack objects whose deletion was taken back.
+  /// Forgets members that were read without objects that were deleted here, so that the next use
+  /// reads them again.
   func showHiddenMembers() {
     for number in hidingMembers {
       guard let object = registeredObject(number), let entity = object.entityDescription else {

@@ -116,7 +116,7 @@ extension ManagedObjectContext {
     setToOne(object, property, target)
     settle(object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Others may have moved it since: no step is about whoever it leads to then.
+    // Others may have moved it since, and no recorded step is about the owner it has then.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }

@@ -63,7 +63,7 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var updated = ObjectList()
   @exclusivity(unchecked) var deleted = ObjectList()
   /// Where objects with unsaved changes are, by the unique attributes that were asked for.
-  var pendingValues: [PendingValues] = []
+  @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// Objects that a save checks though they are unchanged.
   var watched: Set<ManagedObject> = []
   /// Objects whose members were read without those that were deleted here.

@@ -96,6 +96,17 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The object of the row that has a unique value; the context has no parent.
+  func storedObject(
+    with value: StoredValue, _ index: IndexDescription
+  ) throws -> ManagedObject? {
+    let view = try currentView()
+    guard let number = try view.number(in: model.keyspace(index), [value]),
+      let storage = model.storage(of: number)
+    else { return nil }
+    return try view.withRecord(number, storage) { try realise(number, storage, $0) } ?? nil
+  }
+
   /// Returns the objects that have a value of a unique attribute, as they are here.
   ///
   /// - Throws: What kept rows from being read.
@@ -105,14 +116,8 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     if let parent {
       found = try parent.objects(with: value, of: property, index).compactMap { object($0.number) }
-    } else {
-      let view = try currentView()
-      if let number = try view.number(in: model.keyspace(index), [value]),
-        let storage = model.storage(of: number)
-      {
-        let object = try view.withRecord(number, storage) { try realise(number, storage, $0) }
-        found = [object.flatMap { $0 }].compactMap { $0 }
-      }
+    } else if let object = try storedObject(with: value, index) {
+      found = [object]
     }
     found.removeAll { $0.hasChanges }
     guard hasOwnChanges else { return found }

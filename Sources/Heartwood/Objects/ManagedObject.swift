@@ -32,7 +32,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
   /// What the row holds of attributes that show another value, as the program cannot read it.
-  final var unreadable: [Int: StoredValue]?
+  @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
   /// Its place in the list of changed objects it is in.
   @exclusivity(unchecked) final var listPosition = 0
 

@@ -14,8 +14,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes the directory if it does not exist; its parent must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Makes a directory for files of a mode, which lets those list it who may read them; as
-  /// ``createDirectory(_:)`` if that is `nil`.
+  /// Makes a directory that users who may read files of a mode can list; as
+  /// ``createDirectory(_:)`` if the mode is `nil`.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// The same files, with one directory held open: its names are reached through it from now on,
@@ -95,7 +95,7 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp of directories in which nobody else changes names.
+  /// The stamp of directories in which only this process changes names.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 

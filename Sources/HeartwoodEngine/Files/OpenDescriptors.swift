@@ -53,7 +53,7 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Opens something for a moment: without locks, and closed by whoever uses it.
+  /// Opens something for a moment: without locks, and closed by the caller.
   ///
   /// Under `lock` too, because each opening takes the numbers of the standard streams for a while.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {

@@ -8,9 +8,9 @@
 
 /// The operating system's files as one open directory sees them.
 ///
-/// Every name in the directory is reached through its descriptor, so that moving the directory, or
-/// putting another one in its place, leads nobody astray. No symbolic link is followed, and nothing
-/// but regular files is opened. Paths outside of the directory go to the file system it is of.
+/// Every name in the directory is reached through its descriptor, so a store stays in the directory
+/// it has opened, though that is moved or another takes its place. No symbolic link is followed,
+/// and only regular files are opened. Paths outside of the directory go to the file system it is of.
 ///
 /// Thread-safe: the descriptor never changes.
 final class PosixDirectory: FileSystem {
@@ -84,7 +84,7 @@ final class PosixDirectory: FileSystem {
     }
   }
 
-  /// Makes a file; `nil` if somebody else was faster.
+  /// Makes a file; `nil` if another process has made it meanwhile.
   private func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = status(of: Self.pattern, in: directory)
@@ -95,7 +95,7 @@ final class PosixDirectory: FileSystem {
     }
     switch result {
     case .success(let descriptor):
-      // Who may not give the group away keeps its own; a file system may have no modes at all.
+      // Both may fail: the process may not be allowed to, or the file system has no modes.
       if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
       // The mode it was made with has lost what the process masks.
       if let mode { _ = fchmod(descriptor, mode) }
@@ -185,6 +185,8 @@ final class PosixDirectory: FileSystem {
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
     guard path == self.path else { return try base.stamp(of: path) }
     let directory = try descriptor()
+    // Before the directory is looked at: every later change gets this time, or a later one.
+    let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     if case .failure(let error) = SystemCalls.retrying({ fstat(directory, &status) }) {
       throw error.storageError("look at the folder", path)
@@ -194,19 +196,40 @@ final class PosixDirectory: FileSystem {
     #else
       let time = status.st_ctim
     #endif
-    let changed = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    var clock = timespec()
-    clock_gettime(CLOCK_REALTIME, &clock)
-    let now = Int64(clock.tv_sec) * 1_000_000_000 + Int64(clock.tv_nsec)
+    let changed = Self.nanoseconds(time)
     // A second change within one tick of the file system's clock leaves the time as it is.
-    let tick = time.tv_nsec == 0 ? Self.coarseTick : Self.fineTick
-    return (0..<tick).contains(now - changed) ? nil : DirectoryStamp(nanoseconds: changed)
+    let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
+    return (-Self.clockLead...tick).contains(now - changed)
+      ? nil : DirectoryStamp(nanoseconds: changed)
   }
 
-  /// Longer than the kernel's own clock stands still, in nanoseconds.
-  private static let fineTick: Int64 = 20_000_000
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// The time of a change of names that would happen now, or an earlier one.
+  private static var changeClock: timespec {
+    var clock = timespec()
+    #if canImport(Darwin)
+      clock_gettime(CLOCK_REALTIME, &clock)
+    #else
+      // The clock that Linux takes these times from; it stands still for some milliseconds.
+      clock_gettime(CLOCK_REALTIME_COARSE, &clock)
+    #endif
+    return clock
+  }
+
+  #if canImport(Darwin)
+    /// Longer than the file system's clock stands still, in nanoseconds.
+    private static let changeTick: Int64 = 20_000_000
+  #else
+    /// `changeClock` is the file system's own: it has gone on, or it has not.
+    private static let changeTick: Int64 = 0
+  #endif
+  /// How far a time of a change may be ahead of `changeClock`, where the kernel makes it unique.
+  private static let clockLead: Int64 = 20_000_000
   /// Longer than the clock of a file system that knows seconds only.
-  private static let coarseTick: Int64 = 2_000_000_000
+  private static let secondsTick: Int64 = 2_000_000_000
 }
 
 extension FileIdentity {

@@ -99,7 +99,7 @@ package final class PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // Who may read or write files there may list, and needs to pass through.
+    // A user who may read or write files there needs to list and to enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 

@@ -6,7 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds by their numbers; one that is not listed is told as the first.
+  /// The kinds by their numbers; one that is not listed is reported as the first.
   private static let kinds: [StorageError.Kind] = [
     .io, .full, .corrupt, .failed, .busy,
   ]
@@ -30,7 +30,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// As an error, for who was not there when it was met.
+  /// The failure as an error, for a process that did not meet it itself.
   package var error: StorageError {
     StorageError(
       kind,

@@ -26,7 +26,7 @@ package final class OpenedFiles: @unchecked Sendable {
   /// - Parameter segment: One that cannot have been deleted or replaced by the store itself.
   /// - Throws: `foreignStore` if one of them has not.
   /// - Complexity: One system call; two for each of these files when names in the directory have
-  ///   changed since the last check, or did so within the last hundredths of a second.
+  ///   changed since the last check, or did so within the last milliseconds.
   package func require(_ segment: Segment? = nil) throws(StorageError) {
     let now = try log.fileSystem.stamp(of: log.directory)
     if now == .constant || now != nil && lock.withLock({ stamp == now }) { return }

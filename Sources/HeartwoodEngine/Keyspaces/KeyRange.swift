@@ -39,7 +39,7 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// The keys that begin with some components, and go on with a string that begins with `prefix`.
+  /// The keys whose first components are `parts`, followed by a string that begins with `prefix`.
   ///
   /// Strings are compared as they are encoded: a letter with a combining accent begins with the
   /// letter, a composed one does not.

@@ -101,8 +101,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// Notes that a segment is mapped, so that reading it needs no descriptor.
   func noteMapped(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments with smaller numbers, all of whose frames somebody
-  /// has synced.
+  /// Closes the descriptors of mapped segments with smaller numbers, whose frames are all synced.
   func closeMapped(below segment: UInt64) {
     let closed = lock.withLock {
       let idle = entries.filter {

@@ -35,7 +35,7 @@ extension Store {
   /// - Complexity: As pinning a generation of which nothing is known.
   public func resume() throws {
     try requireOpen()
-    // Who writes has a store that is not suspended, and must not wait for maintenance.
+    // The store of a writer is not suspended, and a writer must not wait for maintenance.
     guard !gate.isHeldByThisThread else { return }
     try core.resume(sequence)
   }
@@ -51,7 +51,7 @@ extension StoreCore {
         guard !isReadOnly else { return try giveUp() }
         try gate.enter(timeout: timeout)
         defer { gate.leave() }
-        // What failed can be lost; who suspends is told when he asks for it to be durable.
+        // After a failed sync, commits can be lost; a later `.full` commit or sync reports that.
         if !files.words.hasFailed { try queue.makeDurable(files.words.appended) }
         try files.keeping.withLock { () throws(StorageError) in try giveUp() }
       }

@@ -27,7 +27,7 @@ struct StoreCopy {
     target.pageSize = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
-    // A copy is for no more eyes than its source.
+    // A copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.upkeep = .inline

@@ -99,8 +99,8 @@ public struct StoreStatistics: Hashable, Sendable {
 /// A wait for a lock of the store that another process holds.
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for `sync`, checkpoints
-/// and closing for `maintenance`, without limit. Whoever may read the store's file `locks` can hold
-/// either; a process that is suspended may too.
+/// and closing for `maintenance`, without limit. Any process that may read the store's file
+/// `locks` can hold either, also while it is suspended.
 public struct LockWait: Hashable, Sendable {
   /// What the lock is for: `"sync"` or `"maintenance"`.
   public var lock: String

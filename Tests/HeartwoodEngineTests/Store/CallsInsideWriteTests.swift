@@ -19,7 +19,7 @@ struct CallsInsideWriteTests {
 
   @Test(
     .timeLimit(.minutes(1)), .evidence("U1"), .evidence("U5"), arguments: allowed, [false, true])
-  func `that is allowed returns, whoever checkpoints`(
+  func `that is allowed returns, whichever thread checkpoints`(
     call: CallInsideWrite, isElsewhere: Bool
   ) throws {
     let folder = try ScratchDirectory()

@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Locks that somebody holds who may only read the store's files.
+/// Locks that a process holds that may only read the store's files.
 @Suite("A lock held by a reader")
 struct LockWaitTests {
   @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])
-  func `is named in the statistics of who waits for it`(byte: UInt64) throws {
+  func `is named in the statistics of the process that waits for it`(byte: UInt64) throws {
     var options = StoreOptions()
     options.upkeep = .inline
     let fixture = try StoreFixture.onDisk(options)

@@ -5,8 +5,8 @@ import Testing
 
 /// Several processes commit to a store that is deleted, moved or replaced meanwhile.
 ///
-/// Whoever no longer has the store at the path says so and writes nothing that anybody could find;
-/// the store that is there now is whole and holds what it held.
+/// A process whose store is no longer the one at the path reports that, and writes nothing into the
+/// store that is there now, which stays complete and holds what it held.
 @Suite("A store taken from several processes", .serialized)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {
