@@ -10,7 +10,7 @@
 ///
 /// Every name in the directory is reached through its descriptor, so a store stays in the directory
 /// it has opened, though that is moved or another takes its place. No symbolic link is followed,
-/// and only regular files are opened. Paths outside of the directory go to the file system it is of.
+/// and only regular files are opened. Paths elsewhere go to the file system of the directory.
 ///
 /// Thread-safe: the descriptor never changes.
 final class PosixDirectory: FileSystem {
