@@ -84,12 +84,11 @@ public struct Attribute<Value: AttributeValue> {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       // Moved out, so that a collection is not copied, and that the property can be read meanwhile.
-      var value: Value
+      // Not by `swap`: with that, every read of the property would be checked for exclusive access
+      // at run time, which takes a fifth of a fetch that reads all values.
+      var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
-        value = placeholder
-        swap(&owner[keyPath: storage].stored, &value)
-      } else {
-        value = owner[keyPath: storage].stored
+        owner[keyPath: storage].stored = placeholder
       }
       defer {
         owner[keyPath: storage].stored = value
