@@ -98,7 +98,9 @@ extension CrewRun {
         var row = CrewRow(kind)
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {
-          row[link] = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
+          let targets = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
+          // In an order of its own, so that a seed leads to the same steps each time.
+          row[link] = link.isOrdered ? targets : targets.sorted()
         }
         graph[tag] = row
       }

@@ -65,10 +65,13 @@ extension CrewRun {
     note("  saves above")
     let before = store.generation
     let isOthers = place.view.generation != before
+    let new = place.view.work.inserted
     try save(place, rollsBack: false)
-    // It may have rolled back. What others have saved is seen below only where that merges.
+    // It may have rolled back. What others have saved is seen below only where that merges, and so
+    // is what a new object has changed in the row that it has become.
+    let isMet = new.contains { place.view.now[$0] == nil }
     guard store.generation != before, !place.view.hasChanges, !isStale(place),
-      child.isMerging || !isOthers
+      child.isMerging || !isOthers && !isMet
     else { return }
     for (tag, saved) in place.view.now.rows {
       guard let id = ids[tag],
