@@ -41,7 +41,7 @@ final class GraphFixture: ContextKeeper {
   }
 
   /// Waits until no process holds an earlier generation.
-  func waitUntilOnlyNewestIsLive(seconds: Double = 10) throws {
+  func waitUntilOnlyNewestIsLive(seconds: Double = 60) throws {
     let end = Date.now + seconds
     while true {
       let newest = try container.store.snapshot().generation

@@ -144,6 +144,44 @@ struct MovedMembersTests {
     move.expect(at: 2)
   }
 
+  @Test(.evidence("G-02"), arguments: [Ownership.set, .pair, .mate])
+  private func `comes back with its owner, however often that is taken back`(
+    link: Ownership
+  ) throws {
+    let move = try Move(link)
+    let context = move.context
+    link.move(move.member, to: nil)
+    try context.save()
+    link.move(move.member, to: move.owners[1])
+    context.endUndoGroup()
+    context.delete(move.owners[1])
+    for _ in 0..<3 {
+      context.undo()
+      move.expect(at: 1)
+      context.redo()
+      #expect(link.owner(of: move.member) == nil)
+    }
+    context.undo()
+    context.undo()
+    move.expect(at: nil)
+    #expect(!context.hasChanges)
+  }
+
+  @Test(.evidence("G-02"), arguments: [Ownership.set, .pair, .mate])
+  private func `comes back to an owner that others have read anew`(link: Ownership) throws {
+    let move = try Move(link)
+    move.context.delete(move.member)
+    move.context.refreshAllObjects()
+    #expect(link.members(of: move.owners[0]).isEmpty)
+    let others = move.fixture.context()
+    let owner: ManagedObject = others.object(with: move.owners[0].objectID)
+    others.delete(owner)
+    try others.save()
+    move.context.undo()
+    // What was read stays until the context reads again.
+    #expect(link.members(of: move.owners[0]) == [move.member])
+  }
+
   @Test(.evidence("S-03"), .evidence("C-05"), arguments: Ownership.allCases)
   private func `is unchanged if both have moved it to the same owner`(link: Ownership) throws {
     let move = try Move(link)

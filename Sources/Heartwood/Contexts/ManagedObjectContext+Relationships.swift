@@ -48,14 +48,21 @@ extension ManagedObjectContext {
         if !model.isRemoved || !whole.shouldDeleteInaccessibleFaults { noteUnreadable(error) }
       }
     }
-    let count = members.count
-    if !deleted.isEmpty { members.removeAll { forgets($0, object, property) } }
-    if members.count < count { hidingMembers.insert(object.number) }
-    guard let changes = object.changes?.members[property.slot] else { return members }
-    if property.isOrdered, !object.isInserted {
+    let changes = object.changes?.members[property.slot]
+    let removed = changes?.removed ?? MemberSet()
+    if changes != nil, property.isOrdered, !object.isInserted {
       object.changes?.members[property.slot]?.base = members
     }
-    members.removeAll { changes.removed.contains($0) }
+    if !deleted.isEmpty {
+      members.removeAll { member in
+        guard forgets(member, object, property) else { return false }
+        // One that left when it was deleted comes back by itself if the deletion is taken back.
+        if !removed.contains(member) { hidingMembers.insert(object.number) }
+        return true
+      }
+    }
+    guard let changes else { return members }
+    members.removeAll { removed.contains($0) }
     let present = Set(members)
     return members + changes.added.filter { !present.contains($0) }
   }

@@ -39,6 +39,7 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     guard let undoLog else { return }
     for step in begin(undoLog) { part(describing: step.object)?.take(back: step) }
+    for step in undoLog.postponedSteps() { part(describing: step.object)?.take(postponed: step) }
     undoLog.end()
     for part in whole.parts { part.showHiddenMembers() }
     processPendingChanges()
@@ -75,13 +76,26 @@ extension ManagedObjectContext {
     case .left(_, let property, let member, let position):
       guard member.source === self else { undoLog?.wait(for: member, step); return }
       guard leads(member, to: object, property) else {
-        return forgetLeaving(member, object, property)
+        undoLog?.postpone(step)
+        return
       }
       addAgain(member, object, property, position)
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members): takeBackOrder(of: object, property, members)
     case .original(_, let property): takeBackToOriginal(object, property)
     case .insertion, .deletion: break
+    }
+  }
+
+  /// Takes back that a member left, if it refers to the object now that its own step is taken back.
+  private func take(postponed step: UndoLog.Step) {
+    guard case .left(let object, let property, let member, let position) = step,
+      object.source === self, !object.isFault
+    else { return }
+    if leads(member, to: object, property) {
+      addAgain(member, object, property, position)
+    } else {
+      forgetLeaving(member, object, property)
     }
   }
 
@@ -152,7 +166,6 @@ extension ManagedObjectContext {
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
-    // Its own step has been taken back before this one, and is done again after it.
     guard undoLog?.isUndoing == true,
       let inverse = object.entityDescription?.inverses[property.slot]?.property,
       inverse.isReference, !member.isInserted, member.changes?.originals[inverse.slot] == nil

@@ -59,6 +59,8 @@ final class UndoLog {
   private var direction = Direction.doing
   /// Steps that relate objects to one that is not back yet, by that.
   private var waiting: [ObjectIdentifier: [Step]] = [:]
+  /// Steps that depend on where the others of the group lead.
+  private var postponed: [Step] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
@@ -134,6 +136,15 @@ final class UndoLog {
   /// The steps that have waited for an object.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
     waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
+  }
+
+  /// Has a step of the group wait until all others are taken back.
+  func postpone(_ step: Step) { postponed.append(step) }
+
+  /// The steps that have waited for all others.
+  func postponedSteps() -> [Step] {
+    defer { postponed = [] }
+    return postponed
   }
 
   func end() {

@@ -1,0 +1,23 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The processor time of threads, which other tests of the same machine do not lengthen much.
+package enum ThreadTime {
+  /// The seconds that the current thread computes while `body` runs.
+  package static func seconds(_ body: () throws -> Void) rethrows -> Double {
+    let start = now
+    try body()
+    return now - start
+  }
+
+  private static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
