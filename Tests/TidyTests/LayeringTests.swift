@@ -27,8 +27,8 @@ struct LayeringTests {
     Module(
       path: "Sources/HeartwoodEngine/",
       folders: [
-        "Foundations", "Files", "Pages", "Log", "Generations", "Tree", "Keyspaces",
-        "Transactions", "Store",
+        "Foundations", "Files", "Pages", "Log", "Sharing", "States", "Writing", "Maintenance",
+        "Tree", "Keyspaces", "Transactions", "Store",
       ]),
     Module(
       path: "Sources/Heartwood/",

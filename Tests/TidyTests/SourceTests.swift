@@ -8,13 +8,13 @@ struct SourceTests {
   /// Files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory, each for its
   /// reason: they own it, or hot paths follow pointers into it.
   private static let rawMemoryFiles: Set<String> = [
-    "Generations/GenerationState.swift",
-    "Generations/PageIndex.swift",
-    "Generations/PageView.swift",
-    "Generations/SharedWords.swift",
-    "Generations/Suspensions.swift",
-    "Generations/WorkingPages.swift",
-    "Generations/WorkingTable.swift",
+    "States/GenerationState.swift",
+    "States/PageIndex.swift",
+    "States/PageView.swift",
+    "Sharing/SharedWords.swift",
+    "Sharing/Suspensions.swift",
+    "Writing/WorkingPages.swift",
+    "States/WorkingTable.swift",
     "Keyspaces/LocatedValue.swift",
     "Log/Segment.swift",
     "Pages/PageRegion.swift",

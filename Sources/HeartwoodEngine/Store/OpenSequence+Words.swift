@@ -158,8 +158,8 @@ extension OpenSequence {
     }
     let lineage = fileSystem.random()
     let supply = SegmentSupply(
-      files: log, making: ExclusiveByte(LockByte.supply, of: locks.file),
-      makeNameDurable: { _ throws(StorageError) in try log.syncDirectory() })
+      files: log, making: ExclusiveByte(LockByte.supply, of: locks.file), words: nil,
+      counters: ActivityCounters())
     let segments = try supply.take(
       number, through: number, lineage: lineage, mayUseReserve: true)
     var writer = LogWriter(

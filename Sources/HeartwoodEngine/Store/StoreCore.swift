@@ -37,7 +37,13 @@ final class StoreCore: Sendable {
       memoryByteLimit: options.transactionMemoryByteCount)
     maintenance = Maintenance(
       files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
-      holder: holder, options: options)
+      holder: holder,
+      schedule: MaintenanceSchedule(
+        // A process that only reads leaves runs to those that write.
+        checkpointByteCount: options.readOnly ? 0 : options.checkpointLogByteCount,
+        reclaimByteCount: options.reclaimLogByteCount,
+        pageByteCount: files.geometry.pageByteCount, from: files.words.backfilled),
+      isInline: options.upkeep == .inline, busyMilliseconds: options.busyMilliseconds)
     recovery = opened.recovery
     isPrivate = opened.isPrivate
     isReadOnly = options.readOnly

@@ -121,7 +121,7 @@ struct Verification {
     visited[first] = true
     for bit in 0..<count {
       let page = first + bit
-      let isUsed = FreeSpace.bit(bit, in: reference.bytes)
+      let isUsed = Bitmap.bit(bit, in: reference.bytes)
       if page >= visited.count {
         if isUsed {
           report.findings.append("Page \(page) is marked as used but does not exist.")

@@ -33,8 +33,8 @@ final class LogFixture {
   func supply() throws -> SegmentSupply {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
     return SegmentSupply(
-      files: files, making: ExclusiveByte(LockByte.supply, of: locks),
-      makeNameDurable: { _ throws(StorageError) in })
+      files: files, making: ExclusiveByte(LockByte.supply, of: locks), words: nil,
+      counters: ActivityCounters())
   }
 
   // MARK: Writing

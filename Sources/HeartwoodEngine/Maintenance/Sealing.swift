@@ -4,24 +4,17 @@
 /// A footer is a cache. It is not synced by itself, one that cannot be written is one that is not
 /// there, and an error on the way harms nobody: whoever needs the log meets it himself. The segment
 /// in which the page file's state lies gets none: what of it came before is not known any more.
-package final class Sealing: @unchecked Sendable {
+final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
-  private let pageFile: PageFile
+  private let files: StoreFiles
   private let geometry: Geometry
-  private let seed: UInt64
-  private let reclaimed: ReclaimRecord
   /// The last commit in the segments that have been seen to.
   private var reached: CommitPoint
 
-  /// - Parameter start: Where group headers begin when the store is opened.
-  package init(
-    pageFile: PageFile, seed: UInt64, reclaimed: ReclaimRecord, start: CommitPoint
-  ) {
-    self.pageFile = pageFile
-    self.seed = seed
-    self.reclaimed = reclaimed
-    geometry = pageFile.geometry
-    reached = start
+  init(_ files: StoreFiles) {
+    self.files = files
+    geometry = files.geometry
+    reached = files.start
   }
 
   /// Seals what is full behind the page file's state, up to a durable state.
@@ -29,7 +22,7 @@ package final class Sealing: @unchecked Sendable {
   /// - Parameter durable: A state all of whose commits are known to be synced.
   /// - Complexity: One page read for each group, and one write for each segment, since the last
   ///   call.
-  package func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
+  func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
 
   private func sealFullSegments(_ durable: GenerationState) throws(StorageError) {
     guard let start = try start() else { return }
@@ -37,7 +30,8 @@ package final class Sealing: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: start.frame))
     guard geometry.firstFrame(of: first) <= end else { return }
     var scanner = try LogScanner(
-      table: durable.segments.dropping(below: first), geometry: geometry, seed: seed, from: start)
+      table: durable.segments.dropping(below: first), geometry: geometry, seed: files.identity.seed,
+      from: start)
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
@@ -67,9 +61,11 @@ package final class Sealing: @unchecked Sendable {
 
   /// Where group headers are left that were not seen to: behind the page file's state and the map.
   private func start() throws(StorageError) -> CommitPoint? {
-    guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(pageFile.file)) else { return nil }
+    guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
+      return nil
+    }
     var start = reached.frame < header.backfilled.frame ? header.backfilled : reached
-    if let end = reclaimed.last?.end, end.frame > start.frame { start = end }
+    if let end = files.reclaimed.last?.end, end.frame > start.frame { start = end }
     return start
   }
 
@@ -86,7 +82,8 @@ package final class Sealing: @unchecked Sendable {
     reached = footer.point
     let block = ByteBlock(count: footer.byteCount)
     defer { block.keep() }
-    footer.encode(to: block.bytes, segment: builder.segment, geometry: geometry, seed: seed)
+    footer.encode(
+      to: block.bytes, segment: builder.segment, geometry: geometry, seed: files.identity.seed)
     try? segments[builder.segment]?.file.writeUnpromised(
       block.bytes.bytes, at: geometry.footerOffset)
   }

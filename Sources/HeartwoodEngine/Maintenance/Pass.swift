@@ -18,28 +18,18 @@ public struct CheckpointResult: Hashable, Sendable {
 /// Steps M1 to M4 of `Docs/Concurrency.md`, by number. One at a time, under the maintenance lock,
 /// never on a reader's path. A process may die at any step: before the decision is published
 /// nothing has happened, afterwards the next pass does the work.
-package struct Pass {
-  package let files: StoreFiles
-  package let table: GenerationTable
-  package let queue: SyncQueue
-  package let gate: WriterGate
+struct Pass {
+  let files: StoreFiles
+  let table: GenerationTable
+  let queue: SyncQueue
+  let gate: WriterGate
   /// Lineages that are over, for the header slot and the map.
-  package let lineages: [EndedLineage]
+  let lineages: [EndedLineage]
+  let sealing: Sealing
   /// Writes the header slot even when nothing moves: it carries the witness.
-  package var writesWitness = false
+  let writesWitness: Bool
   /// Frames of log behind the last map, or the page file's state, that make a new map worth it.
-  package var minReclaimFrameCount: UInt64 = 0
-
-  package init(
-    files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
-    lineages: [EndedLineage]
-  ) {
-    self.files = files
-    self.table = table
-    self.queue = queue
-    self.gate = gate
-    self.lineages = lineages
-  }
+  let minReclaimFrameCount: UInt64
 
   /// What a pass may act on.
   private struct Decision {
@@ -56,7 +46,7 @@ package struct Pass {
   /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one of the
   ///   log and one of the folder; to reclaim, the map is written and synced, and one hole made for
   ///   each run of dead frames.
-  package func run() throws(StorageError) -> CheckpointResult {
+  func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
@@ -156,7 +146,7 @@ package struct Pass {
     }
     result.segmentCount = gone.count
     if backfilled > old || !gone.isEmpty { try prune(backfilled, gone, home) }
-    files.sealing.seal(upTo: table.durable)
+    sealing.seal(upTo: table.durable)
   }
 
   /// M3.4 and M3.5 of a pass that died before it could say which state its header slot has.

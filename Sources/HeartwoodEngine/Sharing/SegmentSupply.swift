@@ -9,7 +9,9 @@ package final class SegmentSupply: @unchecked Sendable {
   // @unchecked because the variables are used under `making` only, but for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
-  private let makeNameDurable: @Sendable (UInt64) throws(StorageError) -> Void
+  /// Of all processes; `nil` while a store is opened, when no other process has it.
+  private let words: SharedWords?
+  private let counters: ActivityCounters
   /// How many are made ahead: two once a writer has come too early for one.
   private var wanted = 1
   /// The last segment a writer got; he may be filling it before any state shows it.
@@ -17,14 +19,13 @@ package final class SegmentSupply: @unchecked Sendable {
   /// Whether a writer has used the reserve, and it was not filled again.
   private let hasUsedReserve = Atomic<Bool>(false)
 
-  /// - Parameter makeNameDurable: Called with a segment whose file is complete.
   package init(
-    files: LogFiles, making: ExclusiveByte,
-    makeNameDurable: @escaping @Sendable (UInt64) throws(StorageError) -> Void
+    files: LogFiles, making: ExclusiveByte, words: SharedWords?, counters: ActivityCounters
   ) {
     self.files = files
     self.making = making
-    self.makeNameDurable = makeNameDurable
+    self.words = words
+    self.counters = counters
   }
 
   /// The segments from `first` to `last`, with durable names, ready for frames.
@@ -57,6 +58,26 @@ package final class SegmentSupply: @unchecked Sendable {
       newestTaken = last
       return segments
     }
+  }
+
+  /// Makes a segment's name durable before a frame of it is written.
+  ///
+  /// Decided by comparing with the shared word, not by "I created it": the creator may have died
+  /// between creating and syncing. The word holds segment + 1, so that 0 means none.
+  private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
+    // Without a reserve, a segment may have been made of it, under a name that was durable for
+    // another file.
+    let isNamed = words.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
+    if isNamed, try files.hasReserve() { return }
+    do throws(StorageError) {
+      try files.syncDirectory()
+    } catch {
+      // A later sync that succeeds proves nothing about the names this one was for.
+      if !error.changedNothing { words?.setFailed() }
+      throw error
+    }
+    counters.update { $0.directorySyncs += 1 }
+    words?.raise(CountersLayout.named, to: segment + 1)
   }
 
   private func make(

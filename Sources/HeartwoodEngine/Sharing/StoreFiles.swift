@@ -15,11 +15,11 @@ package final class StoreFiles: Sendable {
   package let cache: PageCache
   package let structure: StructureCheck
   package let suspensions = Suspensions()
-  package let counters: ActivityCounters
+  package let counters = ActivityCounters()
   /// Where the segments a writer enters come from.
   package let supply: SegmentSupply
-  /// Writes the footers of full segments; used under `maintenance` only.
-  package let sealing: Sealing
+  /// The commit from which on the log is read by its group headers.
+  package let start: CommitPoint
   /// One pass at a time.
   package let maintenance: ExclusiveByte
   /// One change of the list of kept generations at a time.
@@ -53,43 +53,16 @@ package final class StoreFiles: Sendable {
     self.locks = locks
     self.structure = structure
     self.busyMilliseconds = busyMilliseconds
+    self.start = start
     opened = OpenedFiles(
       log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
-    let counters = ActivityCounters()
-    self.counters = counters
     supply = SegmentSupply(
       files: log, making: ExclusiveByte(LockByte.supply, of: locks.file, timeout: busyMilliseconds),
-      makeNameDurable: { segment throws(StorageError) in
-        try Self.makeNameDurable(segment, words, log, counters)
-      })
-    sealing = Sealing(
-      pageFile: pageFile, seed: log.identity.seed, reclaimed: reclaimed, start: start)
+      words: words, counters: counters)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
       LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits)
     keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
-  }
-
-  /// Makes a segment's name durable before a frame of it is written.
-  ///
-  /// Decided by comparing with the shared word, not by "I created it": the creator may have died
-  /// between creating and syncing. The word holds segment + 1, so that 0 means none.
-  private static func makeNameDurable(
-    _ segment: UInt64, _ words: SharedWords, _ log: LogFiles, _ counters: ActivityCounters
-  ) throws(StorageError) {
-    // Without a reserve, a segment may have been made of it, under a name that was durable for
-    // another file.
-    let isNamed = words.load(CountersLayout.named) >= segment + 1
-    if isNamed, try log.hasReserve() { return }
-    do throws(StorageError) {
-      try log.syncDirectory()
-    } catch {
-      // A later sync that succeeds proves nothing about the names this one was for.
-      if !error.changedNothing { words.setFailed() }
-      throw error
-    }
-    counters.update { $0.directorySyncs += 1 }
-    words.raise(CountersLayout.named, to: segment + 1)
   }
 
   /// Closes the descriptors of segments that are read in place and will not be written to.

@@ -43,10 +43,10 @@ package struct PageDifference {
   /// Notes the pages of one bitmap that only the older state uses, and that nobody has written to
   /// since: those that were written are known from the index.
   private mutating func noteFreed(by bitmap: PageNumber) throws(StorageError) {
-    let before = try Self.bitmap(bitmap, in: older.view)
+    let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }
     let exists = bitmap < newer.point.pageCount
-    let after = exists ? try Self.bitmap(bitmap, in: newer.view) : nil
+    let after = exists ? try newer.view.bitmap(bitmap) : nil
     defer { if let after { newer.view.release(after) } }
     for offset in stride(from: BitmapLayout.bits, to: before.bytes.count, by: 8) {
       var freed = before.bytes.load64(offset) & ~(after?.bytes.load64(offset) ?? 0)
@@ -58,16 +58,5 @@ package struct PageDifference {
         if newer.index.frame(of: page) <= older.generation { replaced.append(page) }
       }
     }
-  }
-
-  private static func bitmap(
-    _ number: PageNumber, in view: PageView
-  ) throws(StorageError) -> PageReference {
-    let reference = try view.page(number)
-    guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
-      view.release(reference)
-      throw .corrupt("A bitmap page is missing.", page: number)
-    }
-    return reference
   }
 }

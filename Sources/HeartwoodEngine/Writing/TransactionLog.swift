@@ -111,3 +111,14 @@ struct TransactionLog {
     files.supply.giveBack(after: next.number - 1, taken: Array(taken))
   }
 }
+
+extension StoreFiles {
+  /// Checks that the files that a commit behind `newest` changes are still those of the store.
+  ///
+  /// Under the writer lock: the segment of the next frame holds frames that no checkpoint covers,
+  /// so the store itself neither deletes nor replaces it.
+  package func requireOpened(behind newest: GenerationState) throws(StorageError) {
+    let next = geometry.next(after: newest.generation)
+    try opened.require(newest.segments[geometry.segment(of: next)])
+  }
+}

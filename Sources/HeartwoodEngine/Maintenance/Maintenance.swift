@@ -10,10 +10,9 @@ final class Maintenance: @unchecked Sendable {
   private let gate: WriterGate
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
-  private let thresholdFrames: UInt64
-  /// The same while generations are held: what they hold back is small once a pass has run.
-  private let heldThresholdFrames: UInt64
-  private let upkeep: StoreOptions.Upkeep
+  private let sealing: Sealing
+  /// Whether the caller of `write` does what is due, after its commit, and no thread.
+  private let isInline: Bool
   private let busyMilliseconds: UInt64
   private let lock = Lock()
   private var isStopped = false
@@ -26,17 +25,14 @@ final class Maintenance: @unchecked Sendable {
   private var ages = false
   /// When to look for what has been held for a while; `nil` while nothing is.
   private var nextMarkAt: UInt64?
-  private var nextPassAt: FrameNumber
-  /// Where to look whether generations are held, which makes a pass due sooner.
-  private var nextLookAt: FrameNumber
-  /// Where writers wait for a pass.
-  private var stallAt: FrameNumber
+  private var schedule: MaintenanceSchedule
   /// The first segment that has not asked for the one after it.
   private var nextSegment: UInt64 = 0
 
   init(
     files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
-    lineages: [EndedLineage], holder: HolderEntry, options: StoreOptions
+    lineages: [EndedLineage], holder: HolderEntry, schedule: MaintenanceSchedule, isInline: Bool,
+    busyMilliseconds: UInt64
   ) {
     self.files = files
     self.table = table
@@ -44,28 +40,11 @@ final class Maintenance: @unchecked Sendable {
     self.gate = gate
     self.lineages = lineages
     self.holder = holder
-    upkeep = options.upkeep
-    busyMilliseconds = options.busyMilliseconds
-    func frames(_ byteCount: Int) -> UInt64 {
-      UInt64(max(byteCount / files.geometry.pageByteCount, 1))
-    }
-    // Who only reads leaves passes to those who write.
-    let hasPasses = options.checkpointLogByteCount > 0 && !options.readOnly
-    thresholdFrames = hasPasses ? frames(options.checkpointLogByteCount) : Self.never
-    heldThresholdFrames =
-      hasPasses ? min(thresholdFrames, frames(options.reclaimLogByteCount)) : Self.never
-    let start = files.words.backfilled
-    nextPassAt = start + thresholdFrames
-    nextLookAt = start + heldThresholdFrames
-    stallAt = start + Self.stallFactor * thresholdFrames
+    self.schedule = schedule
+    self.isInline = isInline
+    self.busyMilliseconds = busyMilliseconds
+    sealing = Sealing(files)
   }
-
-  /// More frames than any log has, and few enough to be added up.
-  private static let never: UInt64 = 1 << 48
-
-  /// While generations are held, passes come when the log has grown by one part in so many of the
-  /// pages in it.
-  private static let heldShare: UInt64 = 8
 
   /// How often to look whether another process has moved the log home.
   private static let othersMilliseconds: UInt64 = 5000
@@ -73,14 +52,11 @@ final class Maintenance: @unchecked Sendable {
   /// How often to look what is held; what is held at two looks is told to people.
   private static let markMilliseconds: UInt64 = 500
 
-  /// Writers go on while a pass runs, until this many times what makes one due has been written.
-  private static let stallFactor: UInt64 = 4
-
   /// Starts the thread, if there is to be one, and tells people that the store is open here; again
   /// after it was stopped.
   func start() {
     // Who must behave the same every time says nothing that differs each time.
-    guard upkeep == .background else { return }
+    guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
       isStopped = false
@@ -109,28 +85,24 @@ final class Maintenance: @unchecked Sendable {
     let isHalfWay =
       files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
-    if generation >= nextLookAt {
-      nextLookAt = generation + heldThresholdFrames
-      if table.holdsOldGenerations {
-        nextPassAt = generation
-        // However long the pass is in coming: what is held bounds the log from now on.
-        stallAt = min(stallAt, generation + heldThresholdFrames / 2)
-      }
-    }
-    let isDue = generation >= nextPassAt || files.supply.needsRoom
+    let isDue =
+      schedule.isDue(at: generation, holdsOlder: table.holdsOldGenerations)
+      || files.supply.needsRoom
     let segment = files.geometry.segment(of: generation)
     let needsSegment = isHalfWay && segment >= nextSegment
     if needsSegment { nextSegment = segment + 1 }
-    if upkeep == .background {
+    if !isInline {
       wantsPass = wantsPass || isDue
       wantsSegments = wantsSegments || needsSegment
       if isDue || needsSegment { lock.wakeAll() }
-      if generation >= stallAt, !waitForPass() { stallAt = generation + heldThresholdFrames }
+      if schedule.stalls(at: generation), !waitForPass() {
+        schedule.stopStalling(at: generation)
+      }
     }
     lock.release()
-    guard upkeep == .inline else { return }
+    guard isInline else { return }
     if needsSegment { try makeSegments() }
-    if isDue { _ = try runPass(minReclaimFrameCount: heldThresholdFrames) }
+    if isDue { _ = try runPass(isScheduled: true) }
   }
 
   /// Waits until one pass has ended; with the lock held.
@@ -154,7 +126,7 @@ final class Maintenance: @unchecked Sendable {
     try files.opened.require()
     try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
     try files.maintenance.withLock { () throws(StorageError) in
-      if !files.words.hasFailed { files.sealing.seal(upTo: table.durable) }
+      if !files.words.hasFailed { sealing.seal(upTo: table.durable) }
       files.closeDurableSegments()
     }
   }
@@ -168,47 +140,39 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// One pass, now; waits for one that is running.
+  ///
+  /// - Parameter isScheduled: Whether to reclaim log only where there is enough of it.
   func runPass(
-    writesWitness: Bool = false, minReclaimFrameCount: UInt64 = 1
+    writesWitness: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
     // Before the pass: what is wanted while it runs may come too late for it.
     lock.withLock { wantsPass = false }
     let start = files.words.appended
-    var pass = Pass(files: files, table: table, queue: queue, gate: gate, lineages: lineages)
-    pass.writesWitness = writesWitness
-    // A pass looks at all that is held: the more it is, the more rarely.
-    let worthwhile = max(
-      heldThresholdFrames,
-      UInt64(files.reclaimed.last?.distinctPageCount ?? 0) / Self.heldShare)
-    pass.minReclaimFrameCount = minReclaimFrameCount > 1 ? worthwhile / 2 : 1
+    let stretch = lock.withLock {
+      schedule.heldStretch(retaining: files.reclaimed.last?.distinctPageCount ?? 0)
+    }
+    let pass = Pass(
+      files: files, table: table, queue: queue, gate: gate, lineages: lineages, sealing: sealing,
+      writesWitness: writesWitness, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result: Result<CheckpointResult, StorageError>
     do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
     // First of all those who wait for this pass; what follows may fail.
     switch result {
     case .success(let done):
-      schedule(done.heldBackBy == nil ? nil : worthwhile, from: start, after: nil)
-    case .failure(let error): schedule(nil, from: start, after: error)
+      noteRun(from: start, held: done.heldBackBy == nil ? nil : stretch, error: nil)
+    case .failure(let error): noteRun(from: start, held: nil, error: error)
     }
     if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
     return try result.get()
   }
 
-  /// Sets when the next pass is due, counted from the newest commit this one could see and not from
-  /// what it reached: while a pin holds it back, passes come once for each stretch of new log.
-  ///
-  /// - Parameters:
-  ///   - held: The length of that stretch; `nil` if nothing holds the pass back.
-  ///   - error: The error that the pass ended with.
-  private func schedule(_ held: UInt64?, from start: FrameNumber, after error: StorageError?) {
+  private func noteRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
     // Where the files are others, nothing of them is written, this word included.
     if error?.kind != .foreignStore { files.words.noteMaintenance(error) }
     lock.withLock {
       passCount += 1
       lastError = error
-      nextPassAt = start + (held ?? thresholdFrames)
-      nextLookAt = start + (held ?? min(thresholdFrames, heldThresholdFrames))
-      // While generations are held, the log's size is a promise: half as much again is enough.
-      stallAt = start + (held.map { $0 * 3 / 2 } ?? Self.stallFactor * thresholdFrames)
+      schedule.noteRun(from: start, held: stretch)
       lock.wakeAll()
     }
   }
@@ -233,7 +197,7 @@ final class Maintenance: @unchecked Sendable {
   func noteExpiry() {
     lock.withLock {
       let words = files.words
-      guard words.durable &- words.backfilled >= thresholdFrames / 4 else { return }
+      guard schedule.isWorthwhile(afterExpiry: words.durable &- words.backfilled) else { return }
       wantsPass = true
       lock.wakeAll()
     }
@@ -253,7 +217,7 @@ final class Maintenance: @unchecked Sendable {
         wantsPass = false
         lock.release()
         // An error here is in the statistics, and the next pass meets it again.
-        _ = try? runPass(minReclaimFrameCount: heldThresholdFrames)
+        _ = try? runPass(isScheduled: true)
         lock.acquire()
       } else if millisecondsToMarks == 0 {
         lock.release()

@@ -1,0 +1,84 @@
+/// Which pages a state uses, read from its bitmaps one after the other; the state outlives it.
+package final class UsedPages {
+  private let view: PageView
+  private let pagesPerBitmap: Int
+  private var current: (bitmap: Int, reference: PageReference)?
+
+  package init(view: PageView, geometry: Geometry) {
+    self.view = view
+    pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
+  }
+
+  deinit {
+    if let current { view.release(current.reference) }
+  }
+
+  /// Whether the page is in use; cheap when asked in page order.
+  package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
+    Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
+  }
+
+  /// The first page in use from `first` on.
+  ///
+  /// - Complexity: One page read for each bitmap.
+  package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
+    var page = Int(first)
+    while page < Int(view.pageCount) {
+      let start = page / pagesPerBitmap * pagesPerBitmap
+      let end = min(pagesPerBitmap, Int(view.pageCount) - start)
+      let found = Bitmap.firstOne(
+        in: try bitmap(of: PageNumber(page)), from: page - start, count: end)
+      if let found { return PageNumber(start + found) }
+      page = start + pagesPerBitmap
+    }
+    return nil
+  }
+
+  /// How many pages from `first` on are in use.
+  ///
+  /// - Complexity: One page read for each bitmap.
+  package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
+    var count = 0
+    var page = Int(first)
+    while page < Int(view.pageCount) {
+      let start = page / pagesPerBitmap * pagesPerBitmap
+      let end = min(pagesPerBitmap, Int(view.pageCount) - start)
+      count += Bitmap.ones(in: try bitmap(of: PageNumber(page)), page - start..<end)
+      page = start + pagesPerBitmap
+    }
+    return count
+  }
+
+  /// The least page count that has room for all pages in use, if they are moved together.
+  ///
+  /// - Complexity: One page read for each bitmap.
+  package func leastPageCount() throws(StorageError) -> PageNumber {
+    let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
+    let content = try count() - bitmapCount
+    // Every bitmap takes one of the pages it tells of.
+    let needed = (content + pagesPerBitmap - 2) / (pagesPerBitmap - 1)
+    return PageNumber(clamping: content + max(needed, 1))
+  }
+
+  private func bitmap(of page: PageNumber) throws(StorageError) -> Bytes {
+    let bitmap = Int(page) / pagesPerBitmap
+    if let current, current.bitmap == bitmap { return current.reference.bytes }
+    if let current { view.release(current.reference) }
+    current = nil
+    let reference = try view.bitmap(PageNumber(bitmap * pagesPerBitmap))
+    current = (bitmap, reference)
+    return reference.bytes
+  }
+}
+
+extension PageView {
+  /// A bitmap page; the caller releases it.
+  package func bitmap(_ number: PageNumber) throws(StorageError) -> PageReference {
+    let reference = try page(number)
+    guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
+      release(reference)
+      throw .corrupt("A bitmap page is missing.", page: number)
+    }
+    return reference
+  }
+}

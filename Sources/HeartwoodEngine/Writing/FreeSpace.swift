@@ -1,0 +1,98 @@
+/// Which pages a transaction can take: the lowest free one first, so that the tail becomes free.
+struct FreeSpace {
+  private let pageByteCount: Int
+  private let pagesPerBitmap: Int
+  /// No page below it is free; pages above may be either.
+  private(set) var lowestFree: PageNumber
+  /// Whether pages were given back, so that the last one may be among them.
+  private var hasFreed = false
+  /// Pages taken minus pages given back.
+  private(set) var growth = 0
+
+  init(pageByteCount: Int, lowestFree: PageNumber) {
+    self.pageByteCount = pageByteCount
+    self.lowestFree = lowestFree
+    pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
+  }
+
+  /// Marks the lowest free page as used and returns its number; the page file grows if none is
+  /// free.
+  mutating func take(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
+    while true {
+      let bitmap = Int(lowestFree) / pagesPerBitmap
+      let bitmapPage = bitmap * pagesPerBitmap
+      guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
+        throw StorageError(.full, "The store has as many pages as page numbers can name.")
+      }
+      if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
+      let reference = try pages.view.bitmap(PageNumber(bitmapPage))
+      let first = Int(lowestFree) - bitmapPage
+      let found = Bitmap.firstZero(in: reference.bytes, from: first, count: pagesPerBitmap)
+      pages.view.release(reference)
+      guard let found else {
+        lowestFree = PageNumber(bitmapPage + pagesPerBitmap)
+        continue
+      }
+      let number = PageNumber(bitmapPage + found)
+      try setBit(found, of: PageNumber(bitmapPage), to: true, pages)
+      lowestFree = number + 1
+      growth += 1
+      return number
+    }
+  }
+
+  /// Marks a page as free.
+  mutating func giveBack(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
+    let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
+    guard number < pages.pageCount, Int(number) != bitmapPage else {
+      throw .corrupt("A page that cannot be freed is referred to.", page: number)
+    }
+    let reference = try pages.view.page(PageNumber(bitmapPage))
+    let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
+    pages.view.release(reference)
+    guard isUsed else { throw .corrupt("A page is freed that is free already.", page: number) }
+    try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
+    lowestFree = min(lowestFree, number)
+    hasFreed = true
+    growth -= 1
+  }
+
+  /// Ends the existence of the free pages behind the last one in use; bitmaps that tell of nothing
+  /// but themselves go with them.
+  ///
+  /// - Parameter always: Looks even if this transaction has given back nothing.
+  /// - Complexity: One page read if a page was given back, none if not; one more for each bitmap
+  ///   whose pages go.
+  mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
+    guard hasFreed || always, pages.pageCount > 0 else { return }
+    var pageCount = Int(pages.pageCount)
+    while true {
+      let bitmapPage = (pageCount - 1) / pagesPerBitmap * pagesPerBitmap
+      let reference = try pages.view.bitmap(PageNumber(bitmapPage))
+      // The bitmap itself is in use, but not by anybody else.
+      let last = Bitmap.lastOne(in: reference.bytes, below: pageCount - bitmapPage) ?? 0
+      pages.view.release(reference)
+      pageCount = bitmapPage + last + 1
+      guard last == 0, bitmapPage > 0 else { break }
+      pages.forget(PageNumber(bitmapPage))
+      pageCount = bitmapPage
+    }
+    pages.cut(to: PageNumber(pageCount))
+    lowestFree = min(lowestFree, PageNumber(pageCount))
+  }
+
+  private func makeBitmap(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
+    pages.makePage(number, .bitmap, tree: 0, level: 0)
+    try setBit(0, of: number, to: true, pages)
+  }
+
+  private func setBit(
+    _ bit: Int, of bitmapPage: PageNumber, to isUsed: Bool, _ pages: WorkingPages
+  ) throws(StorageError) {
+    let bytes = try pages.writable(bitmapPage)
+    let offset = BitmapLayout.bits + bit / 8
+    let mask = UInt8(1) << UInt8(bit % 8)
+    let old = bytes.bytes.load8(offset)
+    bytes.store8(isUsed ? old | mask : old & ~mask, offset)
+  }
+}
