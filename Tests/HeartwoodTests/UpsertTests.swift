@@ -241,6 +241,26 @@ struct UpsertTests {
     }
   }
 
+  @Test(.evidence("C-06"), .evidence("C-12"))
+  func `shows what others have related the row to, on both sides`() throws {
+    let fixture = try GraphFixture(purchases)
+    let id = try store(fixture)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let label = Sticker(context: context)
+    try context.save()
+    #expect(label.orders.isEmpty)
+    let others = fixture.context()
+    let row: Purchase = others.object(with: id)
+    row.labels.insert(others.object(with: label.objectID))
+    try others.save()
+    let order = Purchase(context: context)
+    order.number = 7
+    try context.save()
+    #expect(order.objectID == id && order.labels.contains(label) && label.orders == [order])
+    try fixture.expectAgreement(in: context)
+  }
+
   @Test(.evidence("C-16")) func `takes no longer for each the more there are`() throws {
     func seconds(_ count: Int) throws -> Double {
       let fixture = try GraphFixture(purchases)

@@ -68,6 +68,8 @@ public final class ManagedObjectContext {
   var watched: Set<ManagedObject> = []
   /// Objects whose members were read without those that were deleted here.
   var hidingMembers: Set<ObjectNumber> = []
+  /// The generation of the last save.
+  var lastSaved: Generation?
   var undoLog: UndoLog?
   /// Those who want to be told what happens here.
   var listeners: [WeakListener] = []

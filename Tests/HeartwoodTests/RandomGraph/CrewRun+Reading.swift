@@ -12,9 +12,10 @@ extension CrewRun {
       place.context.refreshAllObjects()
       // Those that are deleted are read, too, so that they stay what they are if they come back.
       for tag in place.view.work.deleted {
-        if let row = place.view.now[tag], let field = row.kind.fields.first {
-          _ = CrewAccess.value(field, of: try place.object(tag))
-        }
+        guard let row = place.view.now[tag], let field = row.kind.fields.first else { continue }
+        let object = try place.object(tag)
+        _ = CrewAccess.value(field, of: object)
+        for link in row.kind.links { _ = CrewAccess.targets(link, of: object) }
       }
       try expectSame(place, "after refreshAllObjects")
     case .refresh:

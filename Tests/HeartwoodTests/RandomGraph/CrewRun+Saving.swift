@@ -105,13 +105,26 @@ extension CrewRun {
     guard reference.isOpen || reference.isOrderOpen else { return reference.result }
     let found = try stored()
     try expectAgreement(found, "after a save")
-    guard !reference.isOpen else { return found }
+    guard !reference.isOpen else { return keepingLostMentors(found) }
     var result = reference.result
     for (tag, row) in result.rows {
       for link in row.kind.links where link.isOrdered {
         guard let there = found[tag]?[link], Set(there) == Set(row[link]) else { continue }
         result[tag]?[link] = there
       }
+    }
+    return result
+  }
+
+  /// What the store shows, with the references to rows that are gone that nobody has changed: they
+  /// lead there again if the row comes back.
+  private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
+    var result = found
+    for (tag, row) in found.rows {
+      guard let before = store.graph[tag], found.shown(before, .mentor) == row[.mentor] else {
+        continue
+      }
+      result[tag]?[.mentor] = before[.mentor]
     }
     return result
   }

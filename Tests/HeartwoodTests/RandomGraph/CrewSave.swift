@@ -387,7 +387,8 @@ struct CrewSave {
   ) throws(CrewFailures) {
     guard let inverse = link.inverse else { return }
     guard let target = row[link].first else {
-      if isNew, became[tag] != nil, policy == .overwrite { isOpen = true }
+      // It may have had a partner that was given to another one since.
+      if isNew, became[tag] != nil, counts(tag, link) { isOpen = true }
       return
     }
     guard isNew || view.isNew(target) else { return }
