@@ -116,14 +116,14 @@ extension CrewRun {
     return result
   }
 
-  /// What the store shows, with the references to rows that are gone that nobody has changed: they
-  /// lead there again if the row comes back.
+  /// What the store shows, with the references to rows that are gone of rows that were not written:
+  /// they lead there again if the row comes back.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {
-      guard let before = store.graph[tag], found.shown(before, .mentor) == row[.mentor] else {
-        continue
-      }
+      guard let before = store.graph[tag], found.shown(before, .mentor) == row[.mentor],
+        row.differences(from: before).allSatisfy({ $0 == CrewLink.mentor.name })
+      else { continue }
       result[tag]?[.mentor] = before[.mentor]
     }
     return result

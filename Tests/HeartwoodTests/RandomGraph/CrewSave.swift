@@ -387,7 +387,6 @@ struct CrewSave {
   ) throws(CrewFailures) {
     guard let inverse = link.inverse else { return }
     guard let target = row[link].first else {
-      // It may have had a partner that was given to another one since.
       if isNew, became[tag] != nil, counts(tag, link) { isOpen = true }
       return
     }
