@@ -254,6 +254,9 @@ struct UpsertTests {
     let row: Purchase = others.object(with: id)
     row.labels.insert(others.object(with: label.objectID))
     try others.save()
+    // This reads nothing of what the others have done.
+    Sticker(context: context).name = "another"
+    try context.save()
     let order = Purchase(context: context)
     order.number = 7
     try context.save()

@@ -134,6 +134,7 @@ extension ManagedObjectContext {
     for member in group.members { _ = part(of: member) }
     // It may be an earlier generation than the members that were loaded.
     for part in parts {
+      part.upToDate = nil
       for object in part.allRegistered() { object.state.insert(.hasOtherMembers) }
     }
     pin(to: views)

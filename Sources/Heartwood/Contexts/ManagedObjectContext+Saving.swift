@@ -55,11 +55,12 @@ extension ManagedObjectContext {
     // They take the values of their rows, which are in the new generation.
     Self.dismiss(leavers)
     if hadChanges { forgetUndo() }
-    let isAlone = lastSaved.map { $0.frame + 1 == request.base } ?? false
+    let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
     // A row that a new object has become shows what others have related it to.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
-    if request.isContested || showsOthers { refreshStale() }
-    lastSaved = generation
+    let readsAgain = request.isContested || showsOthers
+    if readsAgain { refreshStale() }
+    upToDate = readsAgain || isAlone ? generation : nil
     noteMerged(generation, base: request.base)
     refreshMergingChildren()
     tell(didSave(request, generation))

@@ -68,8 +68,8 @@ public final class ManagedObjectContext {
   var watched: Set<ManagedObject> = []
   /// Objects whose members were read without those that were deleted here.
   var hidingMembers: Set<ObjectNumber> = []
-  /// The generation of the last save.
-  var lastSaved: Generation?
+  /// The generation of the last save, if no object here was older than that then.
+  var upToDate: Generation?
   var undoLog: UndoLog?
   /// Those who want to be told what happens here.
   var listeners: [WeakListener] = []
