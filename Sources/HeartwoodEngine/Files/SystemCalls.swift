@@ -154,6 +154,12 @@ enum SystemCalls {
     #endif
   }
 
+  /// Writes a line to the standard error; one that cannot be written is lost.
+  static func printError(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = retrying { bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) } }
+  }
+
   static func lockRequest(_ kind: Int16, _ range: Range<UInt64>) -> flock {
     var request = flock()
     request.l_type = kind

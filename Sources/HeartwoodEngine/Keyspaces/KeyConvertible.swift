@@ -18,7 +18,7 @@
 ///   }
 /// }
 /// ```
-public protocol KeyConvertible: Sendable {
+public protocol KeyConvertible: LookupKey, Sendable {
   /// Appends this value to a key.
   ///
   /// Values that are equal must append the same, and other values something else. The order of the

@@ -1,237 +1,103 @@
-// One overload for each kind of key, none generic over keys: a generic call across a module
-// boundary costs more than the read. `withValue` alone is inlined into the caller, for its closure.
+// Each function is generic only as far as the key is encoded, and that part is inlined into the
+// caller: a generic call across a module boundary would cost more than the read.
 
 extension KeyspaceReader {
-  /// A copy of the value of an integer key, or `nil` if there is none.
-  ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
-  /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: Int) throws -> [UInt8]? {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
-  ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
-  ///
-  /// - Throws: As ``get(_:)-(Int)``, or what `body` throws.
-  @inlinable
-  public func withValue<R>(_ key: Int, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
-  /// is none.
-  ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: Int, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  @usableFromInline
-  func locate(_ key: Int) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.locate(key) }
-  }
-
-  /// A copy of the value of an integer key, or `nil` if there is none.
-  ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
-  /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: Int64) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
-  ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
-  ///
-  /// - Throws: As ``get(_:)-(Int64)``, or what `body` throws.
-  @inlinable
-  public func withValue<R>(_ key: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
-  /// is none.
-  ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: Int64, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  @usableFromInline
-  func locate(_ key: Int64) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
-  }
-
-  /// A copy of the value of a string key, or `nil` if there is none.
-  ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
-  /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: String) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a string key to `body`, or returns `nil` if there is none.
-  ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
-  ///
-  /// - Throws: As ``get(_:)-(String)``, or what `body` throws.
-  @inlinable
-  public func withValue<R>(_ key: String, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is
-  /// none.
-  ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: String, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  @usableFromInline
-  func locate(_ key: String) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
-  }
-
-  /// A copy of the value of a key of bytes, or `nil` if there is none.
-  ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
-  /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: [UInt8]) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a key of bytes to `body`, or returns `nil` if there is none.
-  ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
-  ///
-  /// - Throws: As ``get(_:)-([UInt8])``, or what `body` throws.
-  @inlinable
-  public func withValue<R>(_ key: [UInt8], _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there
-  /// is none.
-  ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: [UInt8], range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  @usableFromInline
-  func locate(_ key: [UInt8]) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
-  }
-
-  /// A copy of the value of a key of a span's bytes, or `nil` if there is none.
-  ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
-  /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: RawSpan) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a key of a span's bytes to `body`, or returns `nil` if there is none.
-  ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
-  ///
-  /// - Throws: As ``get(_:)-(RawSpan)``, or what `body` throws.
-  @inlinable
-  public func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a key of a span's bytes to `body`, in pieces, in order; false
-  /// if there is none.
-  ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: RawSpan, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  @usableFromInline
-  func locate(_ key: RawSpan) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
-  }
-
   /// A copy of the value of a key, or `nil` if there is none.
   ///
   /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
   ///   value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
-  public func get(_ key: Key) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
+  @inlinable
+  public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
+    var value: [UInt8]?
+    try key.withEncodedKey { key throws(StorageError) in value = try copy(key) }
+    return value
   }
+
+  @usableFromInline
+  func copy(_ key: EncodedKey) throws(StorageError) -> [UInt8]? { try reads.get(key.bytes) }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
   /// A value that fits a page is read where it lies; the span is valid during the call only.
   ///
-  /// - Throws: As ``get(_:)-(Key)``, or what `body` throws.
+  /// - Throws: As ``get(_:)``, or what `body` throws.
   @inlinable
-  public func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
-    guard let found = try locate(key) else { return nil }
+  public func withValue<K: LookupKey & ~Escapable, R>(
+    _ key: K, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    var found: LocatedValue?
+    try key.withEncodedKey { key throws(StorageError) in found = try locate(key) }
+    guard let found else { return nil }
     defer { found.release() }
     return try body(found.bytes.bytes)
   }
 
+  @usableFromInline
+  func locate(_ key: EncodedKey) throws(StorageError) -> LocatedValue? {
+    try reads.locate(key.bytes)
+  }
+
   /// Passes `range` of the value of a key to `body`, in pieces, in order; false if there is none.
   ///
-  /// - Throws: `invalidArgument` if the range is not within the value.
-  @discardableResult
-  public func read(
-    _ key: Key, range: Range<Int>, _ body: (RawSpan) throws -> Void
+  /// - Throws: `invalidArgument` if the range is not within the value; as ``get(_:)``, but for
+  ///   values of any length; what `body` throws.
+  /// - Complexity: One page read for each level of the tree, and each page of the range once.
+  @inlinable @discardableResult
+  public func read<K: LookupKey & ~Escapable>(
+    _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
+    try passPieces(of: key, range, body)
+  }
+
+  /// Bytes of the value of a key, or `nil` if there is none.
+  ///
+  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
+  ///   key over its limit.
+  /// - Complexity: One page read for each level of the tree, none of the value's own pages.
+  @inlinable
+  public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
+    var count: Int?
+    try key.withEncodedKey { key throws(StorageError) in count = try byteCount(key) }
+    return count
   }
 
   @usableFromInline
-  func locate(_ key: Key) throws(StorageError) -> LocatedValue? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.locate(key) }
+  func byteCount(_ key: EncodedKey) throws(StorageError) -> Int? {
+    try reads.valueByteCount(key.bytes)
+  }
+
+  /// Passes the whole value of a key to `body`, in pieces, in order; false if there is none.
+  ///
+  /// For values of any length, and without a copy: pieces lie in pages, and each is valid during
+  /// its call only. An empty value has none.
+  ///
+  /// - Throws: What `body` throws; `corrupt` behind the last piece if the value as a whole is not
+  ///   what was written.
+  /// - Complexity: One page read for each level of the tree, and each page of the value once.
+  @inlinable @discardableResult
+  public func forEachPiece<K: LookupKey & ~Escapable>(
+    _ key: K, _ body: (RawSpan) throws -> Void
+  ) throws -> Bool {
+    try passPieces(of: key, nil, body)
+  }
+
+  @inlinable
+  func passPieces<K: LookupKey & ~Escapable>(
+    of key: K, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
+  ) throws -> Bool {
+    // What `body` throws comes back as a failure, so that the path to it stays typed.
+    var result = Result<Bool, any Error>.success(false)
+    try key.withEncodedKey { key throws(StorageError) in
+      result = try pieces(key, range, body)
+    }
+    return try result.get()
+  }
+
+  @usableFromInline
+  func pieces(
+    _ key: EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
+  ) throws(StorageError) -> Result<Bool, any Error> {
+    try reads.read(key.bytes, range: range, body)
   }
 }

@@ -3,7 +3,7 @@ extension KeyspaceReader {
   /// that is not there.
   ///
   /// Faster than as many reads of one value, for keys in any order: they are looked up in batches
-  /// whose waits for memory overlap. The spans are as those of ``withValue(_:_:)-(Int64,_)``, each
+  /// whose waits for memory overlap. The spans are as those of ``withValue(_:_:)``, each
   /// valid during its call only.
   ///
   /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a

@@ -14,6 +14,8 @@ final class Maintenance: @unchecked Sendable {
   /// Whether the caller of `write` does what is due, after its commit, and no thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
+  /// Told why a run of the thread has failed, once for each reason in a row.
+  private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
   /// The thread, until it is stopped.
@@ -32,7 +34,7 @@ final class Maintenance: @unchecked Sendable {
   init(
     files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
     lineages: [EndedLineage], holder: HolderEntry, schedule: MaintenanceSchedule, isInline: Bool,
-    busyMilliseconds: UInt64
+    busyMilliseconds: UInt64, report: @escaping @Sendable (StorageError) -> Void
   ) {
     self.files = files
     self.table = table
@@ -43,6 +45,7 @@ final class Maintenance: @unchecked Sendable {
     self.schedule = schedule
     self.isInline = isInline
     self.busyMilliseconds = busyMilliseconds
+    self.report = report
     sealing = Sealing(files)
   }
 
@@ -205,6 +208,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// The life of the thread: sleep until something is due.
   private func work() {
+    var reported: StorageError?
     lock.acquire()
     while !isStopped {
       if wantsSegments {
@@ -216,8 +220,14 @@ final class Maintenance: @unchecked Sendable {
       } else if wantsPass {
         wantsPass = false
         lock.release()
-        // An error here is in the statistics, and the next pass meets it again.
-        _ = try? runPass(isScheduled: true)
+        do throws(StorageError) {
+          _ = try runPass(isScheduled: true)
+          reported = nil
+        } catch {
+          // It is in the statistics too, and the next pass meets it again.
+          if error != reported { report(error) }
+          reported = error
+        }
         lock.acquire()
       } else if millisecondsToMarks == 0 {
         lock.release()

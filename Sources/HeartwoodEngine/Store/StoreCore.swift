@@ -43,7 +43,12 @@ final class StoreCore: Sendable {
         checkpointByteCount: options.readOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount, from: files.words.backfilled),
-      isInline: options.upkeep == .inline, busyMilliseconds: options.busyMilliseconds)
+      isInline: options.upkeep == .inline, busyMilliseconds: options.busyMilliseconds,
+      report: options.checkpointDidFail
+        ?? { [path = files.directory] error in
+          SystemCalls.printError(
+            "heartwood: a checkpoint of the store at \(path) failed: \(error.message)")
+        })
     recovery = opened.recovery
     isPrivate = opened.isPrivate
     isReadOnly = options.readOnly

@@ -51,6 +51,12 @@ public struct StoreOptions: Sendable {
   public var transactionMemoryByteCount = 64 << 20
   /// Bytes of log after which a checkpoint runs by itself; 0 for never.
   public var checkpointLogByteCount = 16 << 20
+  /// Called by the store's own thread when a checkpoint that ran by itself has failed, once for each
+  /// reason in a row; writers go on, and the log grows until one succeeds.
+  ///
+  /// `nil` writes a line to the standard error. ``StoreStatistics/lastCheckpointError`` has the
+  /// reason too, in every process that has the store open.
+  public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
   /// Bytes of log, written while older generations are held, after which what none of them can read
   /// is given back to the file system; more where they hold more than eight times as much.
   public var reclaimLogByteCount = 1536 << 10

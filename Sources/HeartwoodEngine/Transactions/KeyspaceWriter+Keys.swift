@@ -1,294 +1,88 @@
+// As for ``KeyspaceReader``: what depends on the kind of key is inlined into the caller.
+
 extension KeyspaceWriter {
-  /// A copy of the value of an integer key as this transaction sees it, or `nil`.
-  public func get(_ key: Int) throws -> [UInt8]? {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in try reads.get(key) }
+  /// A copy of the value of a key as this transaction sees it, or `nil` if there is none; throws as
+  /// ``KeyspaceReader/get(_:)``.
+  @inlinable
+  public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
+    var value: [UInt8]?
+    try key.withEncodedKey { key throws(StorageError) in value = try copy(key) }
+    return value
   }
 
-  /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
-  ///
-  /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: Int, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
-  /// is none.
-  @discardableResult
-  public func read(
-    _ key: Int, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  /// Sets the value of an integer key.
-  ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
-  ///   leaf that changes.
-  public func put(_ key: Int, _ value: [UInt8]) throws {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Sets the value of an integer key to the bytes of a span, which may be borrowed from this
-  /// transaction.
-  public func put(_ key: Int, _ value: RawSpan) throws {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Removes an integer key and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: Int) throws -> Bool {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in try delete(key) }
-  }
-
-  /// A copy of the value of an integer key as this transaction sees it, or `nil`.
-  public func get(_ key: Int64) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of an integer key to `body`, or returns `nil` if there is none.
-  ///
-  /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(key) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of an integer key to `body`, in pieces, in order; false if there
-  /// is none.
-  @discardableResult
-  public func read(
-    _ key: Int64, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  /// Sets the value of an integer key.
-  ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
-  ///   leaf that changes.
-  public func put(_ key: Int64, _ value: [UInt8]) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Sets the value of an integer key to the bytes of a span, which may be borrowed from this
-  /// transaction.
-  public func put(_ key: Int64, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Removes an integer key and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: Int64) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
-  }
-
-  /// A copy of the value of a string key as this transaction sees it, or `nil`.
-  public func get(_ key: String) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a string key to `body`, or returns `nil` if there is none.
-  ///
-  /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: String, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(key) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a string key to `body`, in pieces, in order; false if there is
-  /// none.
-  @discardableResult
-  public func read(
-    _ key: String, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  /// Sets the value of a string key.
-  ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
-  ///   leaf that changes.
-  public func put(_ key: String, _ value: [UInt8]) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Sets the value of a string key to the bytes of a span, which may be borrowed from this
-  /// transaction.
-  public func put(_ key: String, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Removes a string key and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: String) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
-  }
-
-  /// A copy of the value of a key of bytes as this transaction sees it, or `nil`.
-  public func get(_ key: [UInt8]) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a key of bytes to `body`, or returns `nil` if there is none.
-  ///
-  /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: [UInt8], _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(key) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a key of bytes to `body`, in pieces, in order; false if there
-  /// is none.
-  @discardableResult
-  public func read(
-    _ key: [UInt8], range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  /// Sets the value of a key of bytes.
-  ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
-  ///   leaf that changes.
-  public func put(_ key: [UInt8], _ value: [UInt8]) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Sets the value of a key of bytes to the bytes of a span, which may be borrowed from this
-  /// transaction.
-  public func put(_ key: [UInt8], _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Removes a key of bytes and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: [UInt8]) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
-  }
-
-  /// A copy of the value of a key of a span's bytes as this transaction sees it, or `nil`.
-  public func get(_ key: RawSpan) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
-
-  /// Passes the value of a key of a span's bytes to `body`, or returns `nil` if there is none.
-  ///
-  /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(key) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
-  }
-
-  /// Passes `range` of the value of a key of a span's bytes to `body`, in pieces, in order; false
-  /// if there is none.
-  @discardableResult
-  public func read(
-    _ key: RawSpan, range: Range<Int>, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
-  }
-
-  /// Sets the value of a key of a span's bytes.
-  ///
-  /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
-  /// - Complexity: One page read for each level of the tree; one page more in the commit for each
-  ///   leaf that changes.
-  public func put(_ key: RawSpan, _ value: [UInt8]) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Sets the value of a key of a span's bytes to the bytes of a span, which may be borrowed from
-  /// this transaction.
-  public func put(_ key: RawSpan, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
-  }
-
-  /// Removes a key of a span's bytes and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: RawSpan) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
-  }
-
-  /// A copy of the value of a key as this transaction sees it, or `nil`.
-  public func get(_ key: Key) throws -> [UInt8]? {
-    try withSearchBytes(key) { key throws(StorageError) in try reads.get(key) }
-  }
+  @usableFromInline
+  func copy(_ key: EncodedKey) throws(StorageError) -> [UInt8]? { try reads.get(key.bytes) }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
   /// The span is valid during the call, and only until this transaction changes something.
-  public func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
-    let located = try withSearchBytes(key) { key throws(StorageError) in
-      try reads.locate(key)
-    }
-    guard let located else { return nil }
-    defer { located.release() }
-    return try body(located.bytes.bytes)
+  @inlinable
+  public func withValue<K: LookupKey & ~Escapable, R>(
+    _ key: K, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    var found: LocatedValue?
+    try key.withEncodedKey { key throws(StorageError) in found = try locate(key) }
+    guard let found else { return nil }
+    defer { found.release() }
+    return try body(found.bytes.bytes)
+  }
+
+  @usableFromInline
+  func locate(_ key: EncodedKey) throws(StorageError) -> LocatedValue? {
+    try reads.locate(key.bytes)
   }
 
   /// Passes `range` of the value of a key to `body`, in pieces, in order; false if there is none.
-  @discardableResult
-  public func read(
-    _ key: Key, range: Range<Int>, _ body: (RawSpan) throws -> Void
+  ///
+  /// - Throws: As ``KeyspaceReader/read(_:range:_:)``.
+  @inlinable @discardableResult
+  public func read<K: LookupKey & ~Escapable>(
+    _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try reads.read(key, range: range, body)
-    }.get()
+    try passPieces(of: key, range, body)
+  }
+
+  /// Bytes of the value of a key as this transaction sees it, or `nil` if there is none; throws as
+  /// ``KeyspaceReader/valueByteCount(_:)``.
+  @inlinable
+  public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
+    var count: Int?
+    try key.withEncodedKey { key throws(StorageError) in count = try byteCount(key) }
+    return count
+  }
+
+  @usableFromInline
+  func byteCount(_ key: EncodedKey) throws(StorageError) -> Int? {
+    try reads.valueByteCount(key.bytes)
+  }
+
+  /// Passes the whole value of a key to `body`, in pieces, in order; false if there is none.
+  ///
+  /// As ``KeyspaceReader/forEachPiece(_:_:)``, with each piece valid only until this transaction
+  /// changes something. `body` may change the keyspace, but not this value.
+  @inlinable @discardableResult
+  public func forEachPiece<K: LookupKey & ~Escapable>(
+    _ key: K, _ body: (RawSpan) throws -> Void
+  ) throws -> Bool {
+    try passPieces(of: key, nil, body)
+  }
+
+  @inlinable
+  func passPieces<K: LookupKey & ~Escapable>(
+    of key: K, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
+  ) throws -> Bool {
+    var result = Result<Bool, any Error>.success(false)
+    try key.withEncodedKey { key throws(StorageError) in
+      result = try pieces(key, range, body)
+    }
+    return try result.get()
+  }
+
+  @usableFromInline
+  func pieces(
+    _ key: EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
+  ) throws(StorageError) -> Result<Bool, any Error> {
+    try reads.read(key.bytes, range: range, body)
   }
 
   /// Sets the value of a key.
@@ -296,22 +90,33 @@ extension KeyspaceWriter {
   /// - Throws: `tooLarge` for a key or value over its limit, before anything is changed.
   /// - Complexity: One page read for each level of the tree; one page more in the commit for each
   ///   leaf that changes.
-  public func put(_ key: Key, _ value: [UInt8]) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
+  @inlinable
+  public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: [UInt8]) throws {
+    try put(key, value.span.bytes)
   }
 
-  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction.
-  public func put(_ key: Key, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try value.withBytes { value throws(StorageError) in try put(key, value) }
-    }
+  /// Sets the value of a key to the bytes of a span, which may be borrowed from this transaction;
+  /// otherwise as ``put(_:_:)-(_,[UInt8])``.
+  @inlinable
+  public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
+    try key.withEncodedKey { key throws(StorageError) in try set(key, value) }
+  }
+
+  @usableFromInline
+  func set(_ key: EncodedKey, _ value: RawSpan) throws(StorageError) {
+    try value.withBytes { value throws(StorageError) in try put(key.bytes, value) }
   }
 
   /// Removes a key and its value; false if there was none.
-  @discardableResult
-  public func delete(_ key: Key) throws -> Bool {
-    try withSearchBytes(key) { key throws(StorageError) in try delete(key) }
+  ///
+  /// - Complexity: As ``put(_:_:)-(_,[UInt8])``.
+  @inlinable @discardableResult
+  public func delete<K: LookupKey & ~Escapable>(_ key: K) throws -> Bool {
+    var isThere = false
+    try key.withEncodedKey { key throws(StorageError) in isThere = try remove(key) }
+    return isThere
   }
+
+  @usableFromInline
+  func remove(_ key: EncodedKey) throws(StorageError) -> Bool { try delete(key.bytes) }
 }

@@ -91,32 +91,18 @@ public struct KeyspaceLoader: ~Copyable {
     count = keyspace.row.count
   }
 
-  /// Appends the value of an integer key.
+  /// Appends the value of a key.
   ///
   /// - Throws: `invalidArgument` if the key does not follow the one before; `tooLarge` for a key or
   ///   value over its limit. Then the transaction can only be given up.
-  public mutating func append(_ key: Int, _ value: RawSpan) throws {
-    try withSearchBytes(Int64(key)) { key throws(StorageError) in try append(key, value) }
+  @inlinable
+  public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
+    try key.withEncodedKey { key throws(StorageError) in try add(key, value) }
   }
 
-  /// Appends the value of an integer key; throws as ``append(_:_:)-(Int,_)``.
-  public mutating func append(_ key: Int64, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
-  }
-
-  /// Appends the value of a string key; throws as ``append(_:_:)-(Int,_)``.
-  public mutating func append(_ key: String, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
-  }
-
-  /// Appends the value of a key of bytes; throws as ``append(_:_:)-(Int,_)``.
-  public mutating func append(_ key: RawSpan, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
-  }
-
-  /// Appends the value of a key; throws as ``append(_:_:)-(Int,_)``.
-  public mutating func append(_ key: Key, _ value: RawSpan) throws {
-    try withSearchBytes(key) { key throws(StorageError) in try append(key, value) }
+  @usableFromInline
+  mutating func add(_ key: EncodedKey, _ value: RawSpan) throws(StorageError) {
+    try append(key.bytes, value)
   }
 
   @inline(__always)

@@ -10,26 +10,21 @@ extension KeyspaceWriter {
   ///   stays as it was, and the transaction can go on.
   /// - Complexity: One page read for each level of the tree; one page written for each page of the
   ///   value, in the commit or before.
-  public func put(
-    _ key: Key, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
+  @inlinable
+  public func put<K: LookupKey & ~Escapable>(
+    _ key: K, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws {
-    try withSearchBytes(key) { key throws(StorageError) in
-      try put(key, byteCount: byteCount, body)
-    }.get()
-  }
-
-  /// Sets the value of a key of one part to `byteCount` bytes that `body` gives piece by piece.
-  ///
-  /// Otherwise as ``put(_:byteCount:_:)-(Key,_,_)``.
-  public func put(
-    _ key: some KeyConvertible, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
-  ) throws {
-    try put(Key(key), byteCount: byteCount, body)
+    var result = Result<Void, any Error>.success(())
+    try key.withEncodedKey { key throws(StorageError) in
+      result = try stream(key, byteCount, body)
+    }
+    try result.get()
   }
 
   /// What `body` throws comes back as a failure, so that the path to it stays typed.
-  private func put(
-    _ key: Bytes, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
+  @usableFromInline
+  func stream(
+    _ key: EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws(StorageError) -> Result<Void, any Error> {
     requireOpen()
     guard byteCount >= 0 else {
@@ -41,13 +36,13 @@ extension KeyspaceWriter {
         "The value has \(byteCount) bytes; the limit is \(Limits.maxValueByteCount).")
     }
     var value = try ValueWriter(
-      session: session, keyspace: keyspace, key: key, byteCount: byteCount)
+      session: session, keyspace: keyspace, key: key.bytes, byteCount: byteCount)
     do { try body(&value) } catch {
       try value.discard()
       return .failure(error)
     }
     requireOpen()
-    try value.finish(under: key, in: self)
+    try value.finish(under: key.bytes, in: self)
     return .success(())
   }
 }

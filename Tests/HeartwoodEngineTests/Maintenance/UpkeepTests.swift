@@ -1,6 +1,7 @@
 import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
+import Synchronization
 import Testing
 
 /// What a store does by itself, on its own thread.
@@ -66,6 +67,8 @@ struct UpkeepTests {
     options.access = .buffered
     options.checkpointLogByteCount = 128 << 10
     options.segmentByteCount = 1 << 20
+    let reported = Mutex<[StorageError]>([])
+    options.checkpointDidFail = { error in reported.withLock { $0.append(error) } }
     let store = try Store(at: folder.path(of: "store"), options: options)
     try write(store, 0..<1)
     #expect(store.statistics.lastCheckpointError == nil)
@@ -86,8 +89,10 @@ struct UpkeepTests {
           }
         }
         round += 1
-        return store.statistics.lastCheckpointError?.kind == .corrupt
+        return store.statistics.lastCheckpointError?.kind == .corrupt && round > 20
       })
+    // Each checkpoint since has failed for the same reason.
+    #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
     // Another process that has the store open is told the kind.
     let other = try Store(
       at: folder.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem()))

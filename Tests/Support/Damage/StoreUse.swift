@@ -158,6 +158,28 @@ package struct StoreUse {
         try store.write { transaction in try Self.change(&transaction, number) }
       }
     }
+    for name in try store.snapshot().keyspaceNames {
+      try attempt { _ in
+        try store.write { transaction in try Self.rewrite(transaction.keyspace(name)) }
+      }
+    }
+  }
+
+  /// Frees cells of nodes and fills them anew with others, so that nodes have to be put in order.
+  private static func rewrite(_ keyspace: KeyspaceWriter) throws {
+    for isOdd in [false, true] {
+      var keys: [Key] = []
+      try keyspace.forEach { key, _ in
+        keys.append(Key(unverified: key.withBytes { $0.copied() }))
+        return keys.count < 100
+      }
+      for (index, key) in keys.enumerated() where index.isMultiple(of: 2) != isOdd {
+        try keyspace.delete(key)
+      }
+      for (index, key) in keys.enumerated() {
+        try keyspace.put(key, [UInt8](repeating: 3, count: index * 37 % 150))
+      }
+    }
   }
 
   private static func change(_ transaction: inout WriteTransaction, _ number: Int) throws {
