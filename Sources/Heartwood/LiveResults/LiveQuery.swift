@@ -200,6 +200,8 @@ final class LiveQuery {
 extension ManagedObject {
   /// The values of its attributes and to-one relationships by slot, as they are in memory.
   func columnValues() throws -> [StoredValue] {
+    // A fault would show the declared values.
+    source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }
     for property in entity.columns { values[property.slot] = try storedValue(property) }
