@@ -66,5 +66,5 @@ package struct HolderFile: Sendable {
 }
 
 extension StorageError {
-  fileprivate static let vanished = StorageError(.io, "The file vanished while it was made.")
+  fileprivate static let vanished = StorageError(.io, "The file disappeared while it was created.")
 }

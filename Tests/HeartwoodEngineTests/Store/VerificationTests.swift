@@ -33,7 +33,7 @@ struct VerificationTests {
       case .wrongValueLength, .wrongPayload: "wrong number of bytes"
       case .longerValue: "claims more pages than there are"
       case .wrongValueDepth: "index depth"
-      case .wrongPageNumber: "lies where another should be"
+      case .wrongPageNumber: "is in the location of another page"
       case .newerThanPageFile: "never moved here"
       case .unmendedHash: "do not match its hash"
       case .cellCountOff: "do not add up"
