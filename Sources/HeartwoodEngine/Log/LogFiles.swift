@@ -139,7 +139,8 @@ package final class LogFiles: Sendable {
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
-      throw StorageError(.io, "The log segment disappeared while it was created.", file: path(number))
+      throw StorageError(
+        .io, "The log segment disappeared while it was created.", file: path(number))
     }
     let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
     let chunk = ByteBlock(count: chunkByteCount)

@@ -1,7 +1,7 @@
 /// Disk space of one segment, allocated in advance and used when the disk is full.
 ///
 /// On a full disk it lets transactions commit that free as many pages as they need, so that
-/// deleting stays possible. The following maintenance run refills it.
+/// deleting stays possible. The following maintenance run frees the space again.
 extension LogFiles {
   package static let reserveName = "reserve"
 

@@ -16,8 +16,8 @@ package final class PageFile: @unchecked Sendable {
   /// The state to which the verified bits, the known length and the cache belong.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest allocation step, large enough to be worth a system call; it must not exceed an
-  /// eighth of a large file either.
+  /// The bounds of an allocation step: large enough to be worth a system call; between them, a
+  /// step is at most an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
   private static let greatestStepByteCount: UInt64 = 16 << 20
 

@@ -22,7 +22,7 @@ package final class SyncQueue: @unchecked Sendable {
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "a sync was asked for against the order of locks")
+      "a sync was requested out of lock order")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
