@@ -30,8 +30,8 @@ package final class StoreLocks: Sendable {
     guard try tryLock(.shared, byte: LockByte.live + generation) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on a generation, which Heartwood never does. Check "
-          + "which other program locks this file.", file: file.path)
+        "Another program holds an exclusive lock on a generation, which Heartwood never takes. "
+          + "Check which other program locks this file.", file: file.path)
     }
   }
 

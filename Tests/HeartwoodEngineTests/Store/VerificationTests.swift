@@ -34,7 +34,7 @@ struct VerificationTests {
       case .longerValue: "claims more pages than there are"
       case .wrongValueDepth: "index depth"
       case .wrongPageNumber: "is in the location of another page"
-      case .newerThanPageFile: "never moved here"
+      case .newerThanPageFile: "never written to the page file"
       case .unmendedHash: "do not match its hash"
       case .cellCountOff: "do not add up"
       }
