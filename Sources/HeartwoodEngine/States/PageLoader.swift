@@ -98,7 +98,8 @@ package final class PageLoader: Sendable {
     }
     if frame == nil, found > files.words.backfilled {
       throw .corrupt(
-        "The page is from frame \(found), which was never written to the page file.", file: name, page: number)
+        "The page is from frame \(found), which was never written to the page file.", file: name,
+        page: number)
     }
   }
 }

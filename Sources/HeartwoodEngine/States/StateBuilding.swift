@@ -63,7 +63,7 @@ extension StoreFiles {
     let backfilled = words.backfilled
     let announced = slots.filter { ($0?.backfilled.frame ?? .max) <= backfilled }
     guard let header = HeaderSlot.newest(announced) else {
-      throw .corrupt("No header slot of the page file contains the start of the log.", file: "pages")
+      throw .corrupt("No header slot of the page file has the start of the log.", file: "pages")
     }
     return header
   }

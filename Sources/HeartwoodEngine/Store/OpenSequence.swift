@@ -191,7 +191,7 @@ struct OpenSequence {
       let count = try pages.read(into: block.bytes, at: offset)
       if count == 8, block.bytes.bytes.load64(0) == HeaderSlotLayout.magicNumber {
         return .corrupt(
-          "Neither header slot of the page file is whole. Restore a backup.", file: pages.path)
+          "Neither header slot of the page file is intact. Restore a backup.", file: pages.path)
       }
     }
     return StorageError(

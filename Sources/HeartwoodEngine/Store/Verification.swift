@@ -196,7 +196,7 @@ struct Verification {
     var commitCount = 0
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     guard let header = HeaderSlot.newest(slots) else {
-      return (["Neither header slot of the page file is whole."], 0)
+      return (["Neither header slot of the page file is intact."], 0)
     }
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
     else { return ([], 0) }
