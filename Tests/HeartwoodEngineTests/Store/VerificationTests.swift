@@ -21,10 +21,10 @@ struct VerificationTests {
       case .missingPageMarkedUsed: "marked as used but does not exist"
       case .lostBitmap: "should be a bitmap"
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
-        "belongs to something else as well"
+        "is referred to more than once"
       case .childMissing: "does not exist"
       case .childrenExchanged: "outside the separators"
-      case .wrongTree, .wrongBranchLevel: "is not the node it should be"
+      case .wrongTree, .wrongBranchLevel: "is not the expected node"
       case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
       case .wrongCount: "but the catalog counts 201"
       case .wrongNextTree: "but the next one is 1"
