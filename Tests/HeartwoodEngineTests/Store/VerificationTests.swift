@@ -22,7 +22,7 @@ struct VerificationTests {
       case .lostBitmap: "should be a bitmap"
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
         "is referred to more than once"
-      case .childMissing: "does not exist"
+      case .childMissing: "which does not exist"
       case .childrenExchanged: "outside the separators"
       case .wrongTree, .wrongBranchLevel: "is not the expected node"
       case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
