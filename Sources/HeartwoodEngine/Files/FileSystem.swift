@@ -35,7 +35,9 @@ package protocol FileSystem: AnyObject, Sendable {
   func mode(of path: String) throws(StorageError) -> UInt16?
 
   /// Returns a stamp of the names in a directory: if two stamps are equal, no name has changed in
-  /// between. `nil` while that is undecidable, because the last change was a moment ago.
+  /// between.
+  ///
+  /// `nil` while that is undecidable, because the last change was a moment ago.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order; `nil` if it does not exist.
@@ -134,8 +136,9 @@ package protocol File: AnyObject, Sendable {
   func reserve(byteCount: UInt64) throws(StorageError)
 
   /// Deallocates the disk space of a range of complete 4,096-byte blocks; the range then reads as
-  /// zeros and the length stays. Returns false, and changes nothing, if the file system does not
-  /// support it.
+  /// zeros and the length stays.
+  ///
+  /// Returns false, and changes nothing, if the file system does not support it.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes this file occupies on the file system, without holes.
@@ -144,17 +147,21 @@ package protocol File: AnyObject, Sendable {
   /// Makes the length and all earlier writes durable, with the strongest means of the platform.
   func sync() throws(StorageError)
 
-  /// Maps `byteCount` bytes read-only while the result exists; `nil` if the file system cannot. The
-  /// range may extend past the end of the file; touching bytes there is fatal.
+  /// Maps `byteCount` bytes read-only while the result exists; `nil` if the file system cannot.
+  ///
+  /// The range may extend past the end of the file; touching bytes there is fatal.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
   /// Maps the first `byteCount` bytes, shared with every process that does the same, for reading
-  /// and, unless the file was opened for reading only, for writing. The file must be at least that
-  /// long.
+  /// and, unless the file was opened for reading only, for writing.
+  ///
+  /// The file must be at least that long.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Tries to set, convert or release a lock on a range of bytes; false if a lock of another owner
-  /// conflicts. The owner is this open file, and the lock ends with the process.
+  /// conflicts.
+  ///
+  /// The owner is this open file, and the lock ends with the process.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Sets a lock on a range of bytes, and waits for conflicting ones to be released.

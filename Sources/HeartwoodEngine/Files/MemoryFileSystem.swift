@@ -247,9 +247,10 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// The memory that all mappings of this file share. It starts with the file's bytes and is
-  /// independent of them afterwards, because a user of shared memory does not read or write that
-  /// file.
+  /// The memory that all mappings of this file share.
+  ///
+  /// It starts with the file's bytes and is independent of them afterwards, because a user of
+  /// shared memory does not read or write that file.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {

@@ -6,17 +6,22 @@ package enum Limits {
   package static let minPageByteCount = 4096
   /// Largest page: offsets within a page fit 16 bits.
   package static let maxPageByteCount = 65_536
-  /// Longest encoded key: four entries with such keys fit the smallest page. This guarantees each
-  /// branch a fan-out that keeps trees shallow, and makes every split possible.
+  /// Longest encoded key: four entries with such keys fit the smallest page.
+  ///
+  /// This guarantees each branch a fan-out that keeps trees shallow, and makes every split
+  /// possible.
   package static let maxKeyByteCount = 960
   /// Longest value: its overflow index stays two levels deep, and a copy fits the address space of
   /// 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// Longest value that `withValue` copies into one buffer if it spans pages. Larger ones are read
-  /// by range, so that no single call allocates without bound.
+  /// Longest value that `withValue` copies into one buffer if it spans pages.
+  ///
+  /// Larger ones are read by range, so that no single call allocates without bound.
   package static let maxCopiedValueByteCount = 64 << 20
   /// Highest level of a node: with a fan-out of at least four this covers every page number twice
-  /// over. Bytes from a file that claim a higher level are corrupt.
+  /// over.
+  ///
+  /// Bytes from a file that claim a higher level are corrupt.
   package static let maxTreeLevel = 32
   /// Longest keyspace name in UTF-8 bytes: a name is a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
@@ -25,7 +30,9 @@ package enum Limits {
   /// Most pages in the page file: page numbers have 32 bits, and the last value means "none".
   package static let maxPageCount = UInt64(UInt32.max)
   /// Most entries in a keyspace: more than all pages have room for, and few enough that counts can
-  /// be added without overflow. A catalog with a larger count is corrupt.
+  /// be added without overflow.
+  ///
+  /// A catalog with a larger count is corrupt.
   package static let maxEntryCount: UInt64 = 1 << 48
   /// Largest frame number: far more than any storage device can hold, and small enough that all
   /// sums with frame numbers, lock bytes included, fit.
@@ -53,7 +60,8 @@ package enum Limits {
   /// Generations that a process marks as held: each takes one more lock that the kernel has to
   /// search, and users look at the oldest ones.
   package static let maxMarkedGenerationCount = 256
-  /// Attempts of a loop that starts over when another process changes what it reads. Each needs a
-  /// change within microseconds, so this many in a row have another cause.
+  /// Attempts of a loop that starts over when another process changes what it reads.
+  ///
+  /// Each needs a change within microseconds, so this many in a row have another cause.
   package static let maxAttemptCount = 1000
 }

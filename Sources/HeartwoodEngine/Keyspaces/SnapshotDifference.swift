@@ -71,8 +71,10 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first in a catalog. This is not the order of strings, which treats
-  /// different spellings of the same letters as equal.
+  /// Returns the name that sorts first in a catalog.
+  ///
+  /// This is not the order of strings, which treats different spellings of the same letters as
+  /// equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left

@@ -83,8 +83,9 @@ package struct LogScanner {
     return commit
   }
 
-  /// A page count rises only together with images of the bitmaps that cover the new pages. Any
-  /// other commit would make readers allocate memory for pages that do not exist.
+  /// A page count rises only together with images of the bitmaps that cover the new pages.
+  ///
+  /// Any other commit would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
     _ images: [ScannedCommit.Image], upTo end: CommitPoint
   ) throws(StorageError) {

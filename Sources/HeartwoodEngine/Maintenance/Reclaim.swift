@@ -98,8 +98,10 @@ package struct Reclaim {
     return here
   }
 
-  /// Punches a hole for every run of slots without a retained frame. In a segment that takes no
-  /// more frames this includes header and footer, because the map replaces them.
+  /// Punches a hole for every run of slots without a retained frame.
+  ///
+  /// In a segment that takes no more frames this includes header and footer, because the map
+  /// replaces them.
   private func clear(
     _ segment: UInt64, keeping survivors: ArraySlice<SurvivorMap.Survivor>
   ) throws(StorageError) -> Int {

@@ -57,8 +57,9 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared counters of a store: each is monotonic, atomic, and meaningful on its own. The
-/// exception is `writer`, which is used in messages only.
+/// The shared counters of a store: each is monotonic, atomic, and meaningful on its own.
+///
+/// The exception is `writer`, which is used in messages only.
 ///
 /// They are in the mapped `counters` file and are valid for one boot of one machine; a process that
 /// dies at any instruction leaves them usable. `Docs/Concurrency.md` lists the lock that protects

@@ -148,8 +148,10 @@ extension StoreFiles {
     return try state.pruned(backfilled: backfilled, gone: [], files: self)
   }
 
-  /// Returns the segments from `first` to `last`. If the commit is in the same segment as the one
-  /// before, they are known, and the directory is not read.
+  /// Returns the segments from `first` to `last`.
+  ///
+  /// If the commit is in the same segment as the one before, they are known, and the directory is
+  /// not read.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {

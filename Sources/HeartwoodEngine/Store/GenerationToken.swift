@@ -71,8 +71,9 @@ extension Snapshot {
 }
 
 extension Store {
-  /// Pins the generation that a token names. Any process may have created the token, now or before
-  /// a restart.
+  /// Pins the generation that a token names.
+  ///
+  /// Any process may have created the token, now or before a restart.
   ///
   /// - Throws: `foreignStore` if it belongs to another store, or to a copy of this one that has
   ///   diverged; else as ``snapshot(at:)-(Generation)``.

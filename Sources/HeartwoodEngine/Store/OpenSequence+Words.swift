@@ -125,8 +125,10 @@ extension OpenSequence {
     words.fence()
   }
 
-  /// After a failed sync the system may hold pages that it considers written. So the frames in
-  /// question are rewritten with the same bytes, and synced, before anything relies on them.
+  /// After a failed sync the system may hold pages that it considers written.
+  ///
+  /// So the frames in question are rewritten with the same bytes, and synced, before anything
+  /// relies on them.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {

@@ -131,8 +131,9 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: no shared counters existed when this store was opened. While that is so, the state found
-  /// must still be the newest once the lock is held.
+  /// P2: no shared counters existed when this store was opened.
+  ///
+  /// While that is so, the state found must still be the newest once the lock is held.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {

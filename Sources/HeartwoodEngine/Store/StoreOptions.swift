@@ -4,8 +4,9 @@ public struct StoreOptions: Sendable {
   public enum Durability: Sendable {
     /// The commit survives a power cut.
     case full
-    /// The commit survives the death of this process. A power cut may undo the newest commits, each
-    /// one completely, from the end.
+    /// The commit survives the death of this process.
+    ///
+    /// A power cut may undo the newest commits, each one completely, from the end.
     case normal
   }
 

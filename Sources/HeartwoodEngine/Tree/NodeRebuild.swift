@@ -27,8 +27,9 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Creates the entries of two neighbours. For branches, the separator between them replaces the
-  /// first entry of the right one.
+  /// Creates the entries of two neighbours.
+  ///
+  /// For branches, the separator between them replaces the first entry of the right one.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right

@@ -8,8 +8,9 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value that is in a single page, without copying it; `nil` for any other. The caller
-  /// releases it.
+  /// Returns a value that is in a single page, without copying it; `nil` for any other.
+  ///
+  /// The caller releases it.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)

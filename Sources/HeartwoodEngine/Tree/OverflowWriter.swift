@@ -15,8 +15,10 @@ package struct OverflowWriter {
   /// The index for the next page number; 0 before there is one.
   private var index: PageNumber = 0
 
-  /// The number of bytes after which the transaction may spill its pages. It is at least a page, so
-  /// that a chunk that is in a page of this transaction is read completely before that.
+  /// The number of bytes after which the transaction may spill its pages.
+  ///
+  /// It is at least a page, so that a chunk that is in a page of this transaction is read
+  /// completely before that.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Begins a value of `length` bytes; allocates no page before the first of them.

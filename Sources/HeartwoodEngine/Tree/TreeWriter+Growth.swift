@@ -99,8 +99,10 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two parts of a split node. The right one and the key before it belong in the level
-  /// above, unless the node was the root, which then has both as children.
+  /// Writes the two parts of a split node.
+  ///
+  /// The right one and the key before it belong in the level above, unless the node was the root,
+  /// which then has both as children.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {

@@ -219,8 +219,9 @@ package final class PagePool: @unchecked Sendable {
 
   func put(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees the buffers that a transaction needed beyond the usual number. Within a transaction,
-  /// spilled pages free buffers for later ones.
+  /// Frees the buffers that a transaction needed beyond the usual number.
+  ///
+  /// Within a transaction, spilled pages free buffers for later ones.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
