@@ -98,7 +98,7 @@ struct ImportTests {
       atPath: quakes.path, withIntermediateDirectories: true)
     try Data("Dear".utf8).write(to: URL(filePath: quakes.path + "/letter.txt"))
     let feed = FeedContent(count: 1, seed: 1)
-    try quakes.take(feed).expectComplaint("holds other things (letter.txt)", exitCode: 1)
+    try quakes.take(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
   }
 
   @Test func `takes a feed by its address`() throws {
