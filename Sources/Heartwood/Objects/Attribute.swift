@@ -41,7 +41,7 @@ public struct Attribute<Value: AttributeValue> {
   @usableFromInline
   static func note() { PropertyRecorder.note(Self.self, PropertyOptions()) }
 
-  /// Not to be used: an attribute belongs to a class of objects.
+  /// Unavailable: an attribute belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "An attribute belongs to a subclass of ManagedObject.")
   public var wrappedValue: Value {
     get { stored }

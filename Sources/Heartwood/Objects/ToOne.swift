@@ -20,9 +20,9 @@ public struct ToOne<Destination: ManagedObject> {
   /// Declares a reference.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - inverse: The relationship at the other end, always kept consistent with this one.
   ///   - renamedFrom: Its names in earlier versions of the model.
-  ///   - deleteRule: What becomes of the other object when this one is deleted.
+  ///   - deleteRule: What happens to the related object when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -33,7 +33,7 @@ public struct ToOne<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Not to be used: a relationship belongs to a class of objects.
+  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
   public var wrappedValue: Destination? {
     get { nil }

@@ -12,7 +12,7 @@ public struct Transient<Value> {
     }
   }
 
-  /// Not to be used: such a property belongs to a class of objects.
+  /// Unavailable: a transient property belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A transient property belongs to a ManagedObject.")
   public var wrappedValue: Value {
     get { stored }

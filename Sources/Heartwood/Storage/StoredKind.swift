@@ -1,5 +1,5 @@
 extension StoredModel.StoredKind {
-  /// Whether there may be no value.
+  /// Whether the value can be missing.
   var isOptional: Bool {
     if case .attribute(_, let isOptional) = self { return isOptional }
     return false
