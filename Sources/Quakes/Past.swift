@@ -34,7 +34,9 @@ struct Past {
 
   /// The default number of imports that can be undone.
   static let usualCount = 10
-  /// The valid numbers. Each kept state retains older images of some pages.
+  /// The valid numbers.
+  ///
+  /// Each kept state retains older images of some pages.
   static let counts = 1...100
 
   private let container: PersistentContainer

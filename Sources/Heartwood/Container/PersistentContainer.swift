@@ -168,8 +168,10 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// The holder of the main actor's context. It is deallocated on the main actor, wherever the
-/// container is: observers of its objects run there.
+/// The holder of the main actor's context.
+///
+/// It is deallocated on the main actor, wherever the container is: observers of its objects run
+/// there.
 @MainActor private final class ViewContext {
   let context: ManagedObjectContext
 

@@ -123,8 +123,10 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the parent's members of the relationships that were changed here, by slot. They are
-  /// recorded before anything is pushed, because pushing one side of a relationship changes both.
+  /// Returns the parent's members of the relationships that were changed here, by slot.
+  ///
+  /// They are recorded before anything is pushed, because pushing one side of a relationship
+  /// changes both.
   private func members(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
   ) -> [Int: [ObjectNumber]] {

@@ -92,7 +92,9 @@ extension ManagedObjectContext {
   }
 
   /// Discards the loaded members of to-many relationships, so that they are read again; unsaved
-  /// additions and removals stay. Ordered relationships with unsaved changes stay loaded.
+  /// additions and removals stay.
+  ///
+  /// Ordered relationships with unsaved changes stay loaded.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
     for property in entity.relationships {
       guard case .toMany(let isOrdered) = property.kind,

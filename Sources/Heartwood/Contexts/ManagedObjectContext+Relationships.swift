@@ -305,8 +305,9 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Records that members join or leave, before undo records it and the list itself changes. That
-  /// includes inserted objects, whose members are not in the store.
+  /// Records that members join or leave, before undo records it and the list itself changes.
+  ///
+  /// That includes inserted objects, whose members are not in the store.
   func noteMembers(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

@@ -75,8 +75,9 @@ struct FetchOrder {
 }
 
 extension ObjectNumber {
-  /// Returns whether an object was created before another. Unsaved objects, whose numbers are
-  /// negative, come last.
+  /// Returns whether an object was created before another.
+  ///
+  /// Unsaved objects, whose numbers are negative, come last.
   func isMade(before other: ObjectNumber) -> Bool {
     UInt64(bitPattern: bits) < UInt64(bitPattern: other.bits)
   }

@@ -27,8 +27,9 @@ public struct FetchRequest<M: ManagedObject> {
   /// Whether values are read along with the objects; if not, each object is a fault that reads its
   /// own.
   public var includesPropertyValues = true
-  /// Whether objects are returned as faults. If ``includesPropertyValues`` is set, firing them
-  /// causes no further read.
+  /// Whether objects are returned as faults.
+  ///
+  /// If ``includesPropertyValues`` is set, firing them causes no further read.
   public var returnsObjectsAsFaults = true
   /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true

@@ -34,7 +34,9 @@ public struct Derivation<Owner, Value: AttributeValue> {
 
 /// The sources and the function of a derivation.
 struct DerivationFormula {
-  /// The name of the function. It must never change: stores record it.
+  /// The name of the function.
+  ///
+  /// It must never change: stores record it.
   let name: String
   /// The relationship to the source objects; `nil` if the source is the object itself.
   var relationship: AnyKeyPath?

@@ -104,8 +104,9 @@ struct IndexDescription {
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether an attribute is derived over a relationship. The index entries are then known only
-  /// after the related rows are written.
+  /// Whether an attribute is derived over a relationship.
+  ///
+  /// The index entries are then known only after the related rows are written.
   let isOverRelationship: Bool
 }
 

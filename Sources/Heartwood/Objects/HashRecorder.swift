@@ -15,7 +15,9 @@ enum HashRecorder {
     var isOverfull = false
   }
 
-  /// The number of active recordings. Every hash of an object reads it, so it is a plain counter.
+  /// The number of active recordings.
+  ///
+  /// Every hash of an object reads it, so it is a plain counter.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 

@@ -15,8 +15,9 @@ final class ObjectChanges {
   var written: [Int] = []
   /// The relationships that were set while the object was in no context, by offset.
   var pending: [Int: PendingRelated] = [:]
-  /// Uniquely referenced copies of the current members, by slot. An in-place mutation gets such a
-  /// copy, so that changing it causes no further copy.
+  /// Uniquely referenced copies of the current members, by slot.
+  ///
+  /// An in-place mutation gets such a copy, so that changing it causes no further copy.
   var spareLists: [Int: [ManagedObject]] = [:]
   var spareSets: [Int: Set<ManagedObject>] = [:]
 

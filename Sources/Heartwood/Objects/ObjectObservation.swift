@@ -32,8 +32,10 @@ final class ObjectObservation {
   }
 }
 
-/// The key paths that represent properties in observations. They are made of slots, because the
-/// program's key paths are not available where properties are read.
+/// The key paths that represent properties in observations.
+///
+/// They are made of slots, because the program's key paths are not available where properties are
+/// read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 

@@ -9,8 +9,9 @@ import Synchronization
 /// the type can be had without keeping it in every object.
 @usableFromInline
 enum PropertyRecorder {
-  /// Whether a recording is active. Each wrapper of each new object reads it, so it is a plain
-  /// flag.
+  /// Whether a recording is active.
+  ///
+  /// Each wrapper of each new object reads it, so it is a plain flag.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)

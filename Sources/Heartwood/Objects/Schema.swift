@@ -12,7 +12,9 @@ import Synchronization
 /// Opening a store of an earlier version migrates it to the schema. If the schema's version is
 /// higher, entities and properties that the schema lacks are removed.
 public struct Schema: Sendable {
-  /// The version of the model. A store that has a higher one is opened only if nothing differs.
+  /// The version of the model.
+  ///
+  /// A store that has a higher one is opened only if nothing differs.
   public let version: Int
   let content: Content
 

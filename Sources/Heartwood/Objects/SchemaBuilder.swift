@@ -96,8 +96,9 @@ struct SchemaBuilder {
     return result
   }
 
-  /// The number of further objects that show whether declared values differ between objects. One
-  /// would not do: random choices from a few values may coincide.
+  /// The number of further objects that show whether declared values differ between objects.
+  ///
+  /// One would not do: random choices from a few values may coincide.
   private static let prototypeCount = 7
 
   /// Returns the values of an attribute in new objects.
@@ -115,8 +116,10 @@ struct SchemaBuilder {
     }
   }
 
-  /// Returns whether a date is the current time. It differs between objects, but the clock may be
-  /// too coarse to show that for objects created in immediate succession.
+  /// Returns whether a date is the current time.
+  ///
+  /// It differs between objects, but the clock may be too coarse to show that for objects created
+  /// in immediate succession.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60

@@ -202,8 +202,9 @@ struct FormatParser {
     return take(sign: "**") ? .arithmetic(value, .power, try power()) : value
   }
 
-  /// Parses the operand of a minus. A number literal takes the sign, so that the least integer can
-  /// be written.
+  /// Parses the operand of a minus.
+  ///
+  /// A number literal takes the sign, so that the least integer can be written.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -382,8 +383,9 @@ enum FormatStep {
 }
 
 extension QueryExpression {
-  /// Returns the result of a path from this expression. Steps after a summary select the property
-  /// of the elements to summarise.
+  /// Returns the result of a path from this expression.
+  ///
+  /// Steps after a summary select the property of the elements to summarise.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

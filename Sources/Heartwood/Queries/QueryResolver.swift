@@ -163,8 +163,9 @@ final class QueryResolver {
 
   // MARK: Constants and variables
 
-  /// Resolves a constant. An object ID becomes the current number of its object, which may have
-  /// been saved since.
+  /// Resolves a constant.
+  ///
+  /// An object ID becomes the current number of its object, which may have been saved since.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)

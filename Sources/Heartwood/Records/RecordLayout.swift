@@ -1,5 +1,6 @@
-/// The positions of the fields in a record. A record is always read with the layout that it was
-/// written with.
+/// The positions of the fields in a record.
+///
+/// A record is always read with the layout that it was written with.
 ///
 /// ```
 /// 0        8         10      10 + nulls                                         end

@@ -82,7 +82,9 @@ struct DerivedRows {
   // MARK: Computing
 
   /// Marks the objects affected by changes that leave all relationships unchanged, for
-  /// recomputation at the end. A new row gets the values derived from no related objects.
+  /// recomputation at the end.
+  ///
+  /// A new row gets the values derived from no related objects.
   mutating func noteChanges(_ changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {

@@ -63,8 +63,9 @@ extension RowChanges {
     for place in lists.places { try writeList(place) }
   }
 
-  /// Returns the members that join, from both ends. The same member may leave the list as the
-  /// object it was before it became another row.
+  /// Returns the members that join, from both ends.
+  ///
+  /// The same member may leave the list as the object it was before it became another row.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }

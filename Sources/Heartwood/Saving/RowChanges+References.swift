@@ -1,7 +1,9 @@
 /// Updates of references: none may refer to a missing row, and both sides of a pair must agree.
 extension RowChanges {
   /// Redirects references from new objects to the rows that they have become, and clears those to
-  /// missing rows. Then pairs objects one to one, and marks the objects whose members change.
+  /// missing rows.
+  ///
+  /// Then pairs objects one to one, and marks the objects whose members change.
   func settleReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty

@@ -190,8 +190,9 @@ final class RowChanges {
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
   }
 
-  /// Writes the rows and their index entries. All old entries are removed first, so that one row
-  /// can take a unique value from another.
+  /// Writes the rows and their index entries.
+  ///
+  /// All old entries are removed first, so that one row can take a unique value from another.
   private func put() throws {
     let written = list.filter { !$0.isDeleted && $0.isEffective }
     for change in written {

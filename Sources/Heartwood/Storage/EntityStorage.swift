@@ -92,8 +92,9 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns whether the layouts match the types of their properties. The layouts come from a file,
-  /// which may be damaged.
+  /// Returns whether the layouts match the types of their properties.
+  ///
+  /// The layouts come from a file, which may be damaged.
   private static func fit(
     _ layouts: [RecordLayout], _ properties: [[PropertyDescription?]]
   ) -> Bool {

@@ -256,8 +256,9 @@ extension StoredModel {
     return joining.result
   }
 
-  /// Returns a description of a derivation with numbers, which renaming does not change. A
-  /// different description means that the attribute must be recomputed.
+  /// Returns a description of a derivation with numbers, which renaming does not change.
+  ///
+  /// A different description means that the attribute must be recomputed.
   func sentence(_ derived: DerivedAttribute, _ own: StoredEntity) throws -> String {
     func word(_ property: PropertyDescription, _ entity: StoredEntity) throws -> String {
       let stored = try entity.stored(property)

@@ -135,8 +135,9 @@ struct RelationshipBuilding {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes the entries of an entity's relationship, if other entities still use the keyspace. A
-  /// keyspace that nothing uses is removed as a whole elsewhere.
+  /// Removes the entries of an entity's relationship, if other entities still use the keyspace.
+  ///
+  /// A keyspace that nothing uses is removed as a whole elsewhere.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {

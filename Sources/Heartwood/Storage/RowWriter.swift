@@ -78,8 +78,9 @@ final class RowWriter {
     return try objects(storage).withValue(number.row) { _ in } != nil
   }
 
-  /// Writes a row and its new entries. Entries of `before` that no longer apply must already be
-  /// removed.
+  /// Writes a row and its new entries.
+  ///
+  /// Entries of `before` that no longer apply must already be removed.
   ///
   /// - Parameters:
   ///   - lists: The slots of changed to-many relationships, for the history.

@@ -149,8 +149,10 @@ extension StoredModel.StoredEntity {
 }
 
 extension IndexDescription {
-  /// Returns the keyspace of the index. Its name consists of the numbers of the declaring entity
-  /// and of the attributes, which renaming does not change.
+  /// Returns the keyspace of the index.
+  ///
+  /// Its name consists of the numbers of the declaring entity and of the attributes, which renaming
+  /// does not change.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

@@ -19,8 +19,10 @@ package struct NumberTable<Value> {
 
   package var values: [Value] { places.compactMap(\.value) }
 
-  /// Returns the preferred position of a number. Neighbouring numbers stay adjacent because rows
-  /// are mostly read in order: one cache line serves several of them.
+  /// Returns the preferred position of a number.
+  ///
+  /// Neighbouring numbers stay adjacent because rows are mostly read in order: one cache line
+  /// serves several of them.
   private func home(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))

@@ -1,6 +1,7 @@
 extension StoredValue {
-  /// Returns whether both values have the same bits. `==` also holds for strings that differ only
-  /// in their Unicode composition.
+  /// Returns whether both values have the same bits.
+  ///
+  /// `==` also holds for strings that differ only in their Unicode composition.
   ///
   /// A stored value counts as changed if and only if this returns `false`.
   public func isIdentical(to other: StoredValue) -> Bool {
