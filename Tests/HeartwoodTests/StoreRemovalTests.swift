@@ -199,7 +199,8 @@ struct StoreRemovalTests {
       try fixture.memo("bread")
       // The context is pinned, but goes on.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
-      #expect(try hasLocks(fixture.memos))
+      // The system's list may leave out a line while others lock and unlock.
+      #expect(try (0..<50).contains { _ in try hasLocks(fixture.memos) })
       try context.setQueryGenerationFrom(.current)
       #expect(try context.contents() == ["bread 0"])
       context.reset()

@@ -24,7 +24,9 @@ struct SourceTests {
   /// how properties are read.
   private static let inlinedFiles: Set<String> = [
     "Sources/HeartwoodEngine/Keyspaces/KeyspaceReader+Keys.swift",
+    "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Keys.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Loading.swift",
+    "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Streaming.swift",
     "Sources/Heartwood/Objects/Attribute.swift",
     "Sources/Heartwood/Objects/ObjectMemory.swift",
     "Sources/Heartwood/Objects/OrderedToMany.swift",

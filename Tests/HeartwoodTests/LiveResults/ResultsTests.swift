@@ -209,6 +209,21 @@ struct ResultsTests {
     try fixture.songs([23])
     #expect(child.check().ids.count == 5 && live.check().ids.count == 5)
   }
+
+  @Test(.evidence("LR-03"), arguments: [false, true])
+  func `names what has changed in the parent, whether its objects are loaded or not`(
+    _ isLoaded: Bool
+  ) throws {
+    let below = fixture.child(of: context)
+    let child = try FollowedResults(FetchRequest<Song>(), below)
+    // The list may hold faults, as nothing sorts it.
+    if isLoaded { #expect(child.controller.fetchedObjects.map(\.rank).count == 4) }
+    for index in 0..<3 {
+      try song(index).title = "another \(index)"
+      try context.save()
+      #expect(child.check().news().map(\.updated) == [[ids[index]]])
+    }
+  }
 }
 
 extension GraphFixture {

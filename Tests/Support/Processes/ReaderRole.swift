@@ -36,8 +36,11 @@ struct ReaderRole {
         }
         if handover == nil { handover = Handover(sendingAt: own.handover(own.place)) }
         send(through: handover)
-        try receive(store)
-        try readPast(store)
+        // A process that stands still may keep others from pinning what is not the newest.
+        do {
+          try receive(store)
+          try readPast(store)
+        } catch let error as StorageError where error.kind == .busy { ledger.note(.busy) }
         if generator.isTrue(in256: 64) { usleep(UInt32(generator.below(30_000))) }
       }
       for one in held { try readAgain(one) }

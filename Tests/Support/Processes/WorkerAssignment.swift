@@ -58,6 +58,8 @@ package struct WorkerAssignment: Codable, Sendable {
     options.busyTimeout = .milliseconds(busyMilliseconds)
     options.readOnly = isReadOnly
     options.name = name
+    // What a worker says on its standard error fails the campaign.
+    options.checkpointDidFail = { _ in }
     return options
   }
 
