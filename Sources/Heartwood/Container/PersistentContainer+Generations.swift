@@ -18,7 +18,6 @@ extension PersistentContainer {
   ///
   /// The cost is bounded: the store keeps at most one older version of each page. With several
   /// stores, each store that the token covers retains its generation under the name, or none does.
-  /// stores, each that the token names keeps its generation by the same name, or none does.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -26,7 +25,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation; `.current` for the newest one.
-  /// - name: 1 to 255 bytes of UTF-8. It may already name the same generation.
+  ///   - name: 1 to 255 bytes of UTF-8. It may already name the same generation.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if the name
   ///   is that of another generation; `tooLarge`; errors of writing a store.
   /// - Complexity: Durable on return: at most three syncs for each store.

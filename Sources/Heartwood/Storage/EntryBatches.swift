@@ -7,7 +7,7 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The first key.
-  ///   - take: Adds the wanted parts of an entry to the batch; returns `false` to end the iteration.
+  ///   - take: Adds the wanted parts of an entry to the batch; returns `false` to stop.
   ///   - body: Called with each batch, including empty ones; it may change the entries of the batch
   ///     and those before it.
   func forEachBatch<Element>(
