@@ -53,8 +53,10 @@ public struct StoreOptions: Sendable {
   public var transactionMemoryByteCount = 64 << 20
   /// Bytes of log after which a checkpoint runs automatically; 0 for never.
   public var checkpointLogByteCount = 16 << 20
-  /// Called by the store's own thread when an automatic checkpoint has failed, once for each
-  /// distinct error in a row; writers continue, and the log grows until one succeeds.
+  /// Called by the store's own thread when an automatic checkpoint has failed, once for each reason
+  /// in a row.
+  ///
+  /// Writers continue, and the log grows until a checkpoint succeeds.
   ///
   /// `nil` writes a line to the standard error. ``StoreStatistics/lastCheckpointError`` has the
   /// error too, in every process that has the store open.
