@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program: reads the options, runs the workloads, prints what they brought.
+/// The program: parses the options, runs the workloads, prints the results.
 @main
 struct Bench {
   static func main() {
@@ -23,9 +23,10 @@ struct Bench {
     }
   }
 
-  /// Runs everything and prints it.
+  /// Runs everything and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // The folder is gone before anything is printed: a closed pipe ends the program.
+    // The temporary directory is removed before anything is printed: a closed pipe ends the
+    // program.
     let report = try measure(options)
     if let path = options.html {
       try Data(HTMLReport(report).text.utf8).write(to: URL(fileURLWithPath: path))
@@ -54,7 +55,7 @@ struct Bench {
       do {
         try session.measure(workload)
       } catch {
-        throw BenchFailure("\(workload.rawValue) stopped: \(error)")
+        throw BenchFailure("\(workload.rawValue) failed: \(error)")
       }
     }
     try session.finish()

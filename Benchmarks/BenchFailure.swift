@@ -1,4 +1,4 @@
-/// Why a run ends early, as a sentence for the person at the terminal.
+/// The reason why a run ends early, as a sentence for the user.
 struct BenchFailure: Error, CustomStringConvertible {
   let description: String
 

@@ -1,28 +1,29 @@
 import HeartwoodEngine
 
-/// What the command line asks for.
+/// The options on the command line.
 struct BenchOptions {
-  /// Rows to load; nil where `--rows` was not given.
+  /// Rows to load; `nil` without `--rows`.
   var rows: Int?
   var seconds = 2.0
-  /// Bytes of log a store is opened with in the workload for that.
+  /// Bytes of log for the workload that opens stores.
   var logByteCount = 256 << 20
   var feed: String?
   var json: String?
-  /// The file for a page with pictures.
+  /// The file for an HTML page with charts.
   var html: String?
-  /// Rows of the largest store of the workload that grows them; nil where that was not given.
+  /// Rows of the largest store of the scaling workload; `nil` without the option.
   var largest: Int?
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether the libraries of others do the same work, where they can.
+  /// Whether other libraries do the same work, where they can.
   var hasPeers = false
   var wantsHelp = false
 
   static let defaultRows = 1_000_000
 
-  /// Reads the arguments that follow the program's name; `--flag value` and `--flag=value` are one.
+  /// Parses the arguments after the program's name; `--flag value` and `--flag=value` are
+  /// equivalent.
   init(_ arguments: [String]) throws {
     var remaining = arguments[...]
     while let argument = remaining.popFirst() {
@@ -101,7 +102,7 @@ struct BenchOptions {
   }
 
   private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> BenchFailure {
-    BenchFailure("\(flag.rawValue) \(value) makes no sense: type \(wanted).")
+    BenchFailure("\(flag.rawValue) \(value) is invalid: type \(wanted).")
   }
 
   private static func unknown(_ name: String) -> BenchFailure {
@@ -117,7 +118,7 @@ struct BenchOptions {
 }
 
 extension BenchOptions {
-  /// The options by the names they are typed with.
+  /// The options, by the names that are typed.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"
@@ -133,10 +134,10 @@ extension BenchOptions {
     case peers = "--peers"
     case help = "--help"
 
-    /// How it is typed.
+    /// The option as it is typed.
     var usage: String { placeholder.isEmpty ? rawValue : "\(rawValue) \(placeholder)" }
 
-    /// What stands for the value in the help text; empty for an option without one.
+    /// The placeholder for the value in the help text; empty for an option without one.
     var placeholder: String {
       switch self {
       case .rows, .logBytes, .largest: "N"
@@ -165,27 +166,27 @@ extension BenchOptions {
           "write the figures as JSON; \"-\" writes them to the standard",
           "output and the table to the standard error",
         ]
-      case .html: ["write a page with pictures, which needs nothing else"]
+      case .html: ["write an HTML page with charts, without dependencies"]
       case .largest: ["rows of the largest store of scaling (default: --rows)"]
       case .path:
         [
           "keep the measured store in DIR/quakes afterwards",
-          "(default: a temporary folder that is removed)",
+          "(default: a temporary directory that is removed)",
         ]
       case .pageSize: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
       case .only: ["measure only these workloads"]
       case .peers:
         [
-          "let other libraries (\(Engine.peerNames)) do the same work in turn with",
-          "Heartwood; one that this machine lacks is left out",
+          "compare with other libraries (\(Engine.peerNames)), which take turns with",
+          "Heartwood; libraries that are not installed are left out",
         ]
       case .help: ["show this text"]
       }
     }
   }
 
-  /// What `--help` prints.
+  /// The output of `--help`.
   static var helpText: String {
     var lines = [
       "heartwood-bench measures Heartwood on this machine.",
@@ -202,7 +203,7 @@ extension BenchOptions {
     lines += Workload.allCases.map { "  " + $0.rawValue.padded(to: 26) + $0.summary }
     lines += [
       "",
-      "Every read is checked, and every store at the end: if one is wrong, exit code 2 says so.",
+      "Every read is checked, and every store at the end; exit code 2 means that a check failed.",
     ]
     return lines.joined(separator: "\n")
   }

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// One run: measures workload after workload and collects the results.
+/// One run, which measures the workloads and collects the results.
 struct Session {
   private let options: BenchOptions
   private let rows: QuakeRows
@@ -10,9 +10,9 @@ struct Session {
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private(set) var table = ResultTable()
-  /// What is to be said about results beyond their figures, a line each.
+  /// Notes about results beyond their figures, a line each.
   private(set) var notes: [String] = []
-  /// What all reads found, folded together.
+  /// The results of all reads, folded together.
   private(set) var hash: UInt64 = 0
 
   init(
@@ -62,7 +62,7 @@ struct Session {
     }
   }
 
-  /// How Heartwood and the peers did the same work, as a table and sentences; `nil` if there was
+  /// The comparison of Heartwood and the peers, as a table and sentences; `nil` if there was
   /// nothing to compare.
   var comparison: String? {
     guard options.hasPeers, table.measurements.contains(where: \.isCompared) else { return nil }
@@ -74,7 +74,7 @@ struct Session {
       """
   }
 
-  /// A line for each engine and how it is set up, and for each that is missing.
+  /// A line for each engine with its configuration, and for each missing one.
   var engineDescriptions: [String] {
     rowWorkloads.engines.map { "\($0.name), rows: \($0.description)" }
       + graph.engines.map { "\($0.name), objects: \($0.description)" } + peers.missing
@@ -109,7 +109,7 @@ extension Session {
   ) throws {
     let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    // A turn of a scan is all of it, so there are no single operations whose time could be taken.
+    // A turn of a scan is the complete scan, so single operations cannot be timed.
     let latencies = workload == .scan ? [] : outcome.latencies
     add(
       workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)
@@ -205,7 +205,7 @@ extension Session {
 
 /// Lines of the table.
 extension Session {
-  /// Adds a line for Heartwood alone.
+  /// Adds a line for Heartwood only.
   private mutating func add(
     _ name: String, _ unit: String, _ slices: Slices, shareOfIdle: Double? = nil,
     latencies: Latencies? = nil, curves: [Curve] = []
@@ -225,7 +225,7 @@ extension Session {
 
   /// Adds a line for each engine.
   ///
-  /// - Parameter idle: The workload that is the same without a writer.
+  /// - Parameter idle: The same workload without a writer.
   private mutating func add(
     _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
     latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil

@@ -1,7 +1,7 @@
-/// What can be measured, in the order in which it is.
+/// The workloads, in the order in which they are measured.
 ///
-/// Loads and those of objects have stores of their own. Of the others, each finds the store as the
-/// earlier ones left it; those that change rows come after those that only read.
+/// Loads and workloads of objects have stores of their own. Each of the others finds the store as
+/// the earlier ones left it; those that change rows come after those that only read.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -32,33 +32,33 @@ enum Workload: String, CaseIterable {
   /// Rows of the smallest store of ``scaling``.
   static let smallestScale = 10_000
 
-  /// What it does, for the help text.
+  /// The description for the help text.
   var summary: String {
     switch self {
     case .loadSorted: "bulk load in key order, one transaction (.normal)"
     case .loadRandom: "puts in random order, 10,000 rows a transaction (.normal)"
     case .checkpoint: "copying the loaded pages from the log to the page file"
-    case .openLog: "opening a store that died with a long log, of 1-page and of 100-page commits"
+    case .openLog: "opening a crashed store with a long log, of 1-page and of 100-page commits"
     case .readInt: "random point reads by integer key through a snapshot"
     case .readIntTwice: "the same, two threads"
     case .getMany: "random point reads by integer key, 64 at a time"
     case .readString: "random point reads by 16-byte string key"
     case .scan: "full scans, every byte of every row read"
-    case .overwrite: "place taken by 10,000 overwrites of 32 KiB, with and without a pinned reader"
+    case .overwrite: "disk space of 10,000 overwrites of 32 KiB, with and without a pinned reader"
     case .scaling: "read-int in stores of 10,000 rows, ten times as many, and so on"
-    case .beginGetEnd: "a read of its own around each point read"
+    case .beginGetEnd: "point reads that each take a snapshot of their own"
     case .readWhileWriting: "read-int while a thread commits and checkpoints run"
     case .readWhileWritingTwice: "the same, two reading threads"
     case .commitNormal: "one-row commits, .normal"
     case .commitFull: "one-row commits, .full"
     case .commitFullEight: "one-row commits, .full, eight threads"
     case .graphInsert:
-      "50,000 objects of ten integers, made in a context and saved (GRDB's measure)"
+      "50,000 objects of ten integers, created in a context and saved (GRDB's benchmark)"
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
-    case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's measure)"
+    case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's benchmark)"
     case .graphFind: "fetches of single quakes by their unique code, with a predicate"
     case .graphLookup: "the same without a predicate: existingObject(where:is:)"
-    case .liveResults: "lists taking over 100 changed rows, and a thousand lists 10,000"
+    case .liveResults: "updates of lists with 100 changed rows, and of a thousand lists with 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"
     }

@@ -1,25 +1,25 @@
 import Foundation
 
-/// One earthquake, as a feed reports it.
+/// An earthquake, as a feed reports it.
 struct Quake: Sendable {
-  /// The network and its own code together, such as `nc73275410`.
+  /// The network and its own code, joined, such as `nc73275410`.
   var code: String
-  /// `nan` where the feed gives none.
+  /// The magnitude; `nan` if the feed has none.
   var magnitude: Float
-  /// Empty where the feed gives none.
+  /// The place; empty if the feed has none.
   var place: String
   /// Milliseconds since 1970.
   var time: Int64
   var longitude: Float
   var latitude: Float
-  /// Kilometres below the surface.
+  /// The depth in kilometres.
   var depth: Float
 }
 
-/// The 100 bytes a quake takes in the store.
+/// The 100 bytes of a quake in the store.
 ///
-/// The row number comes first, so that every read can check at the price of one comparison that it
-/// got the row it asked for. All numbers are little-endian.
+/// The row number comes first, so that every read can check with one comparison that it got the
+/// requested row. All numbers are little-endian.
 enum QuakeRow {
   static let byteCount = 100
   static let time = 8
@@ -31,14 +31,14 @@ enum QuakeRow {
   static let placeByteCount = 48
   static let place = 49..<100
 
-  /// The last bytes of a code carry the row number in base 36, the six digits that fit.
+  /// The last bytes of a code contain the row number in base 36, in the six digits that fit.
   private static let numberDigitCount = 6
   private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
 
   /// The largest number of rows whose codes stay distinct: 36 to the power of 6.
   static let maxCount = 2_176_782_336
 
-  /// Appends the row of `quake`: a long place is cut, a short one padded with zeros.
+  /// Appends the row of `quake`: a long place is truncated, a short one padded with zeros.
   static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
     append(UInt64(bitPattern: number), to: &block)
     append(UInt64(bitPattern: quake.time), to: &block)
@@ -53,9 +53,9 @@ enum QuakeRow {
     block.append(contentsOf: repeatElement(0, count: place.count - kept.count))
   }
 
-  /// Appends 16 bytes that no other row has: the quake's code, then the row number.
+  /// Appends 16 bytes that are unique to the row: the quake's code, then the row number.
   ///
-  /// A feed that is repeated to reach `--rows` would otherwise bring the same code twice.
+  /// A feed that is repeated to reach `--rows` would otherwise contain the same code twice.
   private static func appendCode(_ name: String, number: Int64, to block: inout [UInt8]) {
     let kept = name.utf8.prefix(code.count - numberDigitCount)
     block.append(contentsOf: kept)
@@ -74,13 +74,13 @@ enum QuakeRow {
 }
 
 extension RawSpan {
-  /// The eight bytes at `offset` as a number, which must lie inside the span.
+  /// Returns the eight bytes at `offset` as a number; they must be inside the span.
   @inline(__always)
   func word(at offset: Int) -> UInt64 {
     UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// The time of the quake in this row, once the row has proved to be `number`.
+  /// Returns the time of the quake in this row, after checking that the row is `number`.
   @inline(__always)
   func verifiedTime(of number: Int64) throws -> UInt64 {
     guard byteCount == QuakeRow.byteCount, word(at: 0) == UInt64(bitPattern: number) else {
@@ -89,7 +89,7 @@ extension RawSpan {
     return word(at: QuakeRow.time)
   }
 
-  /// The sum of all bytes, eight at a time: touches each of them for about a cycle a word.
+  /// The sum of all bytes, eight at a time: reads each of them, at about one cycle per word.
   @inline(__always)
   var sum: UInt64 {
     var sum: UInt64 = 0
@@ -109,6 +109,6 @@ extension RawSpan {
   private func wrongRow(_ number: Int64) -> BenchFailure {
     let found = byteCount < 8 ? "none" : "\(Int64(bitPattern: word(at: 0)))"
     return BenchFailure(
-      "The read of row \(number) brought \(byteCount) bytes that carry the row number \(found).")
+      "The read of row \(number) returned \(byteCount) bytes with the row number \(found).")
   }
 }

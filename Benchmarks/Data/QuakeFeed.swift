@@ -1,6 +1,6 @@
 import Foundation
 
-/// A GeoJSON summary feed of the Geological Survey (USGS), as far as the benchmark uses it.
+/// The part of a GeoJSON summary feed of the US Geological Survey (USGS) that the benchmark uses.
 struct QuakeFeed: Decodable {
   private struct Feature: Decodable {
     struct Properties: Decodable {
@@ -20,7 +20,7 @@ struct QuakeFeed: Decodable {
 
   private let features: [Feature]
 
-  /// The quakes in the file at `path`, in the feed's order; at least one.
+  /// Reads the quakes of the file at `path`, in the feed's order; at least one.
   static func read(path: String) throws -> [Quake] {
     let content: Data
     do {
@@ -35,7 +35,7 @@ struct QuakeFeed: Decodable {
       }
       return quakes
     } catch let error as DecodingError {
-      throw BenchFailure("\(path) is no GeoJSON summary feed of earthquakes: \(reason(error))")
+      throw BenchFailure("\(path) is not a GeoJSON summary feed of earthquakes: \(reason(error))")
     }
   }
 
@@ -53,7 +53,7 @@ struct QuakeFeed: Decodable {
       longitude: coordinate(0), latitude: coordinate(1), depth: coordinate(2))
   }
 
-  /// What the decoder found wrong, and where.
+  /// Returns the fault that the decoder found, and its location.
   private static func reason(_ error: DecodingError) -> String {
     let context: DecodingError.Context
     switch error {

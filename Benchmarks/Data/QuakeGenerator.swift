@@ -1,10 +1,10 @@
 import Foundation
 
-/// Makes up earthquakes, the same ones in every run.
+/// Generates earthquakes, the same ones in every run.
 ///
-/// Magnitudes follow the law of Gutenberg and Richter (ten times fewer for each step up), from 0.5
-/// on in the regional networks and from 4 in that of the world, which hears no weaker ones. Times
-/// ascend, and places read like those of a real feed.
+/// Magnitudes follow the Gutenberg–Richter law (ten times fewer for each step up), from 0.5 in the
+/// regional networks and from 4 in the worldwide one, which detects no weaker ones. Times ascend,
+/// and places read like those of a real feed.
 struct QuakeGenerator {
   private struct Town {
     let network: String
@@ -36,7 +36,7 @@ struct QuakeGenerator {
   private var random = RandomNumbers(seed: 20_190_917)
   private var time: Int64 = 1_568_744_327_390
 
-  /// The next quake, somewhat later than the one before.
+  /// Returns the next quake, somewhat later than the one before.
   mutating func next() -> Quake {
     let dice = random.next()
     let town = Self.towns[Int(dice % UInt64(Self.towns.count))]

@@ -1,9 +1,9 @@
 import HeartwoodEngine
 
-/// Every row and key of a run, made before the first clock starts.
+/// All rows and keys of a run, created before the first measurement.
 ///
-/// The random orders are laid out in memory the way the measured loops walk through them, so that
-/// the loops wait for the store's cache misses and not for the benchmark's own.
+/// The random orders are laid out in memory in the order in which the measured loops use them, so
+/// that the loops wait for cache misses of the store and not of the benchmark.
 struct QuakeRows: Sendable {
   /// A key of the `codes` keyspace, and the row it must lead to.
   struct CodeKey: Sendable {
@@ -11,13 +11,13 @@ struct QuakeRows: Sendable {
     let number: Int64
   }
 
-  /// All rows one after the other, by row number.
+  /// All rows, by row number.
   let block: [UInt8]
-  /// Every row number once, in random order.
+  /// All row numbers in random order.
   let shuffledNumbers: [Int64]
-  /// Every code once, in another random order.
+  /// All codes in another random order.
   let shuffledCodes: [CodeKey]
-  /// Where the rows come from, as a phrase for the result.
+  /// The origin of the rows, as a phrase for the result.
   let origin: String
 
   var count: Int { shuffledNumbers.count }
@@ -25,7 +25,7 @@ struct QuakeRows: Sendable {
   /// Bytes of keys and values in both keyspaces.
   var byteCount: Int { count * (QuakeRow.byteCount * 2 + 8 + QuakeRow.code.count) }
 
-  /// Rows made up by ``QuakeGenerator``.
+  /// Creates rows with ``QuakeGenerator``.
   init(generated count: Int, progress: Progress) {
     var generator = QuakeGenerator()
     self.init(count: count, origin: "generated quakes", progress: progress) { _ in
@@ -33,7 +33,7 @@ struct QuakeRows: Sendable {
     }
   }
 
-  /// The quakes of a feed, repeated under new row numbers until there are `count`.
+  /// Creates rows from a feed, repeated with new row numbers until there are `count`.
   init(feed quakes: [Quake], path: String, count: Int, progress: Progress) {
     let origin =
       switch count {
@@ -65,23 +65,23 @@ struct QuakeRows: Sendable {
     }
   }
 
-  /// The rows by ascending number, as a bulk load takes them.
+  /// Returns the rows by ascending number, for a bulk load.
   func sortedByNumber() -> [(Key, [UInt8])] {
     (0..<Int64(count)).map { (Key($0), row($0)) }
   }
 
-  /// The rows by ascending code, as a bulk load takes them.
+  /// Returns the rows by ascending code, for a bulk load.
   func sortedByCode() -> [(Key, [UInt8])] {
     sortedCodes().map { (Key($0.code), row($0.number)) }
   }
 
-  /// Every code once, ascending.
+  /// Returns all codes, ascending.
   func sortedCodes() -> [CodeKey] {
     let numbers = (0..<Int64(count)).sorted { codeWords($0) < codeWords($1) }
     return numbers.map { CodeKey(code: Self.code(of: $0, in: block), number: $0) }
   }
 
-  /// The rows in the order of `shuffledNumbers`, one after the other.
+  /// Returns the rows in the order of `shuffledNumbers`.
   func shuffledBlock() -> [UInt8] {
     var shuffled: [UInt8] = []
     shuffled.reserveCapacity(block.count)
@@ -91,17 +91,17 @@ struct QuakeRows: Sendable {
     return shuffled
   }
 
-  /// One row.
+  /// Returns one row.
   func row(_ number: Int64) -> [UInt8] {
     Array(block[byteRange(number)])
   }
 
-  /// The time of a row.
+  /// Returns the time of a row.
   func time(of number: Int64) -> UInt64 {
     block.span.bytes.word(at: byteRange(number).lowerBound + QuakeRow.time)
   }
 
-  /// The quake of a row, with the code that no other row has, and 0 for what a feed does not know.
+  /// Returns the quake of a row, with its unique code, and 0 for values that the feed lacks.
   func quake(_ number: Int64) -> Quake {
     let row = row(number)
     let bytes = row.span.bytes
@@ -118,13 +118,13 @@ struct QuakeRows: Sendable {
       depth: float(at: QuakeRow.depth))
   }
 
-  /// Where a row lies in `block`.
+  /// Returns the range of a row in `block`.
   func byteRange(_ number: Int64) -> Range<Int> {
     let start = Int(number) * QuakeRow.byteCount
     return start..<start + QuakeRow.byteCount
   }
 
-  /// The code of a row as two numbers that compare like its bytes.
+  /// Returns the code of a row as two numbers that compare like its bytes.
   private func codeWords(_ number: Int64) -> (UInt64, UInt64) {
     let start = Int(number) * QuakeRow.byteCount + QuakeRow.code.lowerBound
     let bytes = block.span.bytes

@@ -2,20 +2,20 @@ import Dispatch
 import Foundation
 import HeartwoodEngine
 
-/// The folder the stores of a run lie in.
+/// The directory with the stores of a run.
 struct StoreFolder {
-  /// The name of the store that is measured.
+  /// The name of the measured store.
   static let measured = "quakes"
-  /// The name of stores that are removed as soon as they have been loaded.
+  /// The name of stores that are removed after loading.
   static let scratch = "load-random"
-  /// The name of the store in which an engine keeps objects.
+  /// Returns the name of the store in which an engine keeps objects.
   static func graph(_ engine: String) -> String { "graph-" + engine }
 
   let path: String
   private let options: StoreOptions
   private let isTemporary: Bool
 
-  /// Makes the folder where it does not exist; a nil path means a temporary one.
+  /// Creates the directory if it does not exist; a path of `nil` means a temporary one.
   init(path: String?, options: StoreOptions) throws {
     self.options = options
     isTemporary = path == nil
@@ -25,31 +25,32 @@ struct StoreFolder {
     for name in [Self.measured, Self.scratch] {
       guard !FileManager.default.fileExists(atPath: storePath(name)) else {
         throw BenchFailure(
-          "\(storePath(name)) already exists: remove it, or type --path with another folder.")
+          "\(storePath(name)) already exists: remove it, or type --path with another directory.")
       }
     }
     try Self.make(self.path)
   }
 
-  /// A folder inside this one, for stores of the same names.
+  /// Returns a directory inside this one, for stores of the same names.
   func inner(_ name: String) throws -> StoreFolder {
     try StoreFolder(path: storePath(name), options: options)
   }
 
-  /// Makes a folder that somebody else fills.
+  /// Creates a directory that other code fills.
   static func make(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
       throw BenchFailure(
-        "The folder \(path) cannot be made (\(error.localizedDescription)): type --path with "
-          + "one that can.")
+        "The directory \(path) cannot be created (\(error.localizedDescription)): type --path "
+          + "with another one.")
     }
   }
 
-  /// A new store of this name; one that is there from an earlier round is removed.
+  /// Creates a store with this name; removes one from an earlier round.
   ///
-  /// - Parameter checkpointsItself: False leaves all checkpoints to the caller.
+  /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically; if not, the
+  ///   caller does.
   func makeStore(_ name: String, checkpointsItself: Bool = true) throws -> Store {
     try remove(name)
     var options = options
@@ -57,7 +58,7 @@ struct StoreFolder {
     return try Store(at: storePath(name), options: options)
   }
 
-  /// Opens a store that was made before.
+  /// Opens an existing store.
   func openStore(_ name: String) throws -> Store {
     try Store(at: storePath(name), options: options)
   }
@@ -67,9 +68,9 @@ struct StoreFolder {
     try FileManager.default.removeItem(atPath: storePath(name))
   }
 
-  /// What the files of a store take on the disk, without their holes.
+  /// Returns the disk space of the files of a store, without holes.
   ///
-  /// Asked of the system itself, because Foundation's allocated size is a multiple of it on Linux.
+  /// It asks the system directly, because Foundation's allocated size is a multiple of it on Linux.
   func allocatedByteCount(_ name: String) throws -> Int {
     let store = storePath(name)
     return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in
@@ -79,14 +80,13 @@ struct StoreFolder {
     }
   }
 
-  /// Removes a temporary folder with all that is in it; another stays.
+  /// Removes a temporary directory with its contents; another stays.
   func leave() throws {
     guard isTemporary else { return }
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Leaves the folder and ends the program when somebody interrupts it, for as long as the result
-  /// is kept.
+  /// Removes the directory and ends the program on an interrupt, as long as the result is kept.
   func leaveOnInterrupt() -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// GRDB's measure of objects: ten integers and nothing else.
+/// GRDB's benchmark object: ten integers and nothing else.
 final class GraphItem: ManagedObject {
   @Attribute var i0: Int64 = 0
   @Attribute var i1: Int64 = 0
@@ -17,7 +17,7 @@ final class GraphItem: ManagedObject {
   override class var entity: Entity { Entity("Item") }
 }
 
-/// A quake as a program would keep it.
+/// A quake as a typical program would store it.
 final class GraphQuake: ManagedObject {
   @Attribute var code: String = ""
   @Attribute var place: String = ""

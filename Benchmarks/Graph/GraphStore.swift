@@ -1,34 +1,34 @@
-/// Who does the workloads of objects: Heartwood, or a peer it is compared with.
+/// An engine for the workloads of objects: Heartwood, or a peer it is compared with.
 protocol GraphEngine: Sendable {
-  /// What it is called in tables and in JSON.
+  /// Its name in tables and in JSON.
   var name: String { get }
-  /// What it is, with its version and how it is set up, as a line for people.
+  /// A line with its version and configuration.
   var description: String { get }
 
-  /// Makes an empty store in a folder that does not exist.
+  /// Creates an empty store in a directory that does not exist.
   func makeStore(in folder: String) throws -> any GraphStore
 }
 
-/// A store for items and quakes, with an index of the times of quakes; no two have the same code.
+/// A store for items and quakes, with an index of the times of quakes and unique codes.
 ///
-/// Whoever reads looks at every attribute and folds them into a hash, so that all engines must
-/// come to the same.
+/// Every read uses every attribute and folds them into a hash, so that all engines must produce the
+/// same hash.
 protocol GraphStore: AnyObject {
-  /// Adds items whose attributes are all the number of their row, durably and in one transaction.
+  /// Adds items whose attributes are all their row number, durably and in one transaction.
   func insertItems(_ count: Int) throws
-  /// Adds quakes, durably and in one transaction, without holding them all.
+  /// Adds quakes, durably and in one transaction, without holding them all in memory.
   func insertQuakes(_ quakes: [Quake]) throws
-  /// Moves what was inserted from the log to where it stays.
+  /// Checkpoints the inserted rows.
   func settle() throws
   /// Reads all items, in the order of their rows.
   func readItems() throws -> UInt64
-  /// Finds quakes by their codes, one after the other.
+  /// Fetches quakes by their codes, one by one.
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Finds quakes by their codes by the shortest way there is for it.
+  /// Looks quakes up by their codes with the fastest API of the engine.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Finds the newest 100 quakes of a magnitude and above, a number of times.
+  /// Fetches the newest 100 quakes of a minimum magnitude, a number of times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
-  /// Checks that the store is sound, and closes it.
+  /// Checks that the store is intact, and closes it.
   func finish() throws
 }
 
@@ -36,7 +36,7 @@ extension GraphStore {
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64 { try findQuakes(codes) }
 }
 
-/// How many quakes ``GraphStore/findNewest(magnitude:times:)`` asks for.
+/// The number of quakes that ``GraphStore/findNewest(magnitude:times:)`` fetches.
 let newestQuakeCount = 100
 
 /// Folds the attributes of a quake into a hash.

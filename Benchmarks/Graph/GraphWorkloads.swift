@@ -1,8 +1,8 @@
 import Foundation
 
-/// The workloads of objects, each done by all engines in turn on the same data.
+/// The workloads of objects, in which all engines take turns on the same data.
 ///
-/// Items are GRDB's measure: ten integers, of which a program reads 200,000 and inserts 50,000.
+/// Items are GRDB's benchmark: ten integers, of which a program reads 200,000 and inserts 50,000.
 final class GraphWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any GraphEngine]
@@ -15,13 +15,13 @@ final class GraphWorkloads {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
   }()
-  /// By engine, the stores that have all rows; each is made when it is needed.
+  /// By engine, the stores with all rows; each is created on first use.
   private var loaded: [Int: any GraphStore] = [:]
 
   private static let mostRows = 200_000
   private static let lookupsPerTurn = 1024
   private static let queriesPerTurn = 4
-  /// What a quake must have to be among the newest strong ones.
+  /// The minimum magnitude of the newest strong quakes.
   private static let magnitude: Float = 4.5
 
   init(
@@ -81,13 +81,13 @@ final class GraphWorkloads {
     }
   }
 
-  /// The codes that a round asks for.
+  /// Returns the codes for a round.
   private func codes(of round: Int) -> ArraySlice<String> {
     let start = round * Self.lookupsPerTurn % shuffledCodes.count
     return shuffledCodes[start...].prefix(Self.lookupsPerTurn)
   }
 
-  /// Checks the stores that are still open, and removes them.
+  /// Checks and removes the stores that are still open.
   func finish() throws {
     for (engine, store) in loaded {
       progress.show("verifying", fraction: 0)
@@ -97,7 +97,7 @@ final class GraphWorkloads {
     loaded = [:]
   }
 
-  /// A turn that fills a store made for it; only the filling is timed.
+  /// Runs a turn that fills a new store; only the filling is timed.
   private func insert(
     _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
     check: (any GraphStore) throws -> UInt64
@@ -114,7 +114,7 @@ final class GraphWorkloads {
     return turn
   }
 
-  /// The store of an engine that has all rows.
+  /// Returns the store of an engine with all rows.
   private func loadedStore(of engine: Int) throws -> any GraphStore {
     if let store = loaded[engine] { return store }
     let name = engines[engine].name

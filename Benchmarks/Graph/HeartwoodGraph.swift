@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Heartwood with its default options, through its public interface.
+/// Heartwood with its default options, through its public API.
 struct HeartwoodGraph: GraphEngine {
   let options: StoreOptions
 
@@ -136,7 +136,7 @@ extension BatchRow<GraphQuake> {
 }
 
 extension GraphQuake {
-  /// Folds what it holds into a hash.
+  /// Folds the attributes into a hash.
   @inline(__always)
   func folded(into hash: UInt64) -> UInt64 {
     let texts =

@@ -2,24 +2,24 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A process of its own that imports quakes into a store which others read.
+/// A separate process that imports quakes into a store which others read.
 ///
-/// The program starts itself for it, with a first argument that nobody types.
+/// The program starts itself for this, with a first argument for internal use.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
-  /// How many rows are inserted, or replace others, in one commit.
+  /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// One of so many rows has the code of a quake that is there already, and replaces it.
+  /// One of this many rows has the code of an existing quake, and replaces it.
   private static let rowsPerReplacement = 10
 
   private let process: Process
   private let imported = Mutex(0)
 
-  /// Starts the import of so many rows.
+  /// Starts the import of this many rows.
   init(into folder: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
-      throw BenchFailure("The program's own file is not known, so it cannot start an importer.")
+      throw BenchFailure("The path of the program is unknown, so it cannot start an importer.")
     }
     process = Process()
     process.executableURL = program
@@ -35,12 +35,12 @@ final class Importer: Sendable {
     }
   }
 
-  /// How many rows it has committed.
+  /// The number of rows committed so far.
   var rowCount: Int { imported.withLock { $0 } }
 
   var isRunning: Bool { process.isRunning }
 
-  /// Waits for its end.
+  /// Waits for the end of the process.
   ///
   /// - Throws: ``BenchFailure`` if it failed.
   func finish() throws {
@@ -50,18 +50,18 @@ final class Importer: Sendable {
     }
   }
 
-  /// Ends it if it still runs.
+  /// Terminates the process if it still runs.
   func stop() {
     if process.isRunning { process.terminate() }
   }
 
-  // MARK: In the process
+  // MARK: In the other process
 
-  /// Imports, and says after each commit how many rows there are.
+  /// Imports rows, and prints their number after each commit.
   static func work(_ arguments: ArraySlice<String>) throws {
     guard arguments.count == 2, let folder = arguments.first, let text = arguments.last,
       let rowCount = Int(text)
-    else { throw BenchFailure("\(argument) is for the program's own use.") }
+    else { throw BenchFailure("\(argument) is for internal use.") }
     let container = try PersistentContainer(
       url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self))
     let context = container.newContext()

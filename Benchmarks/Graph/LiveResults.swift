@@ -1,26 +1,26 @@
 import Foundation
 import Heartwood
 
-/// Lists of results that take over what another context has saved.
+/// Lists of results that are updated with the changes saved by another context.
 ///
-/// What is timed is the way of a pinned context to the new generation, from where the list is that
-/// of the one before to where it is told what has changed; not the save, which is the other's.
+/// The measured time is that of advancing a pinned context to the new generation, until its lists
+/// have reported the changes. It does not include the save, which the other context makes.
 final class LiveResults {
-  /// What is measured of how many lists.
+  /// The results of the measurements.
   struct Outcome {
-    /// By the number of rows there are.
+    /// The rates, by the number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
-    /// Of a thousand lists: rows that changed, per second.
+    /// For a thousand lists: changed rows per second.
     let crowd: Slices
     let hash: UInt64
 
-    /// In a sentence.
+    /// The result as a sentence.
     var summary: String {
       let times = slices.map { count, slices in
         "\((1e6 / slices.median).grouped) µs with \(count.grouped) rows"
       }
-      return "a list took over \(LiveResults.changedCount) changed rows in "
-        + times.joined(separator: ", ") + "; \(LiveResults.listCount.grouped) lists took over "
+      return "a list was updated with \(LiveResults.changedCount) changed rows in "
+        + times.joined(separator: ", ") + "; \(LiveResults.listCount.grouped) lists with "
         + "\(LiveResults.crowdCount.grouped) in "
         + "\((1e3 * Double(LiveResults.crowdCount) / crowd.median).grouped) ms"
     }
@@ -44,7 +44,7 @@ final class LiveResults {
     self.options.durability = .normal
   }
 
-  /// Measures it in stores of a folder, which has to be removed afterwards.
+  /// Runs the measurements in stores of a directory, which must be removed afterwards.
   func run(in folder: String) throws -> Outcome {
     var slices: [(rowCount: Int, slices: Slices)] = []
     for (position, count) in [max(quakes.count / 10, 1), quakes.count].enumerated() {
@@ -71,7 +71,7 @@ final class LiveResults {
     return Outcome(slices: slices, crowd: crowd, hash: hash)
   }
 
-  /// How often per second lists can take over so many changed rows, in each round.
+  /// Returns the number of updates per second with this many changed rows, for each round.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int
   ) throws -> [Double] {
@@ -95,7 +95,7 @@ final class LiveResults {
     return rates
   }
 
-  /// Changes rows here and there, as another part of a program would.
+  /// Changes scattered rows, as another part of a program would.
   private func change(
     _ count: Int, of ids: [ManagedObjectID], _ container: PersistentContainer
   ) throws {

@@ -4,42 +4,42 @@ import Synchronization
 
 /// Reads of a pinned context while another process imports quakes into the same store.
 ///
-/// Every read is compared with what the same row was before the import. There is a first phase
-/// without it, which says what a read takes when nothing else happens.
+/// Every read is compared with the contents of the row before the import. A first phase without the
+/// import measures the undisturbed reads.
 struct PinnedImport {
   let folder: String
   let quakes: [Quake]
-  /// How many rows are imported.
+  /// The number of imported rows.
   let rowCount: Int
   let options: StoreOptions
-  /// How long the phase without an import takes.
+  /// The duration of the phase without an import.
   let seconds: Double
   let progress: Progress
 
-  /// What happened in a tenth of a second.
+  /// The measurements of a tenth of a second.
   struct Sample {
-    /// Since the start.
+    /// The time since the start.
     let seconds: Double
     let reads: Int
     let p50Nanoseconds: Double
     let p99Nanoseconds: Double
     let logBytes: Int
-    /// Memory of the reading process that is no file; missing where the system does not tell.
+    /// Anonymous memory of the reading process; `nil` if the system does not report it.
     let anonymousBytes: Int?
-    /// Rows that the other process has committed; missing before it begins.
+    /// Rows that the other process has committed; `nil` before it begins.
     let importedRows: Int?
   }
 
-  /// What came of it.
+  /// The results.
   struct Outcome {
     let samples: [Sample]
-    /// What was read while nothing else happened, and while rows were imported.
+    /// The latencies of reads without and with the import.
     let idle, busy: Latencies
     /// The pages of the newest generation.
     let storeByteCount: Int
     let hash: UInt64
 
-    /// What happened one after the other.
+    /// The measurements over time.
     var curves: [Curve] {
       func curve(_ name: String, _ unit: String, _ value: (Sample) -> Double?) -> Curve {
         Curve(
@@ -57,7 +57,7 @@ struct PinnedImport {
 
     private var busySamples: [Sample] { samples.filter { $0.importedRows != nil } }
 
-    /// Reads per second, by samples.
+    /// Returns the reads per second, by samples.
     func slices(isIdle: Bool) -> Slices {
       let times = [0] + samples.map(\.seconds)
       let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }
@@ -65,7 +65,7 @@ struct PinnedImport {
       return Slices(rates: rates, operationCount: (isIdle ? idle : busy).count)
     }
 
-    /// In a sentence.
+    /// The result as a sentence.
     var summary: String {
       let (before, during) = (idle.nanoseconds(ofShare: 0.99), busy.nanoseconds(ofShare: 0.99))
       let log = (busySamples.map(\.logBytes).max() ?? 0).grouped
@@ -118,7 +118,7 @@ struct PinnedImport {
     _ = try reader.takeLatencies()
     let after = try container.newContext().count(for: FetchRequest<GraphQuake>())
     guard after > before || rowCount < 2 else {
-      throw BenchFailure("the importing process has left no rows")
+      throw BenchFailure("the importing process committed no rows")
     }
     let statistics = container.store.statistics
     try finish(container)

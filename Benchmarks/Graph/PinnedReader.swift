@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// A thread that looks quakes up in a context, which is pinned to the generation it begins with.
+/// A thread that looks quakes up in a context, which is pinned to the generation it starts with.
 ///
-/// What it reads first is what every later read of the same quake must find.
+/// Later reads of a quake must find the same values as the first one.
 final class PinnedReader: Sendable {
   private struct State {
     var latencies = Latencies()
@@ -19,7 +19,7 @@ final class PinnedReader: Sendable {
   private let hasBegun = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
 
-  /// Reads between two looks at whether to go on.
+  /// The number of reads between two checks for a stop.
   private static let readsPerTurn = 256
 
   init(_ container: PersistentContainer, _ codes: [String]) {
@@ -28,7 +28,7 @@ final class PinnedReader: Sendable {
     self.codes = codes.shuffled(using: &random)
   }
 
-  /// What the first read of each quake has found, folded together.
+  /// The values of the first read of each quake, folded together.
   var hash: UInt64 { state.withLock { $0.hash } }
 
   /// Starts the thread, and waits until it has read every quake once.
@@ -40,7 +40,7 @@ final class PinnedReader: Sendable {
     _ = try takeLatencies()
   }
 
-  /// Waits for its end.
+  /// Stops the thread and waits for its end.
   func stop() {
     let isNew = state.withLock { state in
       defer { state.isStopped = true }
@@ -49,9 +49,9 @@ final class PinnedReader: Sendable {
     if isNew { hasEnded.wait() }
   }
 
-  /// How long the reads since the last call took.
+  /// Returns the latencies of the reads since the last call.
   ///
-  /// - Throws: What has stopped the thread.
+  /// - Throws: The error that has stopped the thread.
   func takeLatencies() throws -> Latencies {
     try state.withLock { state in
       if let failure = state.failure { throw failure }
@@ -86,7 +86,7 @@ final class PinnedReader: Sendable {
         let found = try Self.read(codes[position], context)
         latencies.add(nanoseconds: start.duration(to: .now).inNanoseconds)
         guard found == expected[position] else {
-          throw BenchFailure("The pinned context reads another \(codes[position]) than before.")
+          throw BenchFailure("The pinned context reads \(codes[position]) differently than before.")
         }
         position = (position + 1) % codes.count
       }

@@ -1,23 +1,23 @@
-/// Turns of several engines at the same work, one after the other, again and again.
+/// Repeated turns of several engines at the same work.
 ///
-/// What disturbs the machine then disturbs them alike, and the ratio of two turns of a round says
-/// more than that of two medians.
+/// Disturbances of the machine then affect all of them alike, and the ratio of two turns of a round
+/// is more reliable than that of two medians.
 struct Alternation {
   let name: String
   let seconds: Double
   let progress: Progress
 
-  /// Rounds there are in any case; an odd number, so that the median is one that was measured.
+  /// The minimum number of rounds; odd, so that the median is a measured value.
   private static let fewestRounds = 5
   private static let mostRounds = 101
 
-  /// One turn: what was timed, and what came of it.
+  /// One turn: its timing and its result.
   struct Turn {
     let operationCount: Int
     let duration: Duration
     let hash: UInt64
 
-    /// Times `body`, which answers with the hash of what it has found.
+    /// Measures `body`, which returns the hash of its results.
     init(_ operationCount: Int, _ body: () throws -> UInt64) rethrows {
       self.operationCount = operationCount
       var hash: UInt64 = 0
@@ -34,16 +34,17 @@ struct Alternation {
     var rate: Double { Double(operationCount) / duration.inSeconds }
   }
 
-  /// What the rounds brought.
+  /// The results of the rounds.
   struct Outcome {
     let comparison: Comparison
     let hash: UInt64
   }
 
-  /// Lets the engines take turns, the first of a round last in the next; one round is not counted.
+  /// Runs the rounds, in which the first engine of one is the last of the next; one round is not
+  /// counted.
   ///
-  /// - Parameter turn: A turn of the engine of this number in this round.
-  /// - Throws: What `turn` throws; a ``BenchFailure`` if two engines find different things.
+  /// - Parameter turn: Runs a turn of the engine with this number in this round.
+  /// - Throws: Any error of `turn`; a ``BenchFailure`` if two engines have different results.
   func run(
     engineNames: [String], _ turn: (_ engine: Int, _ round: Int) throws -> Turn
   ) throws -> Outcome {

@@ -1,8 +1,8 @@
-/// What several engines brought in turns at the same work.
+/// The results of several engines in turns at the same work.
 struct Comparison {
-  /// For each engine.
+  /// The rates of each engine.
   let slices: [Slices]
-  /// By the name of each engine but the first: the rate of that one as a share of its own, round by
+  /// For each engine but the first, by name: the rate of the first as a share of its own, round by
   /// round.
   let shares: [String: Spread]
 }
@@ -27,7 +27,7 @@ struct Rounds {
     operationCounts[engine] += operationCount
   }
 
-  /// Adds a turn of an engine by what each of its threads did.
+  /// Adds a turn of an engine by the measurements of each of its threads.
   mutating func add(_ stretches: [Runner.Stretch], _ engine: Int) {
     add(
       operationCount: stretches.reduce(0) { $0 + $1.operationCount },

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// The threads of one engine in one workload: they warm up, and work in windows of time.
+/// The threads of one engine in one workload, which warm up and then work in windows of time.
 ///
-/// Every window ends for each thread at the end of its current turn, so the rate of a thread is
-/// exact however long its turns are.
+/// Each thread ends a window at the end of its current turn, so the rate of a thread is exact
+/// regardless of the length of its turns.
 final class Crew: Sendable {
-  /// What the threads are let go for.
+  /// A window in which the threads work.
   struct Window {
     fileprivate let number: Int
-    /// Whether each operation is a turn whose time is taken.
+    /// Whether each operation is a turn with its own timing.
     let isTimingEach: Bool
   }
 
@@ -21,11 +21,11 @@ final class Crew: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     var livingCount: Int
-    /// Threads that have done what the last window asked for.
+    /// The number of threads that have completed the last window.
     var restingCount = 0
-    /// The window that is open, or was last.
+    /// The current window, or the last one.
     var window = Window(number: 0, isTimingEach: false)
     var failure: (any Error)?
 
@@ -44,20 +44,20 @@ final class Crew: Sendable {
     }
   }
 
-  /// What all threads found before the first window.
+  /// Returns the results of all threads before the first window.
   ///
-  /// - Throws: What stopped one of them.
+  /// - Throws: The error that stopped one of them.
   func warmUp() throws -> UInt64 {
     wait { $0.isResting }
     if let failure { throw failure }
     return runners.reduce(0) { fold($0, $1.warmUpHash) }
   }
 
-  /// Lets the threads work for a while.
+  /// Lets the threads work for some time.
   ///
   /// - Parameter watch: Called about every 10 ms meanwhile.
-  /// - Returns: For each group, what each of its threads has done.
-  /// - Throws: What stopped one of them.
+  /// - Returns: For each group, the measurements of each of its threads.
+  /// - Throws: The error that stopped one of them.
   func work(
     seconds: Double, isTimingEach: Bool = false, watch: (_ elapsed: Double) -> Void = { _ in }
   ) throws -> [[Runner.Stretch]] {
@@ -79,13 +79,13 @@ final class Crew: Sendable {
     return groups.map { $0.map(\.stretch) }
   }
 
-  /// Operations that each group has done in all windows so far.
+  /// The operations of each group in all windows so far.
   var operationCounts: [Int] { groups.map { $0.reduce(0) { $0 + $1.operationCount } } }
 
-  /// What all threads found, folded together.
+  /// The results of all threads, folded together.
   var hash: UInt64 { runners.reduce(0) { fold($0, $1.hash) } }
 
-  /// Ends the threads.
+  /// Stops the threads and waits for their end.
   func end() {
     stop()
     wait { $0.livingCount == 0 }
@@ -94,14 +94,14 @@ final class Crew: Sendable {
   private var failure: (any Error)? { state.withLock { $0.failure } }
 }
 
-/// What the threads themselves ask and say.
+/// The methods that the threads call.
 extension Crew {
   var isStopped: Bool { stopped.load(ordering: .relaxed) }
 
   /// Whether the window is over.
   var isPausing: Bool { pausing.load(ordering: .relaxed) }
 
-  /// Waits for the next window; `nil` when there is none any more.
+  /// Waits for the next window; `nil` if there are no more.
   func awaitWindow() -> Window? {
     let last = state.withLock { $0.window.number }
     change { $0.restingCount += 1 }
@@ -109,12 +109,12 @@ extension Crew {
     return isStopped ? nil : state.withLock { $0.window }
   }
 
-  /// A thread ends, for whatever reason.
+  /// Records that a thread ends, for whatever reason.
   func leave() {
     change { $0.livingCount -= 1 }
   }
 
-  /// Remembers the first error, and stops everybody.
+  /// Records the first error, and stops all threads.
   func fail(_ error: any Error) {
     change { $0.failure = $0.failure ?? error }
     stop()

@@ -1,42 +1,42 @@
 /// Lets the crews of several engines take turns at the same work, a window of time each.
 ///
-/// What disturbs the machine then disturbs them alike, and the ratio of two windows of a round says
-/// more than that of two medians.
+/// Disturbances of the machine then affect all of them alike, and the ratio of two windows of a
+/// round is more reliable than that of two medians.
 struct Harness {
   let name: String
-  /// How long each engine works.
+  /// The time that each engine works.
   let seconds: Double
   let progress: Progress
 
-  /// An odd number, so that the median is one that was measured.
+  /// The number of rounds; odd, so that the median is a measured value.
   static let roundCount = 7
 
   private var windowSeconds: Double { seconds / Double(Self.roundCount) }
 
-  /// One engine's part.
+  /// One engine with its threads.
   struct Contestant {
     let engine: String
     /// Threads that are measured together.
     let groups: [[any Work]]
-    /// How often the engine has moved its log so far, where it does that by itself.
+    /// The number of checkpoints so far, if the engine runs them automatically.
     var checkpointCount: () -> Int = { 0 }
   }
 
-  /// What came of it.
+  /// The results.
   struct Outcome {
     /// For each group of threads.
     let groups: [Comparison]
-    /// For each engine, how long single operations of the first group took.
+    /// For each engine, the latencies of single operations of the first group.
     let latencies: [Latencies]
-    /// For each engine, what happened one after the other.
+    /// For each engine, its measurements over time.
     let timelines: [Timeline]
     let hash: UInt64
   }
 
-  /// Warms all threads up, compares what they found, and lets the engines take turns.
+  /// Warms up all threads, compares their results, and lets the engines take turns.
   ///
-  /// - Parameter hasTimeline: Whether it matters what happened when.
-  /// - Throws: What a thread throws; a ``BenchFailure`` if two engines find different things.
+  /// - Parameter hasTimeline: Whether to record measurements over time.
+  /// - Throws: Any error of a thread; a ``BenchFailure`` if two engines have different results.
   func run(_ contestants: [Contestant], hasTimeline: Bool = false) throws -> Outcome {
     progress.show(name, fraction: 0)
     let crews = contestants.map { Crew(name, groups: $0.groups) }
@@ -71,9 +71,9 @@ struct Harness {
   }
 }
 
-/// Every engine must find the same.
+/// Throws an error unless all engines have the same result.
 func requireEqual(_ hashes: [UInt64], of engines: [String]) throws {
   for (hash, engine) in zip(hashes, engines) where hash != hashes[0] {
-    throw BenchFailure("\(engine) found other things than \(engines[0]) in the same data.")
+    throw BenchFailure("\(engine) and \(engines[0]) have different results for the same data.")
   }
 }

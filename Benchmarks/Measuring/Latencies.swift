@@ -1,29 +1,30 @@
-/// How long operations took, counted by length.
+/// A histogram of the durations of operations.
 ///
-/// A length is kept to one part in sixteen, and reported as the upper end of its part: what is
-/// reported is never too short, and at most 7 % too long.
+/// A duration is kept to one part in sixteen, and reported as the upper end of its part: the
+/// reported value is never too short, and at most 7 % too long.
 struct Latencies: Sendable {
   private var counts = [UInt32](repeating: 0, count: 64 << Self.partBits)
   private(set) var count = 0
 
   private static let partBits = 4
 
-  /// The shares that are reported.
+  /// The reported shares.
   static let shownShares = [0.5, 0.9, 0.99, 0.999]
 
-  /// Takes an operation down.
+  /// Adds an operation.
   mutating func add(nanoseconds: UInt64) {
     counts[Self.part(of: nanoseconds)] += 1
     count += 1
   }
 
-  /// Takes down what another has.
+  /// Adds the operations of another histogram.
   mutating func add(_ other: Latencies) {
     for part in counts.indices { counts[part] += other.counts[part] }
     count += other.count
   }
 
-  /// Nanoseconds that a share of all operations took at most; 0 without any.
+  /// Returns the maximum duration, in nanoseconds, of a share of all operations; 0 if there are
+  /// none.
   func nanoseconds(ofShare share: Double) -> Double {
     let wanted = Int((Double(count) * share).rounded(.up))
     var seen = 0
@@ -34,7 +35,8 @@ struct Latencies: Sendable {
     return 0
   }
 
-  /// Short ones have a part each, longer ones the sixteenth of a power of two.
+  /// Returns the part for a duration: short ones have a part each, longer ones share a sixteenth of
+  /// a power of two.
   private static func part(of nanoseconds: UInt64) -> Int {
     let exponent = max(0, 63 - nanoseconds.leadingZeroBitCount - partBits)
     return exponent << partBits + Int(nanoseconds >> UInt64(exponent))

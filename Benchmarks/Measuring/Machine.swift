@@ -1,8 +1,8 @@
 import Foundation
 
-/// Where and when a run took place: figures mean nothing without it.
+/// The machine and date of a run, without which its figures mean nothing.
 enum Machine {
-  /// The processor's model, where the system tells it, and the number of cores.
+  /// The processor's model, if the system reports it, and the number of cores.
   static var description: String {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let coreCount = "\(cores) core\(cores == 1 ? "" : "s")"
@@ -18,14 +18,15 @@ enum Machine {
     return line?.split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
-  /// How many threads wanted a processor in the last minute: above 0, others disturb the figures.
+  /// The number of threads that wanted a processor in the last minute: above 0, other programs
+  /// disturb the figures.
   static var load: String {
     var averages = [0.0]
     guard getloadavg(&averages, 1) == 1 else { return "unknown" }
     return String(format: "%.1f threads wanted to run in the minute before", averages[0])
   }
 
-  /// Memory of this process that is no file; `nil` where the system does not tell.
+  /// Anonymous memory of this process; `nil` if the system does not report it.
   static var anonymousByteCount: Int? {
     let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
@@ -36,7 +37,7 @@ enum Machine {
     ISO8601DateFormatter().string(from: Date())
   }
 
-  /// The compiler's version as far as conditions can tell.
+  /// The compiler's version, as far as conditional compilation can determine it.
   static var swiftVersion: String {
     #if compiler(>=6.4)
       "6.4 or later"

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The line on a terminal that says what is being measured and how far it is.
+/// The progress line on a terminal.
 ///
-/// It is written to the standard error and only when that is a terminal, so that logs and pipes
-/// stay clean.
+/// It is written to the standard error, and only if that is a terminal, so that logs and pipes stay
+/// clean.
 struct Progress: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

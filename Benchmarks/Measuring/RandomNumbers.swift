@@ -1,4 +1,4 @@
-/// A small generator whose numbers follow from its seed, so that every run does the same work.
+/// A small, seeded generator, so that every run does the same work.
 ///
 /// The algorithm is SplitMix64.
 struct RandomNumbers: RandomNumberGenerator {
@@ -16,7 +16,7 @@ struct RandomNumbers: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number from 0 up to, but not including, 1.
+  /// Returns a number from 0 up to, but not including, 1.
   mutating func fraction() -> Double {
     Double(next() >> 11) * 0x1p-53
   }

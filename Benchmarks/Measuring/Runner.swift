@@ -1,12 +1,12 @@
 import Synchronization
 
-/// One thread's work and what has come of it.
+/// One thread's work and its results.
 final class Runner: Sendable {
-  /// What a thread did in a window of time.
+  /// The measurements of a thread in a window of time.
   struct Stretch {
     var operationCount = 0
     var seconds = 0.0
-    /// How long each turn took, where that was asked for.
+    /// The duration of each turn, if requested.
     var latencies = Latencies()
   }
 
@@ -24,16 +24,16 @@ final class Runner: Sendable {
     self.work = work
   }
 
-  /// Operations of all windows so far, in steps of a turn.
+  /// The operations of all windows so far, in steps of a turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
-  /// What the window that ended last has brought.
+  /// The measurements of the last window.
   var stretch: Stretch { state.withLock { $0.stretch } }
-  /// What was found in the turns before the first window.
+  /// The results of the turns before the first window.
   var warmUpHash: UInt64 { state.withLock { $0.warmUpHash } }
-  /// What was found in all turns.
+  /// The results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// The thread's whole life: it warms up, and then works whenever the crew does.
+  /// The body of the thread: it warms up, and then works in each window.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)
@@ -43,7 +43,7 @@ final class Runner: Sendable {
     crew.leave()
   }
 
-  /// Generic, so that the loop calls the work itself and not an existential.
+  /// Generic, so that the loop calls the work directly and not through an existential.
   private func proceed(_ work: some Work, in crew: Crew) throws {
     var work = work
     for _ in 0..<work.warmUpTurnCount where !crew.isStopped { _ = try work.turn() }
@@ -59,7 +59,7 @@ final class Runner: Sendable {
     }
   }
 
-  /// Works until the window is over, and at least for a turn.
+  /// Works until the window ends, and at least for one turn.
   private func stretch(
     of work: inout some Work, in crew: Crew, isTimingEach: Bool
   ) throws -> Stretch {

@@ -1,29 +1,29 @@
 /// The rates of one workload in several windows of time, or of several rounds.
 struct Slices {
-  /// Operations per second, one number for each window.
+  /// The operations per second of each window.
   private let rates: Spread
-  /// Operations timed in all windows together.
+  /// The number of timed operations in all windows.
   let operationCount: Int
-  /// Threads that shared the work.
+  /// The number of threads that shared the work.
   let threadCount: Int
 
-  /// There must be at least one rate.
+  /// - Precondition: There is at least one rate.
   init(rates: [Double], operationCount: Int, threadCount: Int = 1) {
     self.rates = Spread(rates)
     self.operationCount = operationCount
     self.threadCount = threadCount
   }
 
-  /// The value that is reported: half of the windows were slower, half faster.
+  /// The reported value: half of the windows were slower, half faster.
   var median: Double { rates.median }
   var lowest: Double { rates.lowest }
   var highest: Double { rates.highest }
 
-  /// How long one operation took the thread that did it.
+  /// The duration of one operation for the thread that ran it.
   var nanosecondsPerOperation: Double { Double(threadCount) * 1e9 / median }
 }
 
-/// Several measurements of the same thing.
+/// Several measurements of the same quantity.
 struct Spread {
   private let sorted: [Double]
 

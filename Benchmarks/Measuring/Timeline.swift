@@ -1,8 +1,8 @@
-/// What the threads of an engine did one moment after the other, its windows put side by side.
+/// The activity of an engine's threads over time, with its windows joined.
 struct Timeline {
-  /// What happened between two looks.
+  /// The activity between two samples.
   struct Moment {
-    /// Time that the engine has worked until the end of the moment.
+    /// The time that the engine has worked until the end of the sample.
     let seconds: Double
     /// Operations per second of each group.
     let rates: [Double]
@@ -11,14 +11,14 @@ struct Timeline {
   }
 
   private(set) var moments: [Moment] = []
-  /// Time that the engine worked in windows that are over.
+  /// The time that the engine worked in earlier windows.
   private var earlier = 0.0
   private var last: (elapsed: Double, counts: [Int], checkpointCount: Int)?
 
-  /// Looks are farther apart than this, because threads count a turn when it has ended.
+  /// The minimum time between two samples, because threads count a turn at its end.
   private static let shortest = 0.02
 
-  /// Takes down what all windows have brought so far.
+  /// Adds the results of all windows so far.
   mutating func add(elapsed: Double, _ counts: [Int], _ checkpointCount: Int) {
     guard let last else {
       self.last = (elapsed, counts, checkpointCount)
@@ -34,7 +34,7 @@ struct Timeline {
     self.last = (elapsed, counts, checkpointCount)
   }
 
-  /// What the groups did: readers, then the writer; and when a checkpoint had ended.
+  /// The activity of the groups: readers, then the writer; and the ends of checkpoints.
   var curves: [Curve] {
     func curve(_ name: String, _ unit: String, _ points: [[Double]]) -> Curve {
       Curve(name: name, horizontal: "seconds", vertical: unit, points: points)
@@ -48,7 +48,7 @@ struct Timeline {
     ]
   }
 
-  /// The next moment belongs to another window.
+  /// Records that the next sample belongs to another window.
   mutating func endWindow() {
     earlier += last?.elapsed ?? 0
     last = nil

@@ -1,18 +1,19 @@
-/// One thread's share of a workload: a loop cut into turns.
+/// One thread's share of a workload: a loop divided into turns.
 ///
-/// Each thread works on its own copy. A turn is so long that looking at the clock after it costs
-/// nothing beside it, and short against a window of time; a turn of one operation is for those who
-/// want to know how long each takes.
+/// Each thread works on its own copy. A turn is so long that the cost of reading the clock after it
+/// is negligible, and short compared with a window of time. Turns of one operation are for
+/// measuring latencies.
 protocol Work: Sendable {
-  /// Turns to do before the clock starts: touches what the workload will read.
+  /// The number of turns before the measurement, which load the data that the workload reads.
   ///
-  /// All engines find the same in them, so that their hashes tell whether somebody skips rows.
+  /// All engines have the same results in them, so that their hashes show whether one of them skips
+  /// rows.
   var warmUpTurnCount: Int { get }
-  /// Operations of a turn; fewer where the data ends.
+  /// The number of operations of a turn; fewer at the end of the data.
   var operationsPerTurn: Int { get set }
-  /// Does one turn and says how many operations it was.
+  /// Runs one turn and returns its number of operations.
   mutating func turn() throws -> Int
-  /// What the reads found, folded together: proof that nothing was skipped.
+  /// The results of the reads, folded together: proof that none was skipped.
   var hash: UInt64 { get }
 }
 

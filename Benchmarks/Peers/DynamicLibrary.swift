@@ -1,25 +1,25 @@
 import Foundation
 
-/// A library of this machine, found when the program runs.
+/// A library of this machine, loaded at run time.
 ///
-/// Nothing is linked and no header is imported, so the package needs none of them.
+/// Nothing is linked and no header is imported, so the package does not depend on it.
 struct DynamicLibrary {
   private let fileName: String
   private let handle: UnsafeMutableRawPointer
 
-  /// Loads the library; `nil` if there is none of this name.
+  /// Loads the library; `nil` if there is none with this name.
   init?(_ fileName: String) {
     guard let handle = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
     self.fileName = fileName
     self.handle = handle
   }
 
-  /// A function by its name.
+  /// Returns a function by its name.
   ///
-  /// The linker knows names only: `Function` must be the C type that the library's header says.
+  /// The linker knows names only: `Function` must be the C type in the library's header.
   func find<Function>(_ name: String) throws -> Function {
     guard let function = dlsym(handle, name) else {
-      throw BenchFailure("\(fileName) has no \(name): install a newer one.")
+      throw BenchFailure("\(fileName) has no function \(name): install a newer version.")
     }
     return unsafeBitCast(function, to: Function.self)
   }

@@ -1,10 +1,10 @@
-/// The functions of LMDB, found in the library of this machine when the program runs.
+/// The functions of LMDB, loaded from the library of this machine at run time.
 struct LMDBLibrary: Sendable {
   typealias Environment = OpaquePointer
   typealias Transaction = OpaquePointer
   typealias Cursor = OpaquePointer
 
-  /// What Debian, and with it most others, calls the file.
+  /// The file name in Debian and most other distributions.
   static let fileName = "liblmdb.so.0"
 
   static let notFound: Int32 = -30798
@@ -14,7 +14,7 @@ struct LMDBLibrary: Sendable {
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
-    /// Readers belong to their transactions, which may begin in one thread and go on in another.
+    /// Readers belong to their transactions, which may begin in one thread and continue in another.
     static let noThreadLocals: UInt32 = 0x200000
   }
 
@@ -24,7 +24,7 @@ struct LMDBLibrary: Sendable {
     static let create: UInt32 = 0x40000
   }
 
-  /// The key of a `put` comes after all that are there.
+  /// The key of a `put` follows all existing keys.
   static let append: UInt32 = 0x20000
 
   let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32
@@ -65,7 +65,7 @@ struct LMDBLibrary: Sendable {
   /// Loads the library; `nil` if there is none.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
-    // The types above are what LMDB's header says.
+    // The types above are those of LMDB's header.
     func find<Function>(_ name: String) throws -> Function { try library.find("mdb_" + name) }
     createEnvironment = try find("env_create")
     setMapSize = try find("env_set_mapsize")
@@ -95,7 +95,7 @@ struct LMDBLibrary: Sendable {
     return "\(major).\(minor).\(patch)"
   }
 
-  /// Throws what a code other than 0 means.
+  /// Throws the error for a code other than 0.
   @inline(__always)
   func check(_ code: Int32) throws {
     if code != 0 { throw failure(code) }
@@ -112,7 +112,7 @@ struct LMDBValue {
   var byteCount = 0
   var start: UnsafeRawPointer?
 
-  /// The bytes, which LMDB keeps where they are until the transaction ends.
+  /// Calls `body` with the bytes, which LMDB keeps valid until the transaction ends.
   @inline(__always)
   func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
     try body(UnsafeRawBufferPointer(start: start, count: byteCount).bytes)
@@ -121,21 +121,21 @@ struct LMDBValue {
 
 /// An open environment of LMDB with its databases.
 ///
-/// `@unchecked` because LMDB itself takes care of threads: who writes waits for who does.
+/// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current one.
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let handle: LMDBLibrary.Environment
   /// Rows by number, rows by code, and a large value.
   private(set) var (quakes, codes, large): (UInt32, UInt32, UInt32) = (0, 0, 0)
 
-  /// The most that the file may ever take; only addresses are reserved.
+  /// The maximum size of the file; only addresses are reserved.
   private static let mapByteCount = 64 << 30
 
   init(_ library: LMDBLibrary, folder: String) throws {
     self.library = library
     var created: LMDBLibrary.Environment?
     try library.check(library.createEnvironment(&created))
-    guard let created else { throw BenchFailure("LMDB makes no environment.") }
+    guard let created else { throw BenchFailure("LMDB cannot create an environment.") }
     handle = created
     try library.check(library.setMapSize(handle, Self.mapByteCount))
     try library.check(library.setMostDatabases(handle, 3))
@@ -164,7 +164,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     try library.check(library.commit(transaction))
   }
 
-  /// A reader at what is there now.
+  /// Returns a reader of the current state.
   func reader() throws -> LMDBReader {
     LMDBReader(self, try begin(LMDBLibrary.Flag.readOnly))
   }
@@ -172,7 +172,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   private func begin(_ flags: UInt32) throws -> LMDBLibrary.Transaction {
     var transaction: LMDBLibrary.Transaction?
     try library.check(library.begin(handle, nil, flags, &transaction))
-    guard let transaction else { throw BenchFailure("LMDB begins no transaction.") }
+    guard let transaction else { throw BenchFailure("LMDB cannot begin a transaction.") }
     return transaction
   }
 
@@ -185,7 +185,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   }
 }
 
-/// A transaction of LMDB that reads.
+/// A read transaction of LMDB.
 ///
 /// `@unchecked` because one thread at a time uses it, that of a work.
 final class LMDBReader: @unchecked Sendable {
@@ -201,7 +201,7 @@ final class LMDBReader: @unchecked Sendable {
 }
 
 extension LMDBLibrary {
-  /// Finds the row of this number, and runs `body` with it; `nil` if there is none.
+  /// Looks up the row with this number, and calls `body` with it; `nil` if there is none.
   @inline(__always)
   func withRow<R>(
     _ number: Int64, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -211,7 +211,7 @@ extension LMDBLibrary {
     }
   }
 
-  /// Finds the row of this code, and runs `body` with it; `nil` if there is none.
+  /// Looks up the row with this code, and calls `body` with it; `nil` if there is none.
   @inline(__always)
   func withRow<R>(
     _ code: String, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -262,14 +262,14 @@ extension LMDBLibrary {
     }
   }
 
-  /// Runs `body` with each key and value of a database in turn.
+  /// Calls `body` with each key and value of a database.
   @inline(__always)
   func forEach(
     _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan, RawSpan) -> Void
   ) throws {
     var cursor: Cursor?
     try check(openCursor(transaction, database, &cursor))
-    guard let cursor else { throw BenchFailure("LMDB opens no cursor.") }
+    guard let cursor else { throw BenchFailure("LMDB cannot open a cursor.") }
     defer { closeCursor(cursor) }
     var (key, value) = (LMDBValue(), LMDBValue())
     while true {

@@ -1,13 +1,14 @@
 import HeartwoodEngine
 
-/// LMDB for rows: integer keys, appending where keys ascend, no sync where ours is `.normal`.
+/// LMDB for rows: integer keys, appending for ascending keys, no sync where Heartwood uses
+/// `.normal`.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 
   let name = Engine.lmdb
   var description: String {
-    "LMDB \(library.version), integer keys, NOSYNC where ours is .normal, APPEND where keys "
-      + "ascend, read transactions renewed"
+    "LMDB \(library.version), integer keys, NOSYNC where Heartwood uses .normal, APPEND for "
+      + "ascending keys, read transactions renewed"
   }
 
   func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
@@ -61,7 +62,7 @@ private final class LMDBRowStore: RowStore {
     }
   }
 
-  /// There is no log: commits are where they stay.
+  /// There is no log: commits write to their final location.
   func settle() {}
 
   func integerReads(from position: Int) throws -> any Work {
@@ -95,6 +96,6 @@ private final class LMDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try environment.reader() }
 
-  /// LMDB has no check: what was read while it was measured was compared.
+  /// LMDB has no check; the values read during the measurement were compared.
   func finish() {}
 }

@@ -37,7 +37,7 @@ struct LMDBIntegerReads: Work {
   }
 }
 
-/// Point reads that each renew a transaction and end it.
+/// Point reads that each renew and end a transaction.
 struct LMDBReadsOfTheirOwn: Work {
   let reader: LMDBReader
   let numbers: [Int64]

@@ -1,14 +1,14 @@
-/// What engines are called in tables and in JSON.
+/// The names of the engines in tables and in JSON.
 enum Engine {
   static let heartwood = "heartwood"
   static let sqlite = "sqlite"
   static let lmdb = "lmdb"
-  /// Those that `--peers` compares Heartwood with, in the order of their columns.
+  /// The engines that `--peers` compares Heartwood with, in the order of their columns.
   static let peers = [lmdb, sqlite]
   static let peerNames = peers.joined(separator: ", ")
   static let all = [heartwood] + peers
 
-  /// What it is called among people.
+  /// Returns the display name of an engine.
   static func title(_ engine: String) -> String {
     switch engine {
     case sqlite: "SQLite"
@@ -22,10 +22,10 @@ enum Engine {
 struct Peers {
   private(set) var rowEngines: [any RowEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
-  /// A sentence for each peer that is not here.
+  /// A sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
-  /// Looks for the libraries; without `wanted` there are no peers and none is missed.
+  /// Loads the libraries; without `wanted` there are no peers and none counts as missing.
   init(wanted: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {
@@ -43,7 +43,7 @@ struct Peers {
 
   private mutating func miss(_ fileName: String, _ package: String) {
     missing.append(
-      "\(fileName) is not on this machine, so its column is empty and there is no ratio: install "
-        + "it (Debian: apt install \(package)).")
+      "\(fileName) is not installed, so its column is empty and there is no ratio: install it "
+        + "(Debian: apt install \(package)).")
   }
 }

@@ -1,5 +1,5 @@
-/// SQLite as somebody sets it up who knows it: a log, pages mapped, a large cache, statements
-/// prepared once, no mutex.
+/// SQLite in an expert configuration: WAL, memory-mapped pages, a large cache, prepared statements,
+/// no mutex.
 ///
 /// Commits are as durable as Heartwood's: `synchronous=FULL`.
 struct SQLiteGraph: GraphEngine {
@@ -26,7 +26,7 @@ private final class SQLiteGraphStore: GraphStore {
   private static let setUp = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Heartwood copies its log in the background; here it is copied when no clock runs.
+    // Heartwood checkpoints its log in the background; here that happens while nothing is measured.
     "PRAGMA wal_autocheckpoint=0",
     """
     CREATE TABLE item (
@@ -137,7 +137,7 @@ private final class SQLiteGraphStore: GraphStore {
     let check = try SQLiteStatement(
       database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
     guard try check.step(), check.integer(0) == 1 else {
-      throw BenchFailure("the database of SQLite is damaged")
+      throw BenchFailure("the SQLite database is damaged")
     }
   }
 }

@@ -1,15 +1,14 @@
 import Foundation
 
-/// The functions of SQLite, found in the library of this machine when the program runs.
+/// The functions of SQLite, loaded from the library of this machine at run time.
 ///
-/// Nothing is linked and no header is imported, so the package needs no SQLite: a machine without
-/// it has none of these.
+/// Nothing is linked and no header is imported, so the package does not depend on SQLite.
 struct SQLiteLibrary: Sendable {
   typealias Database = OpaquePointer
   typealias Statement = OpaquePointer
   typealias Destructor = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-  /// What Debian, and with it most others, calls the file.
+  /// The file name in Debian and most other distributions.
   static let fileName = "libsqlite3.so.0"
 
   static let ok: Int32 = 0
@@ -47,7 +46,7 @@ struct SQLiteLibrary: Sendable {
   /// Loads the library; `nil` if there is none.
   init?() throws {
     guard let library = DynamicLibrary(Self.fileName) else { return nil }
-    // The types above are what SQLite's header says.
+    // The types above are those of SQLite's header.
     func find<Function>(_ name: String) throws -> Function {
       try library.find("sqlite3_" + name)
     }
@@ -76,12 +75,13 @@ struct SQLiteLibrary: Sendable {
 
 /// An open database of SQLite.
 ///
-/// `@unchecked` because one thread at a time uses it: that of a work, or who has the writer's lock.
+/// `@unchecked` because one thread at a time uses it: that of a work, or the one with the writer's
+/// lock.
 final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
-  /// Opens a database, and makes it if there is none.
+  /// Opens a database, and creates it if there is none.
   init(_ library: SQLiteLibrary, path: String) throws {
     var opened: SQLiteLibrary.Database?
     let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)
@@ -94,7 +94,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   deinit { _ = library.close(handle) }
 
-  /// Runs a statement that is needed once, whatever it answers.
+  /// Runs a statement once, ignoring its results.
   func run(_ text: String) throws {
     let statement = try SQLiteStatement(self, text)
     while try statement.step() {}
@@ -107,7 +107,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
 /// A prepared statement of SQLite.
 ///
-/// `@unchecked` because it is used by the threads that its database is.
+/// `@unchecked` because it is used by the same threads as its database.
 final class SQLiteStatement: @unchecked Sendable {
   private let database: SQLiteDatabase
   private let library: SQLiteLibrary
@@ -124,7 +124,7 @@ final class SQLiteStatement: @unchecked Sendable {
 
   deinit { _ = library.finalize(handle) }
 
-  /// Goes on to the next row; false when there is none.
+  /// Moves to the next row; false if there is none.
   @inline(__always)
   func step() throws -> Bool {
     let code = library.step(handle)
@@ -133,7 +133,7 @@ final class SQLiteStatement: @unchecked Sendable {
     return false
   }
 
-  /// Makes it ready for another run.
+  /// Resets it for another run.
   @inline(__always)
   func reset() { _ = library.reset(handle) }
 
@@ -145,7 +145,7 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
-  /// Runs the statement once with bytes as this parameter, without a copy of them.
+  /// Runs the statement once with bytes as this parameter, without copying them.
   @inline(__always)
   func run(_ bytes: Span<UInt8>, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -155,7 +155,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with texts as the parameters from 1 on, without a copy of them.
+  /// Runs `body` with strings as the parameters from 1 on, without copying them.
   @inline(__always)
   func binding<R>(_ texts: (String, String), _ body: () throws -> R) rethrows -> R {
     var (first, second) = texts
@@ -168,7 +168,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` with a text as the first parameter, without a copy of it.
+  /// Runs `body` with a string as the first parameter, without copying it.
   @inline(__always)
   func binding<R>(_ text: String, _ body: () throws -> R) rethrows -> R {
     var text = text
@@ -178,11 +178,11 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// A column of the row, counted from 0.
+  /// Returns a column of the row, counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// A column of the row, counted from 0.
+  /// Returns a column of the row, counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
@@ -194,7 +194,7 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// The sum of the bytes of a column of the row, counted from 0.
+  /// Returns the sum of the bytes of a column of the row, counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -1,16 +1,16 @@
 import Foundation
 import HeartwoodEngine
 
-/// SQLite for rows: a log, pages mapped, a large cache, statements prepared once, no mutex.
+/// SQLite for rows: WAL, memory-mapped pages, a large cache, prepared statements, no mutex.
 ///
-/// Its log is moved by the commit that makes it long, as by default. Commits of several threads
-/// take one connection in turn, which is faster than connections that wait for each other.
+/// The commit that makes its log long checkpoints it, as by default. Commits of several threads
+/// share one connection in turn, which is faster than connections that wait for each other.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
   let name = Engine.sqlite
   var description: String {
-    "SQLite \(library.version), WAL, synchronous=NORMAL where ours is .normal and FULL where it is "
+    "SQLite \(library.version), WAL, synchronous=NORMAL where Heartwood uses .normal and FULL for "
       + ".full, mmap, 64 MiB of cache, prepared statements"
   }
 
@@ -104,7 +104,7 @@ private final class SQLiteRowStore: RowStore {
     let check = try SQLiteStatement(
       writer.database, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
     guard try check.step(), check.integer(0) == 1 else {
-      throw BenchFailure("the database of SQLite is damaged")
+      throw BenchFailure("the SQLite database is damaged")
     }
   }
 
@@ -114,7 +114,7 @@ private final class SQLiteRowStore: RowStore {
     case allRows = "SELECT number, row FROM quakes ORDER BY number"
   }
 
-  /// A statement with a connection of its own; a pinned one has begun to read.
+  /// Returns a statement with its own connection; a pinned one has started a read transaction.
   private func statement(_ query: Query, isPinned: Bool) throws -> SQLiteStatement {
     let database = try SQLiteDatabase(library, path: path)
     try database.setUp()
@@ -135,9 +135,9 @@ extension SQLiteDatabase {
   }
 }
 
-/// The connection that writes, and the turns at it.
+/// The connection that writes, and the lock for it.
 ///
-/// `@unchecked` because all is done under the lock.
+/// `@unchecked` because everything is done under the lock.
 final class SQLiteWriter: @unchecked Sendable {
   let database: SQLiteDatabase
   private let lock = NSLock()

@@ -1,6 +1,6 @@
-/// What a run has to say.
+/// The report of a run.
 struct BenchReport {
-  /// Where and how the figures came about, without which they mean nothing.
+  /// A condition of the run, such as the machine, without which the figures mean nothing.
   struct Fact {
     let name: String
     let value: String
@@ -10,14 +10,14 @@ struct BenchReport {
   let table: ResultTable
   /// Sentences about results.
   let notes: [String]
-  /// How Heartwood and the peers did the same work.
+  /// The comparison of Heartwood with the peers.
   let comparison: String?
   /// A line for each engine.
   let engines: [String]
-  /// What all reads found, folded together.
+  /// The results of all reads, folded together.
   let hash: UInt64
 
-  /// All of it for a terminal.
+  /// The complete report for a terminal.
   var text: String {
     """
     \(facts.map { $0.name.padded(to: 11) + $0.value }.joined(separator: "\n"))

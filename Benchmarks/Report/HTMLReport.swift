@@ -1,10 +1,10 @@
-/// A run as a page for a browser: one file that needs no other and no network.
+/// A run as an HTML page: one file without dependencies or network access.
 struct HTMLReport {
   private let report: BenchReport
 
   init(_ report: BenchReport) { self.report = report }
 
-  /// The whole page.
+  /// The complete page.
   var text: String {
     """
     <!doctype html>
@@ -40,14 +40,14 @@ struct HTMLReport {
   private var lead: String {
     let engines = Engine.all.filter { engine in measurements.contains { $0.engine == engine } }
     let names = engines.map { "<span class=\"key \($0)\">\(Engine.title($0))</span>" }
-    return "The same work by \(names.joined(separator: ", ")). Longer bars are faster."
+    return "The same work with \(names.joined(separator: ", ")). Longer bars are faster."
   }
 
   private var method: String {
     "Engines take turns, a window of time each, and change places after each round. A figure is "
       + "the median of its windows. A ratio is Heartwood's rate as a share of the other's in the "
-      + "same round: the median, and in brackets the least and the greatest. All engines read the "
-      + "same rows, every row is checked, and what was found is compared."
+      + "same round: the median, and in brackets the minimum and the maximum. All engines read the "
+      + "same rows, every row is checked, and the results are compared."
   }
 
   private var facts: String {
@@ -62,18 +62,18 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// What was measured; a section without figures is left out.
+  /// The measured sections; one without figures is left out.
   private var sections: [String] {
     [
-      section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless said."),
+      section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
       section(
         "Objects", RateBars(graphRates).text,
-        "Heartwood's objects beside SQLite called directly, without any objects above it."),
+        "Heartwood's objects compared with SQLite called directly, without objects above it."),
       section(
-        "How long single operations take", LatencyChart(measurements).text,
-        "From left to right: what 50, 90, 99 and 99.9 of a hundred operations took at most."),
+        "Latencies of single operations", LatencyChart(measurements).text,
+        "From left to right: the percentiles 50, 90, 99 and 99.9."),
       section("Reads while another thread writes", readsOverTime, notes(of: .readWhileWriting)),
-      section("Place taken by one value written again and again", overwrites, overwriteText),
+      section("Disk space of one value that is overwritten repeatedly", overwrites, overwriteText),
       section("Larger stores", scaling, "Random point reads by integer key."),
       section(
         "A pinned context while another process imports", pinnedImport, notes(of: .pinnedImport)),
@@ -174,7 +174,7 @@ extension HTMLReport {
       }
       return chart.text
     }
-    return charts.joined() + "<p>Marked: the beginning of the import.</p>"
+    return charts.joined() + "<p>Marked: the start of the import.</p>"
   }
 
   private var openings: String {

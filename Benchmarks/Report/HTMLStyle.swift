@@ -1,4 +1,4 @@
-/// How the page looks, in light and in dark surroundings.
+/// The style of the page, in light and dark mode.
 enum HTMLStyle {
   static let text = """
     :root {

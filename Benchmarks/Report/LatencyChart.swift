@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long single operations took: for each workload and engine a line from the median to what all
-/// but one of a thousand took.
+/// A chart of the latencies of single operations: for each workload and engine a line from the
+/// median to the 99.9th percentile.
 struct LatencyChart {
   private let rows: [(workload: String, measurements: [Measurement])]
 
@@ -22,7 +22,7 @@ struct LatencyChart {
   private static let lineHeight = 15.0
   private static let gap = 14.0
 
-  /// Empty where nothing was measured.
+  /// The chart; empty if nothing was measured.
   var text: String {
     let all = rows.flatMap(\.measurements).flatMap(Self.nanoseconds)
     guard let least = all.min(), let most = all.max() else { return "" }
@@ -50,7 +50,7 @@ struct LatencyChart {
     return Latencies.shownShares.map { max(latencies.nanoseconds(ofShare: $0), 1) }
   }
 
-  /// Places by powers of ten.
+  /// A logarithmic scale.
   private struct Scale {
     let first, last: Double
 
@@ -82,7 +82,7 @@ struct LatencyChart {
       + "\(Engine.title(measurement.engine)) \(summary)</text></g>"
   }
 
-  /// Nanoseconds for people.
+  /// Returns nanoseconds in readable form.
   private static func duration(_ nanoseconds: Double) -> String {
     switch nanoseconds {
     case ..<1000: "\(Int(nanoseconds)) ns"

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Quantities over another one, as a picture.
+/// A chart of quantities over another one.
 struct LineChart {
   /// One engine's points.
   struct Line {
     let engine: String
     let points: [[Double]]
-    /// What tells it from others of the same engine.
+    /// A label that distinguishes it from other lines of the same engine.
     let note: String?
     let isDotted: Bool
 
@@ -21,9 +21,9 @@ struct LineChart {
   let horizontal: String
   let vertical: String
   var lines: [Line] = []
-  /// Places along the lower edge that are marked.
+  /// The marked positions on the horizontal axis.
   var marks: [Double] = []
-  /// Whether the lower edge goes by powers of ten.
+  /// Whether the horizontal axis is logarithmic.
   var isLogarithmic = false
 
   private static let width = 860.0
@@ -35,7 +35,7 @@ struct LineChart {
     self.vertical = vertical
   }
 
-  /// Empty where there is nothing to show.
+  /// The chart; empty if there is nothing to show.
   var text: String {
     let points = lines.flatMap(\.points)
     guard let most = points.map({ $0[1] }).max(), let last = points.map({ $0[0] }).max(),
@@ -62,7 +62,7 @@ struct LineChart {
     }.joined()
   }
 
-  /// Where quantities lie in the picture.
+  /// The mapping of quantities to positions in the chart.
   private struct Frame {
     let first, last, top: Double
     let isLogarithmic: Bool
@@ -124,9 +124,9 @@ struct LineChart {
   }
 }
 
-/// Round numbers along an edge.
+/// Round numbers for an axis.
 enum Axis {
-  /// The next round number above a value.
+  /// Returns the next round number above a value.
   static func end(above value: Double) -> Double {
     var size = 1.0
     while size * 10 < value { size *= 10 }
@@ -135,7 +135,7 @@ enum Axis {
       ?? size * 10
   }
 
-  /// Places that are named.
+  /// Returns the labelled positions.
   static func ticks(_ first: Double, _ last: Double, isLogarithmic: Bool) -> [Double] {
     guard isLogarithmic else {
       let step = end(above: max(last - first, 1e-9)) / 8

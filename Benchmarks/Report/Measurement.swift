@@ -4,25 +4,25 @@ struct Measurement {
   let engine: String
   let unit: String
   let slices: Slices
-  /// The rate as a share of the same workload without a writer, where that was measured too.
+  /// The rate as a share of the same workload without a writer, if that was measured too.
   var shareOfIdle: Double?
-  /// Whether peers do this workload too.
+  /// Whether peers run this workload too.
   var isCompared = false
   /// Heartwood's rate as a share of this one, round by round; for a peer.
   var heartwoodShare: Spread?
-  /// How long single operations took, where that was measured.
+  /// The latencies of single operations, if they were measured.
   var latencies: Latencies?
-  /// What happened one after the other, where that says more.
+  /// Measurements over time, where useful.
   var curves: [Curve] = []
 }
 
-/// One quantity over another, as a chart shows it.
+/// A quantity over another one, for a chart.
 struct Curve: Encodable {
-  /// What it is, such as `log`.
+  /// The name, such as `log`.
   let name: String
-  /// What runs along the lower edge, and in which unit.
+  /// The quantity on the horizontal axis, and its unit.
   let horizontal: String
-  /// What rises, and in which unit.
+  /// The quantity on the vertical axis, and its unit.
   let vertical: String
   /// Pairs of both.
   let points: [[Double]]

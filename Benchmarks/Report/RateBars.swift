@@ -1,10 +1,10 @@
-/// Rates side by side: a group for each workload, as long as the fastest of the group allows.
+/// A bar chart of rates: a group for each workload, scaled to the fastest of the group.
 struct RateBars {
   private let measurements: [Measurement]
 
   init(_ measurements: [Measurement]) { self.measurements = measurements }
 
-  /// Empty where nothing was measured.
+  /// The chart; empty if nothing was measured.
   var text: String {
     let workloads = measurements.filter { $0.engine == Engine.heartwood }.map(\.workload)
     let groups = workloads.map(group)
@@ -39,16 +39,16 @@ struct RateBars {
 }
 
 extension Double {
-  /// With as many decimals.
+  /// Rounds to this number of decimals.
   func rounded(toPlaces places: Int) -> Double {
     let factor = (0..<places).reduce(1.0) { factor, _ in factor * 10 }
     return (self * factor).rounded() / factor
   }
 
-  /// As a ratio: two decimals, four where it is small.
+  /// The number as a ratio: two decimals, four if it is small.
   var ratio: String { "\(rounded(toPlaces: self < 0.1 ? 4 : self < 10 ? 2 : 1))" }
 
-  /// In a few characters, such as `1.7 M`.
+  /// The number in a few characters, such as `1.7 M`.
   var short: String {
     let steps: [(Double, String)] = [(1e9, " G"), (1e6, " M"), (1e3, " k")]
     for (size, sign) in steps where magnitude >= size {

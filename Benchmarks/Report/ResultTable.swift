@@ -1,6 +1,6 @@
 import Foundation
 
-/// All results of a run, as a table for people and as JSON for programs.
+/// All results of a run, as a text table and as JSON.
 struct ResultTable {
   private(set) var measurements: [Measurement] = []
 
@@ -8,12 +8,12 @@ struct ResultTable {
     measurements.append(measurement)
   }
 
-  /// The rate a workload reached earlier in this run.
+  /// Returns the rate of a workload measured earlier in this run.
   func value(of workload: Workload, _ engine: String) -> Double? {
     measurements.first { $0.workload == workload.rawValue && $0.engine == engine }?.slices.median
   }
 
-  /// The table of what Heartwood brought: one line for each workload.
+  /// The table of Heartwood's results: one line for each workload.
   var text: String {
     var rows = [["workload", "median", "unit", "ns/op", "min", "max", "of idle"]]
     for measurement in measurements where measurement.engine == Engine.heartwood {
@@ -29,10 +29,10 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 2])
   }
 
-  /// The table of the workloads that peers do too, with the medians of all engines.
+  /// Returns the table of the workloads that peers run too, with the medians of all engines.
   ///
-  /// Behind each peer stands Heartwood's rate as a share of the peer's. The columns of a peer that
-  /// is not here are empty: what was not measured has no ratio.
+  /// Each peer is followed by Heartwood's rate as a share of the peer's. The columns of a missing
+  /// peer are empty.
   func comparison(with peers: [String]) -> String {
     let titles = peers.flatMap { [$0, "ratio", "min", "max"] }
     var rows = [["workload", "unit", Engine.heartwood] + titles]
@@ -49,7 +49,7 @@ struct ResultTable {
     return Self.aligned(rows, textColumns: [0, 1])
   }
 
-  /// The rows in columns below their titles, numbers aligned at their ends.
+  /// Returns the rows in columns below their titles, with numbers aligned right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in
@@ -64,7 +64,8 @@ struct ResultTable {
     return lines.joined(separator: "\n")
   }
 
-  /// An array with an object for each workload and engine; what was not measured is left out.
+  /// Returns an array with an object for each workload and engine; missing measurements are left
+  /// out.
   func json() throws -> Data {
     struct Figure: Encodable {
       let workload: String
@@ -74,9 +75,9 @@ struct ResultTable {
       let n: Int
       let lowest: Double
       let highest: Double
-      /// Heartwood's rate as a share of this engine's: median, least and greatest of all rounds.
+      /// Heartwood's rate as a share of this engine's: median, minimum and maximum of all rounds.
       let heartwoodShare: [Double]?
-      /// Nanoseconds that so many of a hundred operations took at most.
+      /// The percentiles of the durations, in nanoseconds.
       let latencies: [String: Double]?
       let curves: [Curve]?
     }
@@ -102,7 +103,7 @@ struct ResultTable {
 }
 
 extension BinaryInteger {
-  /// The number with a comma between each three digits.
+  /// The number with a comma between groups of three digits.
   var grouped: String {
     var text = ""
     for (index, digit) in String(magnitude).reversed().enumerated() {
@@ -114,7 +115,7 @@ extension BinaryInteger {
 }
 
 extension Double {
-  /// The number with a comma between each three digits; with decimals only where it is small.
+  /// The number with a comma between groups of three digits; with decimals only if it is small.
   var grouped: String {
     guard isFinite, magnitude < 1e18 else { return "-" }
     return magnitude < 100 ? String(format: "%.1f", self) : Int(rounded()).grouped
@@ -122,12 +123,12 @@ extension Double {
 }
 
 extension String {
-  /// The text, filled up with spaces at its end.
+  /// Returns the text, padded with spaces at its end.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// The text, filled up with spaces in front.
+  /// Returns the text, padded with spaces in front.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -5,7 +5,7 @@ struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
-  /// Waiting for the disk makes a durable commit long enough to be a turn by itself.
+  /// A durable commit waits for the disk, and so is long enough to be a turn by itself.
   var operationsPerTurn: Int
   /// The numbers of the rows, for the hash of the run.
   var hash: UInt64 = 0

@@ -37,7 +37,7 @@ struct IntegerReads: Work {
 /// Random point reads by row number through one pinned snapshot, several in one call.
 struct IntegerReadsTogether: Work {
   let snapshot: Snapshot
-  /// The numbers of each call.
+  /// The numbers for each call.
   let calls: [[Int64]]
   var walk: Walk
   var hash: UInt64 = 0
@@ -110,7 +110,7 @@ struct StringReads: Work {
   }
 }
 
-/// Point reads that each begin and end a read of their own.
+/// Point reads that each take and release a snapshot of their own.
 struct ReadsOfTheirOwn: Work {
   let store: Store
   let numbers: [Int64]
@@ -176,15 +176,15 @@ struct Scans: Work {
   }
 }
 
-/// A scan must have passed each row once.
+/// Checks that a scan has passed each row once.
 func requireAll(_ count: Int, of rowCount: Int) throws {
   guard count == rowCount else {
-    throw BenchFailure("A scan brought \(count.grouped) rows, not \(rowCount.grouped).")
+    throw BenchFailure("A scan returned \(count.grouped) rows, not \(rowCount.grouped).")
   }
 }
 
 extension RawSpan {
-  /// The number that this key means: the byte of its kind, and eight that sort like the number.
+  /// The number in this key: the byte of its kind, and eight bytes that sort like the number.
   @inline(__always)
   fileprivate var rowNumber: UInt64 { word(at: 1).byteSwapped &- 1 << 63 }
 }

@@ -9,7 +9,7 @@ enum KeyspaceName {
 }
 
 extension Snapshot {
-  /// The keyspace of this name, which the load must have made.
+  /// Returns the keyspace with this name, which the load must have created.
   func loaded(_ name: String) throws -> KeyspaceReader {
     guard let keyspace = try keyspace(name) else {
       throw BenchFailure("The store has no keyspace \(name) although it was loaded.")
@@ -18,7 +18,7 @@ extension Snapshot {
   }
 }
 
-/// Heartwood with its default options, through its public interface.
+/// Heartwood with its default options, through its public API.
 struct HeartwoodRows: RowEngine {
   let options: StoreOptions
 
@@ -30,7 +30,7 @@ struct HeartwoodRows: RowEngine {
   }
 }
 
-/// A store of Heartwood with the rows of a run.
+/// A Heartwood store with the rows of a run.
 final class HeartwoodRowStore: RowStore {
   let store: Store
   private let rows: QuakeRows

@@ -1,28 +1,28 @@
 import HeartwoodEngine
 
-/// Openings of a store that was given up without a close, with all its commits in a long log.
+/// Openings of a store that was abandoned without closing, with all its commits in a long log.
 struct Openings {
   let folder: StoreFolder
   let rows: QuakeRows
   let progress: Progress
-  /// No opening begins after this time, beyond the first three.
+  /// After this time no further opening begins, beyond the first three.
   let seconds: Double
   let logByteCount: Int
 
   private static let fewestRounds = 3
-  /// Commits for each that is synced, and with it all before it.
+  /// The number of commits per sync, which also syncs all earlier ones.
   private static let commitsPerSync = 64
 
-  /// The rate of openings, and what each of them found.
+  /// The rate of openings, and the results of recovery.
   struct Result {
     let slices: Slices
     let summary: String
   }
 
-  /// Writes the log and opens the store with it again and again.
+  /// Writes the log and opens the store with it repeatedly.
   ///
-  /// - Parameter pagesPerCommit: Rows that each commit changes, each in a page of its own where the
-  ///   store has as many.
+  /// - Parameter pagesPerCommit: The number of rows that each commit changes, each in a page of its
+  ///   own if the store has as many.
   func measure(pagesPerCommit: Int) throws -> Result {
     try writeLog(pagesPerCommit)
     var rates: [Double] = []
@@ -30,7 +30,7 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // Goes at the end of the block without a close, so that the log stays as it is.
+        // Released at the end of the block without closing, so that the log stays unchanged.
         reports.append(try folder.openStore(StoreFolder.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)
@@ -47,7 +47,7 @@ struct Openings {
       + "\(report.verifiedCommitCount.grouped) commits verified"
   }
 
-  /// Makes the store; it is given up when this returns, as by a process that dies.
+  /// Creates the store and abandons it on return, as if the process had died.
   private func writeLog(_ pagesPerCommit: Int) throws {
     let store = try folder.makeStore(StoreFolder.scratch, checkpointsItself: false)
     try store.write(durability: .normal) { transaction in

@@ -1,6 +1,6 @@
-/// One large value that is written again and again, with and without a reader that holds the first.
+/// Repeated overwrites of one large value, with and without a reader that holds the first version.
 ///
-/// What is measured is the place that the engine takes for it.
+/// It measures the disk space of the store.
 struct Overwrites {
   let engines: [any RowEngine]
   let rows: QuakeRows
@@ -11,15 +11,15 @@ struct Overwrites {
   private static let mostOverwrites = 10_000
   private static let lookCount = 100
 
-  /// What an engine took.
+  /// The measurements of an engine.
   struct Outcome {
     let engine: String
     let isPinned: Bool
     let overwriteCount: Int
-    /// Overwrites so far, and the bytes that the files took then, without holes.
+    /// Numbers of overwrites with the size of the files at that point, without holes.
     let looks: [(overwrites: Int, byteCount: Int)]
 
-    /// The place that was taken, overwrite after overwrite.
+    /// The disk space over the number of overwrites.
     var curve: Curve {
       Curve(
         name: isPinned ? "pinned" : "unpinned", horizontal: "overwrites", vertical: "bytes",

@@ -1,9 +1,10 @@
 import HeartwoodEngine
 
-/// The workloads of rows, by Heartwood and by peers in turn.
+/// The workloads of rows, in which Heartwood and peers take turns.
 ///
-/// Reads and commits use stores that have all rows, which are made when the first of them is
-/// measured; each finds them as the earlier ones left them. Loads have stores of their own.
+/// Reads and commits use stores with all rows, which are created when the first of them is
+/// measured; each workload finds them as the earlier ones left them. Loads have stores of their
+/// own.
 final class RowWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any RowEngine]
@@ -64,7 +65,7 @@ final class RowWorkloads {
     return turn
   }
 
-  /// Work that each engine makes for as many threads as there are positions to start from.
+  /// Runs work that each engine creates for as many threads as there are start positions.
   func run(
     _ workload: Workload, _ groups: (any RowStore) throws -> [any Work]
   ) throws -> Harness.Outcome {
@@ -74,7 +75,8 @@ final class RowWorkloads {
       })
   }
 
-  /// Point reads of what was pinned before, while one thread commits; logs are moved as by default.
+  /// Measures point reads of a pinned state while one thread commits; checkpoints run as by
+  /// default.
   func readWhileWriting(_ workload: Workload, readerCount: Int) throws -> Harness.Outcome {
     let contestants = try stores().enumerated().map { engine, store in
       Harness.Contestant(
@@ -88,12 +90,12 @@ final class RowWorkloads {
     return try harness(workload).run(contestants, hasTimeline: true)
   }
 
-  /// Point reads by row number by several threads that start at different rows.
+  /// Creates point reads by row number for several threads that start at different rows.
   func integerReads(of store: any RowStore, threadCount: Int) throws -> [any Work] {
     try (0..<threadCount).map { try store.integerReads(from: $0 * rows.count / threadCount) }
   }
 
-  /// The stores that have all rows.
+  /// Returns the stores with all rows.
   private func stores() throws -> [any RowStore] {
     guard loaded.isEmpty else { return loaded }
     loaded = try engines.map { engine in
@@ -107,7 +109,7 @@ final class RowWorkloads {
     return loaded
   }
 
-  /// Heartwood's store is the one that is kept with `--path`.
+  /// Returns the name of a store; `--path` keeps that of Heartwood.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreFolder.measured : StoreFolder.measured + "-" + engine
   }
@@ -126,7 +128,7 @@ final class RowWorkloads {
     loaded = []
   }
 
-  /// The rates of checkpoints of stores that have just been loaded; peers have none to compare.
+  /// Returns the rates of checkpoints of newly loaded stores; peers have none to compare.
   func checkpoints() throws -> Slices {
     var rounds = Rounds(engines: [Engine.heartwood])
     for round in 0..<Harness.roundCount {

@@ -1,6 +1,6 @@
-/// A walk through an array again and again, a turn at a time.
+/// A repeated walk through an array, a turn at a time.
 struct Walk {
-  /// How many elements a turn takes.
+  /// The number of elements of a turn.
   var step: Int
   private let count: Int
   private var position: Int
@@ -11,10 +11,10 @@ struct Walk {
     self.position = position
   }
 
-  /// Turns that are one pass at least.
+  /// The number of turns that make at least one pass.
   var turnCount: Int { (count + step - 1) / step }
 
-  /// The next elements, up to the end of the array.
+  /// Returns the next elements, up to the end of the array.
   mutating func next() -> Range<Int> {
     let start = position
     let end = min(start + step, count)

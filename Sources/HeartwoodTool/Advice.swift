@@ -1,17 +1,17 @@
 import HeartwoodEngine
 
-/// What to type next after an error of the engine.
+/// The next command to type after an error of the engine.
 enum Advice {
-  /// The error as a sentence, with the next step where the engine, which knows no commands, could
-  /// not name it.
+  /// Returns the error as a sentence, with the next step where the engine, which knows no commands,
+  /// cannot name it.
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {
     let sentence = error.description
     let path = invocation.path
     if error.kind == .corrupt, invocation.command != .verify, !sentence.contains("backup") {
-      return "\(sentence) Type heartwoodctl verify \(path) to see all that is damaged."
+      return "\(sentence) Type heartwoodctl verify \(path) to list all damage."
     }
     if error.kind == .generationExpired {
-      return "\(sentence) Type heartwoodctl generations \(path) to see which can be read."
+      return "\(sentence) Type heartwoodctl generations \(path) to list the readable ones."
     }
     return sentence
   }

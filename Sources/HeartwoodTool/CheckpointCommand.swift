@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `checkpoint`: moves what is in the log to the page file.
+/// `checkpoint`: moves pages from the log to the page file.
 enum CheckpointCommand {
   private struct Document: Encodable {
     let backfilled: UInt64
@@ -36,10 +36,11 @@ enum CheckpointCommand {
     ]
     if document.reclaimedByteCount > 0 {
       sentences.append(
-        "\(HumanText.size(document.reclaimedByteCount)) were given back within segments that stay.")
+        "\(HumanText.size(document.reclaimedByteCount)) were reclaimed within remaining segments.")
     }
     if let generation = document.heldBackBy {
-      sentences.append("Generation \(generation) is held and kept it from going further.")
+      sentences.append(
+        "Generation \(generation) is held and kept the checkpoint from advancing further.")
     }
     return sentences.joined(separator: "\n")
   }

@@ -1,4 +1,4 @@
-/// What the tool can do, by the words that are typed.
+/// The commands of the tool, by the words that are typed.
 enum Command: String, CaseIterable {
   case info
   case keys
@@ -12,7 +12,7 @@ enum Command: String, CaseIterable {
   case keep
   case release
 
-  /// What follows the command, in order.
+  /// The operands of the command, in order.
   var operands: [Operand] {
     switch self {
     case .info, .stat, .generations, .verify, .checkpoint, .compact: [.path]
@@ -35,60 +35,60 @@ enum Command: String, CaseIterable {
 
   var summary: String {
     switch self {
-    case .info: "what the store is, how large, and what it holds"
-    case .keys: "the keyspaces, or the keys of one"
-    case .dump: "entries, with their values"
-    case .stat: "what the pages are used for, as a picture"
-    case .generations: "which generations are held, by whom, at what cost"
+    case .info: "show properties, sizes and keyspaces of the store"
+    case .keys: "list the keyspaces, or the keys of one"
+    case .dump: "show entries with their values"
+    case .stat: "show the page usage as a chart"
+    case .generations: "list held generations with their holders and cost"
     case .verify: "check every page, tree, count and commit"
-    case .checkpoint: "move what is in the log to the page file"
+    case .checkpoint: "move pages from the log to the page file"
     case .compact: "make the page file as short as its content allows"
-    case .copy: "write one generation into a new store"
-    case .keep: "keep a generation by a name"
-    case .release: "end the keeping of a generation"
+    case .copy: "copy one generation into a new store"
+    case .keep: "keep a generation under a name"
+    case .release: "release a named generation"
     }
   }
 
-  /// What `--help` says beyond the summary, a paragraph each.
+  /// The paragraphs of `--help` after the summary.
   var details: [String] {
     switch self {
     case .info:
-      ["Opens the store for reading only. Sizes \"on disk\" leave holes out."]
+      ["Opens the store for reading only. Sizes \"on disk\" do not include holes."]
     case .keys:
-      ["Without KEYSPACE it lists the keyspaces and how many entries each has.", Self.keyNotation]
+      ["Without KEYSPACE it lists the keyspaces with their numbers of entries.", Self.keyNotation]
     case .dump:
       [
-        "Without KEYSPACE it shows all of them. A value is shown as text where it is readable "
-          + "UTF-8 and in hexadecimal otherwise, cut to the width of the terminal (100 columns in "
-          + "a pipe) unless --full says otherwise.", Self.keyNotation,
+        "Without KEYSPACE it shows all of them. A value is shown as text if it is readable UTF-8, "
+          + "otherwise in hexadecimal. Unless --full is given, it is cut to the width of the "
+          + "terminal (100 columns in a pipe).", Self.keyNotation,
       ]
     case .stat:
       [
-        "Each mark of the map stands for a number of neighbouring pages and shows what most of "
-          + "them are, and how full those are. One damaged page is enough to be shown. Reads every "
-          + "page in use.",
-        "Colours are used on a terminal, unless NO_COLOR is set.",
+        "Each mark of the map stands for one or more adjacent pages and shows the most frequent "
+          + "kind and how full the pages of that kind are. A damaged page is always shown. Reads "
+          + "every page in use.",
+        "Uses colours on a terminal, unless NO_COLOR is set.",
       ]
     case .generations:
       [
-        "The cost of a generation is the log that nobody else needs: what comes back when it is "
-          + "released."
+        "The cost of a generation is the part of the log that only this generation retains: the "
+          + "space that its release frees."
       ]
     case .verify:
       [
-        "Reads every page. Prints a line for each finding; the exit code is 1 if there is one."
+        "Reads every page. Prints a line for each finding; the exit code is 1 if there are any."
       ]
     case .checkpoint:
-      ["Runs by itself while a program writes. Needed only to choose the moment."]
+      ["Runs automatically while a program writes. Needed only to choose the time."]
     case .compact:
       [
-        "Moves the last pages into free places before them, in many small transactions, and cuts "
-          + "the file. Content never changes, and it may be interrupted at any time."
+        "Moves the last pages into free ones before them, in many small transactions, and "
+          + "truncates the file. Content never changes, and it may be interrupted at any time."
       ]
     case .copy:
       [
-        "TARGET must not exist. It appears when the copy is whole, and is compact. The store "
-          + "itself is only read."
+        "TARGET must not exist. It is created when the copy is complete, and is compact. The "
+          + "store itself is only read."
       ]
     case .keep:
       [
@@ -96,11 +96,11 @@ enum Command: String, CaseIterable {
           + "released. NAME has 1 to 255 bytes."
       ]
     case .release:
-      ["What the generation took in the log is given back with the next checkpoint."]
+      ["The next checkpoint frees the log space of the generation."]
     }
   }
 
-  /// One command line that does something useful.
+  /// A useful command line.
   var example: String {
     switch self {
     case .info: "heartwoodctl info ~/data/rings"
@@ -108,7 +108,7 @@ enum Command: String, CaseIterable {
     case .dump: "heartwoodctl dump ~/data/rings rings --from 1871 --limit 20"
     case .stat: "heartwoodctl stat ~/data/rings --svg rings.svg"
     case .generations: "heartwoodctl generations ~/data/rings"
-    case .verify: "heartwoodctl verify ~/data/rings && echo sound"
+    case .verify: "heartwoodctl verify ~/data/rings && echo intact"
     case .checkpoint: "heartwoodctl checkpoint ~/data/rings"
     case .compact: "heartwoodctl compact ~/data/rings"
     case .copy: "heartwoodctl copy ~/data/rings ~/backup/rings --kept before-import"
@@ -119,30 +119,30 @@ enum Command: String, CaseIterable {
 
   private static let keyNotation =
     "A key is typed as it is shown: 1871, \"dry\" or dry, true, nil, 1.5, date 0.0, 0x00FF for "
-    + "bytes, a UUID; keys of several parts in parentheses, as in '(\"nc\",5)'."
+    + "bytes, a UUID; keys of several components in parentheses, as in '(\"nc\",5)'."
 }
 
-/// A word that follows a command.
+/// An operand of a command.
 enum Operand: String {
   case path = "PATH"
   case target = "TARGET"
   case name = "NAME"
   case keyspace = "KEYSPACE"
 
-  /// Whether a command makes no sense without it.
+  /// Whether a command requires it.
   var isRequired: Bool { self != .keyspace }
 
   var summary: String {
     switch self {
-    case .path: "the folder of the store"
-    case .target: "where the copy goes, a path that does not exist"
-    case .name: "the name a generation is kept by"
+    case .path: "the directory of the store"
+    case .target: "the path of the copy, which must not exist"
+    case .name: "the name of a kept generation"
     case .keyspace: "the name of a keyspace"
     }
   }
 }
 
-/// The options by the names they are typed with.
+/// The options, by the names that are typed.
 enum Flag: String, CaseIterable {
   case from = "--from"
   case limit = "--limit"
@@ -154,7 +154,7 @@ enum Flag: String, CaseIterable {
   case help = "--help"
   case version = "--version"
 
-  /// What stands for the value in the help text; `nil` for a flag without one.
+  /// The placeholder for the value in the help text; `nil` for a flag without one.
   var placeholder: String? {
     switch self {
     case .from: "KEY"
@@ -172,10 +172,10 @@ enum Flag: String, CaseIterable {
     switch self {
     case .from: "start at this key, or the first one after it"
     case .limit: "show at most N entries of each keyspace"
-    case .full: "show values whole"
+    case .full: "show complete values"
     case .at: "use this generation instead of the newest"
-    case .kept: "use the generation kept by this name"
-    case .svg: "write the picture to FILE as well, as SVG"
+    case .kept: "use the generation kept under this name"
+    case .svg: "also write the chart to FILE, as SVG"
     case .json: "print one JSON document: sizes in bytes, times in UTC"
     case .help: "show this text"
     case .version: "show the version"

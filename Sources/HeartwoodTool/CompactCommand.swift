@@ -39,7 +39,7 @@ enum CompactCommand {
     var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
     if let generation = result.heldBackBy {
       lines.append(
-        "\(generation) is held: the file gets shorter with a checkpoint after that has ended")
+        "\(generation) is held: a checkpoint after its release makes the file shorter")
     }
     return lines.joined(separator: "\n")
   }

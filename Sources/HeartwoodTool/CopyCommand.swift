@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// `copy`: writes one generation into a new store.
+/// `copy`: copies one generation into a new store.
 enum CopyCommand {
   private struct Document: Encodable {
     let generation: UInt64
@@ -13,7 +13,7 @@ enum CopyCommand {
     let target = invocation.neededWord
     guard !isFolder(target, within: invocation.path) else {
       throw ToolFailure.refused(
-        "\(target) lies in the folder of the store, which is for its own files. Name a path "
+        "\(target) is in the directory of the store, which is for its own files. Use a path "
           + "outside of it.")
     }
     let progress = TerminalProgress()
@@ -37,7 +37,8 @@ enum CopyCommand {
     }
   }
 
-  /// Whether a path that may not exist leads into a folder that does, links resolved.
+  /// Returns whether a path that may not exist leads into an existing directory, with links
+  /// resolved.
   private static func isFolder(_ path: String, within folder: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: folder).resolvingSymlinksInPath()

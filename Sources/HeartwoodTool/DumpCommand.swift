@@ -1,12 +1,12 @@
 import HeartwoodEngine
 
-/// `dump`: entries with their values.
+/// `dump`: shows entries with their values.
 enum DumpCommand {
-  /// Rows that are aligned with each other, so that a store of any size can be shown.
+  /// The number of rows aligned with each other, limited so that a store of any size can be shown.
   private static let rowsInTable = 256
-  /// Bytes of a value in a JSON document, unless it is to be whole.
+  /// The length to which a value is cut in a JSON document, unless the complete value is requested.
   private static let byteCountInJSON = 100
-  /// What is left to a value however long keys are.
+  /// The minimum width of a value, however long the keys are.
   private static let minValueWidth = 20
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -18,7 +18,7 @@ enum DumpCommand {
       } else {
         try writeTables(names, snapshot, invocation, output)
       }
-      // What is written after the store has closed would hide an error of closing.
+      // Output written after the store has closed would hide an error of closing.
       try output.flush()
     }
   }
@@ -51,11 +51,11 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // A letter takes at most four bytes.
+      // A character takes at most four bytes.
       let byteLimit = invocation.isFull ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))
-        // Whole values may be large, and each is shown as soon as it is there.
+        // Complete values may be large, so each is shown as soon as it is read.
         guard rows.count == rowsInTable || invocation.isFull else { return }
         try write(rows, isFull: invocation.isFull, output)
         rows = []
@@ -68,7 +68,7 @@ enum DumpCommand {
     _ rows: [(key: String, value: ShownValue)], isFull: Bool, _ output: Output
   ) throws {
     let sizes = rows.map { HumanText.size($0.value.byteCount) }
-    // One long key does not push all values away.
+    // One long key must not push all values to the right.
     let keyWidth = min(rows.map(\.key.count).max() ?? 0, output.width / 3)
     let sizeWidth = sizes.map(\.count).max() ?? 0
     for (row, size) in zip(rows, sizes) {

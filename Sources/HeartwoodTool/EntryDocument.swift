@@ -2,19 +2,19 @@ import HeartwoodEngine
 
 /// The JSON document of entries, written while they are read: a keyspace may be larger than memory.
 final class EntryDocument {
-  /// An entry as the document has it.
+  /// An entry of the document.
   struct Entry: Encodable {
-    /// The parts of the key; `nil` if its bytes are no encoding of any.
+    /// The components of the key; `nil` if its bytes are not a valid encoding.
     private let key: [Part]?
     /// The encoded key in hexadecimal.
     private let keyBytes: String
-    /// The value where it is readable text.
+    /// The value if it is readable text.
     private let value: String?
-    /// The value in hexadecimal where it is not.
+    /// The value in hexadecimal if it is not.
     private let valueBytes: String?
-    /// Bytes of the whole value.
+    /// The length of the complete value in bytes.
     private let valueByteCount: Int?
-    /// Whether the value goes on.
+    /// Whether the value is cut.
     private let isCut: Bool?
 
     init(key: [UInt8], value: ShownValue?) {
@@ -28,7 +28,7 @@ final class EntryDocument {
     }
   }
 
-  /// A part of a key: what JSON has no form for is an object with one member.
+  /// A component of a key: kinds that JSON lacks are objects with one member.
   private struct Part: Encodable {
     let part: Key.Part
 
@@ -72,7 +72,7 @@ final class EntryDocument {
   /// Begins the entries of a keyspace.
   func begin(_ name: String, entryCount: Int) throws {
     let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
-    // The entries are one more member of that object.
+    // The entries become one more member of that object.
     try output.write(
       (keyspaceCount == 0 ? "\n" : ",\n") + "    " + head.dropLast() + ",\"entries\":[")
     keyspaceCount += 1

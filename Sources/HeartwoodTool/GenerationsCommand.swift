@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `generations`: which generations are held, by whom, how old they are, and what they cost.
+/// `generations`: shows the held generations with their holders, age and cost.
 enum GenerationsCommand {
   private struct Document: Encodable {
     let newest: UInt64
@@ -15,7 +15,7 @@ enum GenerationsCommand {
     let keptByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Held by somebody who has not said so, or not yet: for people only.
+    /// Whether its holder is unknown, or not known yet; in the text output only.
     let isHeldByUnknown: Bool
 
     private enum CodingKeys: CodingKey {

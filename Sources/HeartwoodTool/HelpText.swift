@@ -1,27 +1,27 @@
-/// What `--help` prints.
+/// The output of `--help`.
 enum HelpText {
   private static let width = 80
   private static let column = 24
 
-  /// The text about the tool as a whole.
+  /// The text about the tool.
   static var overview: String {
     var lines = [
-      "heartwoodctl looks inside a Heartwood store, and takes care of it.",
+      "heartwoodctl inspects and maintains a Heartwood store.",
       "",
       "Usage: heartwoodctl COMMAND PATH [options]",
       "",
-      "Look:",
+      "Inspection:",
     ]
     let changing: Set<Command> = [.checkpoint, .compact, .copy, .keep, .release]
     lines += Command.allCases.filter { !changing.contains($0) }.map(row)
-    lines += ["", "Take care:"]
+    lines += ["", "Maintenance:"]
     lines += Command.allCases.filter { changing.contains($0) }.map(row)
     lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
-    lines += ["heartwoodctl COMMAND --help says more about one command.", ""]
+    lines += ["Type heartwoodctl COMMAND --help for more about one command.", ""]
     return (lines + exitCodes).joined(separator: "\n")
   }
 
-  /// The text about one command.
+  /// Returns the text about one command.
   static func text(for command: Command) -> String {
     var lines = ["heartwoodctl \(command.rawValue): \(command.summary).", ""]
     lines += [wrapped("Usage: \(usage(command))", indent: 7), ""]
@@ -34,20 +34,20 @@ enum HelpText {
     return (lines + exitCodes).joined(separator: "\n")
   }
 
-  /// How a command is typed, as the end of a complaint.
+  /// Returns the usage of a command, as the end of an error message.
   static func usageSentence(_ command: Command) -> String {
     "Type: \(usage(command).replacing("\u{A0}", with: " "))"
   }
 
   private static func usage(_ command: Command) -> String {
     let operands = command.operands.map { $0.isRequired ? $0.rawValue : "[\($0.rawValue)]" }
-    // A flag and its value stay together where lines are broken.
+    // A flag and its value stay together when lines are broken.
     let flags = command.flags.map { "[\($0.usage)]".replacing(" ", with: "\u{A0}") }
     return (["heartwoodctl", command.rawValue] + operands + flags).joined(separator: " ")
   }
 
   private static let exitCodes = [
-    "Exit codes: 0 fine; 1 damage was found, or it could not be done; 2 wrong usage."
+    "Exit codes: 0 fine; 1 damage was found or the command failed; 2 wrong usage."
   ]
 
   private static func row(_ command: Command) -> String {
@@ -58,7 +58,7 @@ enum HelpText {
     "  " + flag.usage.padded(to: column) + flag.summary
   }
 
-  /// The text in lines of at most 80 columns, all but the first behind some spaces.
+  /// Returns the text in lines of at most 80 columns, all but the first indented.
   private static func wrapped(_ text: String, indent: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// A process that uses a store, as the JSON documents have it and as people read it.
+/// A process that uses a store, for the JSON documents and for text output.
 struct HolderText: Encodable {
   let processID: Int32
   let name: String?

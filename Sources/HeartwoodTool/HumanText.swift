@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers as people like to read them.
+/// Numbers in readable form.
 enum HumanText {
-  /// A count with a comma between each three digits.
+  /// Returns a count with a comma between groups of three digits.
   static func count(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number.magnitude).reversed().enumerated() {
@@ -12,13 +12,13 @@ enum HumanText {
     return (number < 0 ? "-" : "") + String(text.reversed())
   }
 
-  /// A count with its noun: "1 page", "1,204 pages".
+  /// Returns a count with its noun: "1 page", "1,204 pages".
   static func count(_ number: Int, _ noun: String) -> String {
     let plural = noun.hasSuffix("y") ? String(noun.dropLast()) + "ies" : noun + "s"
     return "\(count(number)) \(number == 1 ? noun : plural)"
   }
 
-  /// A number of bytes: "812 bytes", "4.8 MiB".
+  /// Returns a number of bytes: "812 bytes", "4.8 MiB".
   static func size(_ byteCount: Int) -> String {
     guard byteCount >= 1024 else { return count(byteCount, "byte") }
     var value = Double(byteCount) / 1024
@@ -30,7 +30,7 @@ enum HumanText {
     return String(format: value < 99.95 ? "%.1f " : "%.0f ", value) + units[units.startIndex]
   }
 
-  /// How long ago something was: "3 s", "5 min", "7 h", "12 days".
+  /// Returns an age: "3 s", "5 min", "7 h", "12 days".
   static func age(_ age: Duration) -> String {
     let seconds = max(age.components.seconds, 0)
     if seconds < 120 { return "\(seconds) s" }
@@ -39,13 +39,13 @@ enum HumanText {
     return "\(count(Int(seconds / 86_400))) days"
   }
 
-  /// A share in percent: "88.1 %".
+  /// Returns a share in percent: "88.1 %".
   static func share(_ part: Int, of whole: Int) -> String {
     guard whole > 0 else { return "-" }
     return String(format: "%.1f %%", Double(part) / Double(whole) * 100)
   }
 
-  /// The age of a moment in milliseconds since 1970, by a clock that may have jumped.
+  /// Returns the age of a time in milliseconds since 1970, by a clock that may have jumped.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)
@@ -53,12 +53,12 @@ enum HumanText {
 }
 
 extension String {
-  /// The text, filled up with spaces at its end.
+  /// Returns the text, padded with spaces at its end.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// The text, filled up with spaces in front.
+  /// Returns the text, padded with spaces in front.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -1,16 +1,16 @@
 import HeartwoodEngine
 
-/// What the command line asks for.
+/// The request on the command line.
 enum CommandLineRequest {
   case version
   case help
   case helpOn(Command)
   case run(Invocation)
 
-  /// Reads the arguments that follow the program's name.
+  /// Parses the arguments after the program's name.
   init(_ arguments: [String]) throws(ToolFailure) {
     guard let word = arguments.first else {
-      throw .usage("A command is missing. Type heartwoodctl --help to see them.")
+      throw .usage("A command is missing. Type heartwoodctl --help to list the commands.")
     }
     switch word {
     case Flag.version.rawValue: self = .version
@@ -35,17 +35,17 @@ enum CommandLineRequest {
     if let command = Command(rawValue: word) { return command }
     let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
     throw .usage(
-      "There is no command \(word).\(question) Type heartwoodctl --help to see "
-        + "them all.")
+      "There is no command \(word).\(question) Type heartwoodctl --help to list "
+        + "the commands.")
   }
 }
 
-/// One command with all that was typed behind it.
+/// One command with all its arguments.
 struct Invocation {
   let command: Command
-  /// The folder of the store.
+  /// The directory of the store.
   private(set) var path = ""
-  /// The word behind the path, where the command takes one.
+  /// The operand after the path, if the command takes one.
   private(set) var word: String?
   private(set) var from: Key?
   private(set) var limit: Int?
@@ -55,8 +55,8 @@ struct Invocation {
   private(set) var svgPath: String?
   private(set) var wantsJSON = false
 
-  /// Reads what follows a command; `--flag value` and `--flag=value` are one, and after `--`
-  /// nothing is a flag.
+  /// Parses the arguments of a command; `--flag value` and `--flag=value` are equivalent, and after
+  /// `--` nothing is a flag.
   init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {
     self.command = command
     var remaining = arguments
@@ -73,14 +73,14 @@ struct Invocation {
     }
     try take(words)
     if generation != nil, keptName != nil {
-      throw .usage("--at and --kept both name a generation. Type one of them.")
+      throw .usage("--at and --kept both name a generation. Type only one of them.")
     }
     if from != nil, word == nil {
-      throw .usage("--from needs a keyspace to look in. \(HelpText.usageSentence(command))")
+      throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
     }
   }
 
-  /// The word behind the path of a command that cannot do without.
+  /// The operand after the path of a command that requires one.
   var neededWord: String {
     guard let word else { preconditionFailure("\(command.rawValue) takes no word") }
     return word
@@ -119,7 +119,7 @@ struct Invocation {
     case .at:
       guard let frame = UInt64(value) else {
         throw Self.refused(
-          flag, value, "the number of a generation, as heartwoodctl generations shows it")
+          flag, value, "the number of a generation from heartwoodctl generations")
       }
       generation = Generation(frame: frame)
     case .kept: keptName = value
@@ -131,7 +131,7 @@ struct Invocation {
   }
 
   private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> ToolFailure {
-    .usage("\(flag.rawValue) \(value) makes no sense: type \(wanted).")
+    .usage("\(flag.rawValue) \(value) is invalid: type \(wanted).")
   }
 
   private mutating func take(_ words: [String]) throws(ToolFailure) {

@@ -1,20 +1,20 @@
 import HeartwoodEngine
 
-/// Keys as text: the same notation for what is shown and for what is typed.
+/// Keys as text: one notation for output and input.
 ///
-/// A part is `nil`, `true`, `1871`, `1.5`, `date 0.0`, a UUID, `"text"` or `0x00FF`; several are
-/// separated by commas in parentheses. Bytes that no parts encode to are `raw 0x…`.
+/// A component is `nil`, `true`, `1871`, `1.5`, `date 0.0`, a UUID, `"text"` or `0x00FF`; several
+/// are separated by commas in parentheses. Bytes that are not a valid encoding are `raw 0x…`.
 enum KeyNotation {
-  // MARK: Showing
+  // MARK: Output
 
-  /// An encoded key as text.
+  /// Returns an encoded key as text.
   static func text(of key: [UInt8]) -> String {
     guard let parts = parts(of: key) else { return "raw " + hexadecimal(key) }
     let texts = parts.map(text)
     return texts.count == 1 ? texts[0] : "(" + texts.joined(separator: ", ") + ")"
   }
 
-  /// The parts of an encoded key; `nil` if the bytes are no encoding of any.
+  /// Returns the components of an encoded key; `nil` if the bytes are not a valid encoding.
   static func parts(of key: [UInt8]) -> [Key.Part]? {
     try? key.withBytes { bytes throws(StorageError) in try Key.Part.all(in: bytes) }
   }
@@ -24,22 +24,22 @@ enum KeyNotation {
     return part.description
   }
 
-  /// The bytes as text: `0x`, then two digits for each.
+  /// Returns the bytes as text: `0x`, then two digits for each.
   static func hexadecimal(_ bytes: [UInt8]) -> String { "0x" + digits(bytes) }
 
-  /// Two digits for each byte.
+  /// Returns two digits for each byte.
   static func digits(_ bytes: [UInt8]) -> String {
     bytes.reduce(into: "") { text, byte in
       text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
   }
 
-  // MARK: Reading
+  // MARK: Input
 
-  /// The key that somebody typed.
+  /// Parses a typed key.
   ///
-  /// What is none of the notations is a string as it stands, so that quotation marks are needed
-  /// only around what looks like something else.
+  /// Text in none of the notations is a string, so quotation marks are needed only around strings
+  /// that look like another notation.
   static func key(_ text: String) throws(ToolFailure) -> Key {
     if text.hasPrefix("raw 0x"), let bytes = bytes(text.dropFirst(4)) {
       return Key(unverified: bytes)
@@ -62,7 +62,7 @@ enum KeyNotation {
     return text
   }
 
-  /// The parts between commas outside of quotation marks.
+  /// Returns the components between commas outside of quotation marks.
   private static func split(
     _ text: Substring, of whole: String
   ) throws(ToolFailure) -> [Substring] {
@@ -85,7 +85,7 @@ enum KeyNotation {
       }
     }
     guard !isQuoted else {
-      throw .usage("The key \(whole) has a quotation mark without its other.")
+      throw .usage("The key \(whole) has an unmatched quotation mark.")
     }
     return parts + [text[start...]]
   }
@@ -94,7 +94,7 @@ enum KeyNotation {
     _ part: Substring, of whole: String, to encoder: inout KeyEncoder
   ) throws(ToolFailure) {
     switch part {
-    case "": throw .usage("The key \(whole) has a part without anything in it.")
+    case "": throw .usage("The key \(whole) has an empty component.")
     case "nil": encoder.appendNil()
     case "true": encoder.append(true)
     case "false": encoder.append(false)
@@ -104,8 +104,8 @@ enum KeyNotation {
           let string = QuotedText.unescaped(part.dropFirst().dropLast())
         else {
           throw .usage(
-            "The key \(whole) has a string that does not end, or an unknown "
-              + "escape in it.")
+            "The key \(whole) has an unterminated string, or a string with an "
+              + "unknown escape.")
         }
         encoder.append(string)
       } else if let integer = Int64(part) {

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `keys`: the keyspaces of a store, or the keys of one.
+/// `keys`: lists the keyspaces of a store, or the keys of one.
 enum KeysCommand {
   private struct Keyspaces: Encodable {
     struct Row: Encodable {
@@ -21,7 +21,7 @@ enum KeysCommand {
       } else {
         try list(snapshot, invocation, output)
       }
-      // What is written after the store has closed would hide an error of closing.
+      // Output written after the store has closed would hide an error of closing.
       try output.flush()
     }
   }

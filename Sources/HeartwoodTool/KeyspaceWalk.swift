@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Goes over a keyspace in key order, and reads of each value only what is to be shown.
+/// Walks a keyspace in key order, and reads only as much of each value as is shown.
 struct KeyspaceWalk {
   private let keyspace: KeyspaceReader
   private let from: Key?
@@ -36,7 +36,7 @@ struct KeyspaceWalk {
       value.reserveCapacity(end)
       func append(_ piece: RawSpan) { piece.withUnsafeBytes { value.append(contentsOf: $0) } }
       if end == byteCount {
-        // Whole values come with their hash checked.
+        // The hash of a complete value is checked.
         try keyspace.forEachPiece(key) { append($0) }
       } else {
         try keyspace.read(key, range: 0..<end) { append($0) }

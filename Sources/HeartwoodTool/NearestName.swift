@@ -1,6 +1,7 @@
-/// What somebody may have meant who mistyped a name.
+/// Suggestions for a mistyped name.
 enum NearestName {
-  /// The candidate with the fewest changes, if they are few; of several the first.
+  /// Returns the candidate with the fewest changes, if they are few; the first if there are
+  /// several.
   static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
     var best: (name: String, distance: Int)?
     for candidate in candidates {
@@ -14,12 +15,12 @@ enum NearestName {
     return best.name
   }
 
-  /// "Did you mean …?", with a space in front; nothing if no candidate is near.
+  /// Returns "Did you mean …?", with a leading space; empty if no candidate is near.
   static func question(_ typed: String, in candidates: some Sequence<String>) -> String {
     of(typed, in: candidates).map { " Did you mean \($0)?" } ?? ""
   }
 
-  /// Letters to insert, remove or replace; two that changed places count as two.
+  /// Returns the number of letters to insert, remove or replace; two swapped letters count as two.
   private static func distance(_ typed: String, _ candidate: String) -> Int {
     let target = Array(candidate)
     var row = Array(0...target.count)

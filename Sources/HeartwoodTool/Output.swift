@@ -1,13 +1,13 @@
 import Foundation
 
-/// The reader of the standard output has left: there is nobody to tell more.
+/// The reader of the standard output has closed it, so no more output is useful.
 struct ClosedOutput: Error {}
 
-/// The standard output, in large pieces.
+/// The standard output, buffered.
 final class Output {
-  /// Whether a person reads it, not a program.
+  /// Whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether colours are wanted: on a terminal, unless the environment says no.
+  /// Whether to use colours: on a terminal, unless the environment disables them.
   let hasColors: Bool
   private var pending = Data()
   private static let pieceByteCount = 64 << 10
@@ -17,7 +17,7 @@ final class Output {
     hasColors = isTerminal && refusal.isEmpty
   }
 
-  /// The columns of the terminal; 100 where there is none.
+  /// The columns of the terminal; 100 if there is none.
   var width: Int {
     var size = winsize()
     guard isTerminal, ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
@@ -29,16 +29,17 @@ final class Output {
 
   /// Writes text.
   ///
-  /// - Throws: ``ClosedOutput`` if nobody reads it; ``ToolFailure`` if it cannot be written.
+  /// - Throws: ``ClosedOutput`` if the reader has closed it; ``ToolFailure`` if it cannot be
+  ///   written.
   func write(_ text: String) throws {
     pending.append(contentsOf: text.utf8)
     if pending.count >= Self.pieceByteCount { try flush() }
   }
 
-  /// Writes a value as the one JSON document of a command.
+  /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// Writes what is still pending.
+  /// Writes the buffered output.
   func flush() throws {
     let piece = pending
     pending = Data()

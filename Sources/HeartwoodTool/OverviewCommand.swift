@@ -1,9 +1,9 @@
 import HeartwoodEngine
 
-/// `info`: what a store is, how large, and what it holds.
+/// `info`: shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // What is wrong with the path, opening the store says better.
+    // Errors of the path are ignored here; opening the store reports them better.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -16,7 +16,7 @@ enum OverviewCommand {
   }
 }
 
-/// What `info` says, as its JSON document has it.
+/// The data of `info`, in the form of its JSON document.
 private struct Overview: Encodable {
   struct Keyspace: Encodable {
     let name: String
@@ -62,7 +62,7 @@ private struct Overview: Encodable {
   let lastCheckpointError: Failure?
   let kept: [Kept]
   let keyspaces: [Keyspace]
-  /// For people only: for programs the time says it better.
+  /// In the text output only: the JSON document has the time.
   private let age: Duration?
 
   init(of store: Store, _ path: String, isOpenElsewhere: Bool) throws {
@@ -102,7 +102,7 @@ private struct Overview: Encodable {
     }
   }
 
-  /// All but the age.
+  /// All properties but the age.
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest
@@ -110,7 +110,7 @@ private struct Overview: Encodable {
     case kept, keyspaces
   }
 
-  // MARK: For people
+  // MARK: Text output
 
   var text: String {
     var rows = TextTable(untitled: [.left, .left])
@@ -145,8 +145,8 @@ private struct Overview: Encodable {
   /// The processes that have it open, a line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // The locks of the store say so with certainty, though not who.
-    return [isOpenElsewhere ? "somebody else as well" : "nobody else"]
+    // The locks of the store are reliable, but do not identify the process.
+    return [isOpenElsewhere ? "another process" : "nobody else"]
   }
 
   private var newestText: String {

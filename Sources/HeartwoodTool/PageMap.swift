@@ -1,16 +1,16 @@
 import HeartwoodEngine
 
-/// The pages in page order, as cells of one or more neighbours.
+/// The pages in page order, in cells of one or more adjacent pages.
 struct PageMap {
-  /// Some neighbouring pages.
+  /// One or more adjacent pages.
   struct Cell {
-    /// What most of them are; `damaged` if one is.
+    /// The kind of most of them; `damaged` if one is.
     let kind: PageUse.Kind
-    /// How full those of that kind are, from 0 to 1.
+    /// The fill of the pages of that kind, from 0 to 1.
     let fill: Double
   }
 
-  /// Pages in each cell but the last: a power of two.
+  /// The number of pages in each cell but the last: a power of two.
   let pagesPerCell: Int
   let cells: [Cell]
 

@@ -1,19 +1,19 @@
 import Foundation
 import HeartwoodEngine
 
-/// The use of pages as an SVG: a map of squares, a bar of shares, a legend with numbers, and how
-/// full the leaves are.
+/// The page usage as an SVG chart: a map of squares, a bar of shares, a legend with numbers, and
+/// the fill of the leaves.
 ///
-/// Colours are classes, so that it can be read on light and on dark paper. The squares of a kind
-/// are one path each for what is used and what is left, which keeps the file small.
+/// Colours are classes, so that it is readable on light and dark backgrounds. The squares of a kind
+/// are one path each for the used and the unused part, which keeps the file small.
 struct PagePicture {
-  /// Squares that fit.
+  /// The number of squares that fit.
   static let cellCount = columnCount * 36
 
   private static let width = 760
   private static let margin = 32
   private static let columnCount = 58
-  /// From one square to the next, and the part of it that is drawn.
+  /// The distance from one square to the next, and the size of a square.
   private static let pitch = 12
   private static let side = 10
   private static let mapTop = 130
@@ -23,14 +23,14 @@ struct PagePicture {
   private let sum: PageSum
   private let map: PageMap
 
-  /// - Parameter name: What the store is called.
+  /// - Parameter name: The name of the store.
   init(_ name: String, _ sum: PageSum, _ map: PageMap) {
     self.name = name
     self.sum = sum
     self.map = map
   }
 
-  /// The whole file.
+  /// The complete file.
   var svg: String {
     let rowCount = (map.cells.count + Self.columnCount - 1) / Self.columnCount
     let mapBottom = Self.mapTop + rowCount * Self.pitch
@@ -57,8 +57,8 @@ struct PagePicture {
   private var scale: String {
     map.pagesPerCell == 1
       ? "Each square is a page, filled as far as it is in use."
-      : "Each square stands for \(HumanText.count(map.pagesPerCell)) neighbouring pages: what most "
-        + "of them are, filled as far as those are in use."
+      : "Each square stands for \(HumanText.count(map.pagesPerCell)) adjacent pages: the most "
+        + "frequent kind, filled as far as that is in use."
   }
 
   // MARK: The map
@@ -70,7 +70,7 @@ struct PagePicture {
       let left = Self.margin + index % Self.columnCount * Self.pitch
       let top = Self.mapTop + index / Self.columnCount * Self.pitch
       whole[cell.kind, default: ""] += "M\(left) \(top)h\(Self.side)v\(Self.side)h-\(Self.side)z"
-      // In halves of a unit; what is in use at all is seen.
+      // In halves of a unit; any use is visible.
       let filled = (cell.fill * Double(2 * Self.side)).rounded()
       guard cell.fill > 0 else { continue }
       let height = max(filled, 1) / 2
@@ -140,13 +140,13 @@ struct PagePicture {
     return lines.joined(separator: "\n")
   }
 
-  /// How many leaves are how full, in steps of ten percent.
+  /// A histogram of the fill of the leaves, in steps of ten percent.
   private func leaves(top: Int) -> String {
     let left = Self.margin + 420
     let base = top + 128
     let most = max(sum.leafCounts.max() ?? 0, 1)
     let step = (Self.width - Self.margin - left) / 10
-    var lines = [Self.text("how full the leaves are", left, top, "head")]
+    var lines = [Self.text("fill of the leaves", left, top, "head")]
     for (index, count) in sum.leafCounts.enumerated() {
       let height = count == 0 ? 0 : max(Double(count) / Double(most) * 96, 1)
       lines.append(
@@ -175,7 +175,7 @@ struct PagePicture {
     return "<text x=\"\(left)\" y=\"\(base)\"\(style)>\(content)</text>"
   }
 
-  /// A number without a decimal point where it needs none.
+  /// Returns a number without a decimal point if it needs none.
   private static func number(_ value: Double) -> String {
     value == value.rounded() ? "\(Int(value))" : String(format: "%.1f", value)
   }

@@ -11,7 +11,7 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// Leaves by how full they are, in steps of ten percent.
+  /// The number of leaves by fill, in steps of ten percent.
   let leafCounts: [Int]
   private let shares: [PageUse.Kind: Share]
 
@@ -33,17 +33,17 @@ struct PageSum {
 
   subscript(kind: PageUse.Kind) -> Share { shares[kind] ?? Share() }
 
-  /// Bytes in use in all pages.
+  /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// How full the pages of a kind are; "-" where that has no meaning.
+  /// Returns the fill of the pages of a kind; "-" if that has no meaning.
   func fill(_ kind: PageUse.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
     return HumanText.share(share.usedByteCount, of: share.pageCount * pageByteCount)
   }
 
-  /// What the whole picture is about, in one line.
+  /// A summary of the chart in one line.
   var headline: String {
     "\(generation), \(HumanText.count(pageCount, "page")) of "
       + "\(HumanText.count(pageByteCount, "byte")), "
@@ -53,12 +53,12 @@ struct PageSum {
 }
 
 extension PageUse.Kind {
-  /// All kinds in the order they are shown: content first.
+  /// All kinds in the order of the output: content first.
   static let drawn: [PageUse.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]
 
-  /// The kind as JSON has it.
+  /// The kind in JSON.
   var word: String {
     switch self {
     case .free: "free"
@@ -71,6 +71,6 @@ extension PageUse.Kind {
     }
   }
 
-  /// The kind as people read it.
+  /// The kind in text output.
   var title: String { self == .overflowIndex ? "overflow index" : word }
 }

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The use of pages as a terminal can draw it: a map of marks, and a table that explains them.
+/// The page usage as a terminal chart: a map of marks, and a table that explains them.
 struct PageText {
   static let maxWidth = 96
   static let maxRowCount = 16
@@ -21,11 +21,12 @@ struct PageText {
     let scale =
       map.pagesPerCell == 1
       ? "each mark is a page"
-      : "each mark stands for \(HumanText.count(map.pagesPerCell)) pages and shows what most are"
+      : "each mark stands for \(HumanText.count(map.pagesPerCell)) pages and shows the most "
+        + "frequent kind"
     return [sum.headline, "", rows, "", scale, "", table].joined(separator: "\n")
   }
 
-  /// The map, its colours changed only where the kind does.
+  /// The map; colours change only where the kind does.
   private var rows: String {
     stride(from: 0, to: map.cells.count, by: width).map { start in
       var line = ""
@@ -50,7 +51,7 @@ struct PageText {
       ])
     }
     guard hasColors else { return table.text() }
-    // Colours are no columns, so they come when the columns are aligned.
+    // Colours are added after alignment, because they take no columns.
     var lines = table.text().split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
     for (index, kind) in PageUse.Kind.drawn.enumerated() where index + 2 < lines.count {
@@ -61,7 +62,7 @@ struct PageText {
     return lines.joined(separator: "\n")
   }
 
-  /// The marks of a kind, from hardly used to full.
+  /// Returns the marks of a kind, from nearly empty to full.
   private func legend(_ kind: PageUse.Kind) -> String { marks(kind).joined() }
 
   private func mark(_ kind: PageUse.Kind, _ fill: Double) -> String {
@@ -69,7 +70,7 @@ struct PageText {
     return marks[min(Int(fill * Double(marks.count)), marks.count - 1)]
   }
 
-  /// Different without colours as well.
+  /// Returns marks that differ even without colours.
   private func marks(_ kind: PageUse.Kind) -> [String] {
     switch kind {
     case .leaf: ["░", "▒", "▓", "█"]
@@ -93,7 +94,7 @@ struct PageText {
       case .free: "90"
       case .damaged: "1;31"
       }
-    // Back to plain first: the bold of one would stay in the next.
+    // Reset first: otherwise the bold of one would apply to the next.
     return "\u{1B}[0;\(code)m"
   }
 

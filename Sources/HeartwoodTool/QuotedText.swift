@@ -2,12 +2,12 @@ import HeartwoodEngine
 
 /// Text from a store in a form that cannot disturb a terminal.
 enum QuotedText {
-  /// The text in quotation marks, its quotation marks and backslashes escaped as well.
+  /// Returns the text in quotation marks, with its quotation marks and backslashes escaped as well.
   static func quoted(_ text: String) -> String {
     "\"" + escaped(text, alsoQuotes: true) + "\""
   }
 
-  /// The text with its invisible characters escaped; a name, for example.
+  /// Returns the text with its invisible characters escaped; for names, for example.
   static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
 
   private static func escaped(_ text: String, alsoQuotes: Bool) -> String {
@@ -31,8 +31,8 @@ enum QuotedText {
     return result
   }
 
-  /// Whether the bytes of a value are better shown as text: no control characters but those of
-  /// lines and columns.
+  /// Returns whether the bytes of a value are better shown as text: without control characters
+  /// other than line feed, tab and carriage return.
   static func isReadable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       scalar == "\n" || scalar == "\t" || scalar == "\r"
@@ -40,7 +40,7 @@ enum QuotedText {
     }
   }
 
-  /// The text between quotation marks that was escaped; `nil` if it is not.
+  /// Returns the text of an escaped string without its quotation marks; `nil` if it is invalid.
   static func unescaped(_ text: Substring) -> String? {
     var result = ""
     var rest = text.unicodeScalars

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `release`: ends the keeping of a generation.
+/// `release`: releases a named generation.
 enum ReleaseCommand {
   private struct Document: Encodable {
     let generation: UInt64
@@ -11,7 +11,7 @@ enum ReleaseCommand {
     let name = invocation.neededWord
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let kept = try store.keptGenerations()
-      // To the engine this is no error, but a person has mistyped.
+      // This is no error in the engine, but the user has probably mistyped the name.
       guard let generation = kept[name] else {
         throw StoreAccess.noneKept(name, among: kept.keys.sorted(), invocation.path)
       }

@@ -1,18 +1,18 @@
-/// A value, or its beginning, as far as it is shown.
+/// A value or its beginning, as it is shown.
 struct ShownValue {
-  /// Bytes of the whole value.
+  /// The length of the complete value in bytes.
   let byteCount: Int
   /// Its first bytes, or all.
   let bytes: [UInt8]
 
-  /// Whether the value goes on.
+  /// Whether the value is cut.
   var isCut: Bool { bytes.count < byteCount }
 
-  /// The bytes as text if they are readable UTF-8; a letter the cut goes through is left out.
+  /// The bytes as text if they are readable UTF-8; a character that the cut splits is left out.
   var readableText: String? {
     var end = bytes.count
     if isCut {
-      // A letter has at most three bytes behind its first.
+      // A character has at most three bytes after its first.
       let tail = bytes.suffix(4).reversed()
       let behind = tail.prefix { $0 & 0xC0 == 0x80 }.count
       if let first = tail.dropFirst(behind).first, first >= 0xC0 {
@@ -26,7 +26,8 @@ struct ShownValue {
     return text
   }
 
-  /// The value in quotation marks or in hexadecimal, cut to so many columns; whole without them.
+  /// Returns the value in quotation marks or in hexadecimal, cut to this number of columns;
+  /// complete if `nil`.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

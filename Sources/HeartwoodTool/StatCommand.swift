@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// `stat`: what the pages are used for, as a picture.
+/// `stat`: shows the page usage as a chart.
 enum StatCommand {
   private struct Document: Encodable {
     struct Row: Encodable {
@@ -15,7 +15,7 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// Leaves by how full they are, in steps of ten percent.
+    /// The number of leaves by fill, in steps of ten percent.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {
@@ -46,7 +46,7 @@ enum StatCommand {
         try Data(picture.svg.utf8).write(to: URL(fileURLWithPath: path))
       } catch {
         throw ToolFailure.refused(
-          "The picture could not be written to \(path): "
+          "The chart could not be written to \(path): "
             + "\(error.localizedDescription) Type --svg with another file.")
       }
     }

@@ -1,10 +1,9 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opening stores: to read them where that is enough, never making one, never touching what is
-/// none.
+/// Opens stores: read-only where that suffices, without ever creating one or changing other files.
 enum StoreAccess {
-  /// What a command does with a store.
+  /// The use that a command makes of a store.
   enum Purpose {
     case reading
     case writing
@@ -18,7 +17,7 @@ enum StoreAccess {
     var options = StoreOptions()
     options.name = "heartwoodctl"
     options.readOnly = purpose == .reading
-    // What is wrong with a file or its medium is then an error, and never a signal.
+    // A defect of a file or its medium is then an error, and never a signal.
     options.access = .buffered
     let store = try Store(at: path, options: options)
     do {
@@ -26,13 +25,13 @@ enum StoreAccess {
       try store.close()
       return result
     } catch {
-      // The first error is the one to tell.
+      // Report the first error.
       try? store.close()
       throw error
     }
   }
 
-  /// The snapshot a command is about: of the newest generation, or of the one that was named.
+  /// Returns the snapshot for a command: of the newest generation, or of the one that was named.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation.keptName {
       let kept = try store.keptGenerations()
@@ -44,7 +43,7 @@ enum StoreAccess {
     return try invocation.generation.map(store.snapshot(at:)) ?? store.snapshot()
   }
 
-  /// A keyspace of the snapshot, which must have one of this name.
+  /// Returns a keyspace of the snapshot, which must have one with this name.
   static func keyspace(_ name: String, of snapshot: Snapshot) throws -> KeyspaceReader {
     if let keyspace = try snapshot.keyspace(name) { return keyspace }
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
@@ -52,35 +51,36 @@ enum StoreAccess {
       "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question)")
   }
 
-  /// Why a name leads to no generation.
+  /// The error for a name without a generation.
   static func noneKept(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
-        + " Type heartwoodctl generations \(path) to see those that are.")
+        + " Type heartwoodctl generations \(path) to list the kept ones.")
   }
 
-  /// Says what is at the path if it is no store: an opening to write would make one there.
+  /// Throws an error if the path contains no store: opening it for writing would create one there.
   private static func requireStore(_ path: String) throws(ToolFailure) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw .refused("There is nothing at \(path). Name the folder of a store.")
+      throw .refused("There is nothing at \(path). Type the directory of a store.")
     }
     guard isFolder.boolValue else {
-      throw .refused("\(path) is a file. Name the folder of a store.")
+      throw .refused("\(path) is a file. Type the directory of a store.")
     }
     let pages = path + "/pages"
     guard FileManager.default.fileExists(atPath: pages) else {
       throw .refused(
-        "The folder \(path) holds no store: it has no file named pages. Name the folder of one.")
+        "The directory \(path) contains no store: it has no file named pages. Type the directory "
+          + "of a store.")
     }
     guard let file = FileHandle(forReadingAtPath: pages) else {
-      throw .refused("\(pages) cannot be read. Ask its owner for the right to.")
+      throw .refused("\(pages) cannot be read. Check its permissions.")
     }
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The folder \(path) holds no store: its file pages does not begin like one of Heartwood. "
-          + "Name another folder, or restore a backup if this was a store.")
+        "The directory \(path) contains no store: its file pages does not have the signature of a "
+          + "Heartwood store. Type another directory, or restore a backup if this was a store.")
     }
   }
 

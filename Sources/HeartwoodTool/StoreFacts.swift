@@ -1,28 +1,28 @@
 import Foundation
 import HeartwoodEngine
 
-/// What the engine knows about a store beyond what programs need, in one place.
+/// Information about a store that the engine does not make public.
 struct StoreFacts {
-  /// The version of the file format this tool reads and writes.
+  /// The version of the file format that this tool reads and writes.
   static let formatVersion = Int(HeaderSlotLayout.currentVersion)
 
   /// The random number that all files of the store carry, in hexadecimal.
   let identity: String
-  /// The stretch of writing that the newest generation belongs to, in hexadecimal.
+  /// The lineage of the newest generation, in hexadecimal.
   let lineage: String
-  /// When the newest generation was committed, in milliseconds since 1970.
+  /// The commit time of the newest generation, in milliseconds since 1970.
   let time: UInt64
   let pageByteCount: Int
   let segmentByteCount: Int
   /// Pages of the newest generation, in use or free.
   let pageCount: Int
   let freePageCount: Int
-  /// Length of the page file.
+  /// The length of the page file.
   let fileByteCount: Int
-  /// What it takes from the file system, holes left out.
+  /// The bytes that it occupies on the file system, without holes.
   let fileAllocatedByteCount: Int
 
-  /// Looks at a snapshot of the newest generation and the files of its store.
+  /// Examines a snapshot of the newest generation and the files of its store.
   init(of store: Store, _ snapshot: Snapshot) throws {
     let files = store.files
     identity = JSONText.digits(files.identity.high) + JSONText.digits(files.identity.low)
@@ -38,8 +38,8 @@ struct StoreFacts {
     withExtendedLifetime(snapshot) {}
   }
 
-  /// Whether another process, or another opening of this one, has the store open; asked before it
-  /// is opened here.
+  /// Returns whether another process, or another opening of this one, has the store open; called
+  /// before it is opened here.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

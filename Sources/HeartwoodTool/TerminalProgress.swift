@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// The line on a terminal that says how far a long command is.
+/// The progress line of a long command on a terminal.
 ///
-/// It is written to the standard error and only when that is a terminal, so that logs and pipes
-/// stay clean.
+/// It is written to the standard error, and only if that is a terminal, so that logs and pipes stay
+/// clean.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 

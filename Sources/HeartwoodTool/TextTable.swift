@@ -1,6 +1,6 @@
 /// Rows of text in aligned columns.
 struct TextTable {
-  /// On which side a column is aligned.
+  /// The alignment of a column.
   enum Alignment {
     case left
     case right
@@ -10,13 +10,13 @@ struct TextTable {
   private let alignments: [Alignment]
   private var rows: [[String]] = []
 
-  /// Columns with titles and a rule below them.
+  /// Creates columns with titles and a rule below them.
   init(_ columns: KeyValuePairs<String, Alignment>) {
     titles = columns.map(\.key)
     alignments = columns.map(\.value)
   }
 
-  /// Columns without titles.
+  /// Creates columns without titles.
   init(untitled alignments: [Alignment]) {
     titles = []
     self.alignments = alignments
@@ -24,7 +24,7 @@ struct TextTable {
 
   mutating func append(_ row: [String]) { rows.append(row) }
 
-  /// The lines of the table, each behind some spaces.
+  /// Returns the lines of the table, indented.
   func text(indent: Int = 0) -> String {
     let all = (titles.isEmpty ? [] : [titles]) + rows
     let widths = alignments.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

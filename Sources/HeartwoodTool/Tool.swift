@@ -1,16 +1,16 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program: reads the command line, runs one command, says what went wrong.
+/// The program: parses the command line, runs one command, and reports errors.
 @main
 enum Tool {
-  /// What `--version` prints.
+  /// The output of `--version`.
   static let version = "heartwoodctl 0.1.0-dev (store format \(StoreFacts.formatVersion))"
 
   static func main() {
     occupyStandardDescriptors()
-    // A reader that leaves early is then an error of a write, which ends the program without noise
-    // and with the store closed.
+    // If the reader closes the output early, that is then an error of a write, which ends the
+    // program silently and with the store closed.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
@@ -66,13 +66,13 @@ enum Tool {
 
   private static func complain(_ sentence: String) {
     TerminalProgress().clear()
-    // Where nobody listens there is nobody to tell.
+    // Errors are ignored: nothing reads a closed standard error.
     let line = "heartwoodctl: " + QuotedText.escaped(sentence) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
   }
 
-  /// Sees that descriptors 0 to 2 are open: a file of the store that took the place of a closed
-  /// standard output would be written into.
+  /// Ensures that descriptors 0 to 2 are open: otherwise a file of the store could take the place
+  /// of a closed standard output, and be overwritten.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }

@@ -1,13 +1,13 @@
-/// How the program ends, as a number for scripts.
+/// The exit code of the program, for scripts.
 enum ExitCode: Int32 {
   case fine = 0
-  /// Something is wrong with the store, or it cannot be done.
+  /// The store is damaged, or the command cannot be executed.
   case refused = 1
-  /// The command line makes no sense.
+  /// The command line is invalid.
   case usage = 2
 }
 
-/// Why a command ends early, as a sentence for the person at the terminal.
+/// The reason why a command ends early, as a sentence for the user.
 struct ToolFailure: Error {
   let message: String
   let exitCode: ExitCode
@@ -17,9 +17,9 @@ struct ToolFailure: Error {
     self.exitCode = exitCode
   }
 
-  /// What was typed makes no sense.
+  /// Creates the failure for an invalid command line.
   static func usage(_ message: String) -> ToolFailure { ToolFailure(message, .usage) }
 
-  /// What was asked for cannot be done.
+  /// Creates the failure for a command that cannot be executed.
   static func refused(_ message: String) -> ToolFailure { ToolFailure(message, .refused) }
 }

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `verify`: checks the whole store.
+/// `verify`: checks the complete store.
 enum VerifyCommand {
   private struct Document: Encodable {
     let isSound: Bool

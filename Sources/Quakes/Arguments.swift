@@ -1,22 +1,22 @@
-/// The words of the command line that nobody has taken yet.
+/// The command line arguments that are not consumed yet.
 struct Arguments {
   private var words: [String]
 
   init(_ words: some Sequence<String>) { self.words = Array(words) }
 
-  /// Takes an option without a value; whether it was there.
+  /// Consumes an option without a value; returns whether it was present.
   mutating func flag(_ name: String) -> Bool {
     let count = words.count
     words.removeAll { $0 == name }
     return words.count < count
   }
 
-  /// Takes an option with a value, typed as `--name value` or `--name=value`.
+  /// Consumes an option with a value, given as `--name value` or `--name=value`.
   ///
-  /// - Returns: The value, of several the last one; `nil` if there is none.
+  /// - Returns: The value, the last one of several; `nil` if there is none.
   /// - Parameters:
-  ///   - wanted: What to type, for the complaint about a value that makes no sense.
-  ///   - read: Makes sense of the value; `nil` if there is none in it.
+  ///   - wanted: The expected form, for the error about an invalid value.
+  ///   - read: Parses the value; returns `nil` if it is invalid.
   mutating func value<V>(
     of name: String, _ wanted: String, _ read: (String) -> V?
   ) throws -> V? {
@@ -29,14 +29,14 @@ struct Arguments {
       }
       let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: place)
       guard let value = read(text) else {
-        throw Complaint.usage("\(name) \(text.visible) makes no sense: type \(wanted).")
+        throw Complaint.usage("\(name) \(text.visible) is not valid: type \(wanted).")
       }
       result = value
     }
     return result
   }
 
-  /// Takes the next word that is no option; `-` is none.
+  /// Consumes the next argument that is not an option; `-` is not an option.
   mutating func operand() -> String? {
     guard let place = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
@@ -44,12 +44,12 @@ struct Arguments {
     return words.remove(at: place)
   }
 
-  /// Complains of the first word that nobody has taken.
+  /// Throws an error for the first argument that was not consumed.
   func requireNothingLeft(of command: String) throws {
     guard let word = words.first else { return }
     let trouble =
       word.hasPrefix("-")
-      ? "\(command) has no option \(word.visible)." : "\(word.visible) is one word too many."
-    throw Complaint.usage("\(trouble) Type quakes \(command) --help to see what it takes.")
+      ? "\(command) has no option \(word.visible)." : "Unexpected argument \(word.visible)."
+    throw Complaint.usage("\(trouble) Type quakes \(command) --help for its usage.")
   }
 }

@@ -1,22 +1,22 @@
 import Foundation
 import Heartwood
 
-/// `quakes at`: the list as it was after an earlier import.
+/// `quakes at`: the list in its state after an earlier import.
 struct AtCommand: Command {
   static let name = "at"
-  static let summary = "list quakes as an earlier import has left them"
+  static let summary = "list quakes as they were after an earlier import"
   static let help = """
     quakes at: \(summary).
 
     Usage: quakes at [DATE [options]]
     Example: quakes at 24h --min-magnitude 4.5
 
-      DATE                  shows what the newest import up to then has left: a day,
+      DATE                  show the state after the last import up to then: a day,
                             2019-02-16, to its end; a time, 2019-02-16T12:00:00Z; or
-                            90m, 24h, 7d, 2w before now; without it, what is kept
+                            90m, 24h, 7d, 2w before now; without it, list the states
 
-    The options are those of quakes list. An import keeps what it has left, until
-    there are more than its --keep says.
+    The options are those of quakes list. Each import keeps the state after it; the
+    oldest states are released if there are more than its --keep says.
     """
 
   private let moment: (text: String, Moment)?
@@ -35,10 +35,10 @@ struct AtCommand: Command {
     moment = (text, try Self.moment(text))
   }
 
-  /// Makes sense of a DATE.
+  /// Parses a DATE.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
-      throw Complaint.usage("DATE \(text.visible) makes no sense: type \(Moment.wanted).")
+      throw Complaint.usage("DATE \(text.visible) is not valid: type \(Moment.wanted).")
     }
     return moment
   }
@@ -51,7 +51,7 @@ struct AtCommand: Command {
     try list.show(container, at: state.kept.token, named: state.time)
   }
 
-  /// What is kept, as `--json` shows it.
+  /// A kept state, in the form that `--json` prints.
   private struct ListedState: Encodable {
     let time: Date
     let generation: UInt64
@@ -70,12 +70,12 @@ struct AtCommand: Command {
         madeBy: state.maker)
     }
     if wantsJSON { return try printJSON(all) }
-    guard !all.isEmpty else { return print("Nothing is kept yet. Type: quakes import FILE") }
+    guard !all.isEmpty else { return print("No states are kept yet. Type: quakes import FILE") }
     var table = Table([
-      "time (UTC)": .left, "generation": .right, "quakes": .right, "left by": .left,
+      "time (UTC)": .left, "generation": .right, "quakes": .right, "created by": .left,
     ])
     for state in all {
-      let maker = state.madeBy == .other ? "what was before" : state.madeBy.rawValue
+      let maker = state.madeBy == .other ? "not an import" : state.madeBy.rawValue
       table.append(
         [state.time.exact, Int(state.generation).grouped, state.quakes.grouped, maker])
     }
@@ -84,14 +84,14 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// The newest state up to a moment, or a complaint that says what there is.
+  /// Returns the newest state up to a moment; the error names the oldest one.
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {
-      throw Complaint.refused("Nothing is kept yet. Type: quakes import FILE")
+      throw Complaint.refused("No states are kept yet. Type: quakes import FILE")
     }
     throw Complaint.refused(
-      "Nothing as old as \(text.visible) is kept: the oldest is \(first.time). Type quakes at to "
+      "No state as old as \(text.visible) is kept: the oldest is \(first.time). Type quakes at to "
         + "see all.")
   }
 }

@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A document on a server.
+/// A download of a document.
 enum Download {
-  /// The address that was typed in place of a file; `nil` if it is the path of one.
+  /// Returns the URL if the argument is one, and not the path of a file.
   static func address(_ text: String) -> URL? {
     guard text.contains("://"), let url = URL(string: text), url.scheme != nil else { return nil }
     return url
   }
 
-  /// Gets the document at an address.
+  /// Downloads the document at a URL.
   static func content(of url: URL) async throws -> Data {
     let name = url.absoluteString.visible
     guard ["http", "https"].contains(url.scheme?.lowercased()) else {
@@ -28,7 +28,7 @@ enum Download {
     }
     if let status = (response as? HTTPURLResponse)?.statusCode, status != 200 {
       throw Complaint.refused(
-        "\(name) cannot be read: the server has answered \(status). Look for the address of the "
+        "\(name) cannot be read: the server answered with status \(status). Find the URL of the "
           + "feed at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php")
     }
     return content

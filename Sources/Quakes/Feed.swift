@@ -1,6 +1,6 @@
 import Foundation
 
-/// A GeoJSON summary feed of the Geological Survey (USGS), as far as a ``Quake`` takes from it.
+/// A GeoJSON summary feed of the Geological Survey (USGS), with the parts that a ``Quake`` uses.
 ///
 /// The feeds are described at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 struct Feed: Decodable, Sendable {
@@ -32,10 +32,10 @@ struct Feed: Decodable, Sendable {
   private let type: Kind
   let features: [Feature]
 
-  /// What a feed is called in sentences.
-  static func name(of path: String) -> String { path == "-" ? "the standard input" : path.visible }
+  /// Returns the name of a feed in messages.
+  static func name(of path: String) -> String { path == "-" ? "standard input" : path.visible }
 
-  /// Reads the feed in a file, at an address, or from the standard input if the path is `-`.
+  /// Reads the feed from a file, from a URL, or from standard input if the path is `-`.
   init(contentsOf path: String) async throws {
     let name = Self.name(of: path)
     let url = Download.address(path)
@@ -49,7 +49,7 @@ struct Feed: Decodable, Sendable {
       self = try JSONDecoder().decode(Feed.self, from: content)
     } catch let error as DecodingError {
       throw Complaint.refused(
-        "\(name) is no GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
+        "\(name) is not a GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
           + "imported. Name a feed of earthquake.usgs.gov.")
     }
   }
@@ -62,33 +62,33 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw Complaint.refused(
-        "\(name) cannot be read (\(reason)). Name the file of a feed, or - for the standard input.")
+        "\(name) cannot be read (\(reason)). Name the file of a feed, or - for standard input.")
     }
   }
 
-  /// What the decoder found wrong, and where, as a sentence.
+  /// Returns the decoder's error and its position, as a sentence.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing."
     case .valueNotFound(_, let context): "\(place(context.codingPath)) is null."
-    case .typeMismatch(let type, let context): "\(place(context.codingPath)) is no \(word(type))."
+    case .typeMismatch(let type, let context): "\(place(context.codingPath)) is not \(word(type))."
     case .dataCorrupted(let context) where context.codingPath.isEmpty: syntaxError(in: content)
-    case .dataCorrupted(let context): "\(place(context.codingPath)) makes no sense."
+    case .dataCorrupted(let context): "\(place(context.codingPath)) is not valid."
     @unknown default: "\(error)"
     }
   }
 
-  /// What is no JSON in the content, and where: the decoder itself does not say.
+  /// Returns the syntax error in the content, and its position, which the decoder does not report.
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)
-      return "it is no JSON."
+      return "it is not JSON."
     } catch {
       return "\((error as NSError).userInfo["NSDebugDescription"] ?? error.localizedDescription)"
     }
   }
 
-  /// The way to a value, such as `features[3].properties.time`.
+  /// Returns the path of a value, such as `features[3].properties.time`.
   private static func place(_ path: [any CodingKey]) -> String {
     guard !path.isEmpty else { return "the document" }
     return path.reduce("") { way, key in
@@ -97,13 +97,13 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// What JSON calls values of a type.
+  /// Returns the JSON name of a type, with its article.
   private static func word(_ type: any Any.Type) -> String {
     switch type {
-    case is String.Type: "text"
-    case is any Numeric.Type: "number"
-    case is [Any].Type: "list"
-    default: "object"
+    case is String.Type: "a string"
+    case is any Numeric.Type: "a number"
+    case is [Any].Type: "an array"
+    default: "an object"
     }
   }
 }

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 
 extension [Feed.Feature] {
-  /// Writes all quakes at once: another program sees all of them or none.
+  /// Writes all quakes in one transaction: other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
-    // A quake with the code of another is that one, and takes the place of what was known of it.
+    // A quake with an existing code updates that quake.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in
@@ -19,10 +19,10 @@ extension [Feed.Feature] {
 }
 
 extension Feed.Feature {
-  /// What no other quake is called.
+  /// The unique code of the quake.
   var code: String { properties.net + properties.code }
 
-  /// Sets the attributes of a new row.
+  /// Sets the attributes of a row.
   fileprivate func fill(_ row: BatchRow<Quake>) {
     row[\.code] = code
     row[\.magnitude] = properties.mag

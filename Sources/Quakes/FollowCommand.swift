@@ -1,26 +1,26 @@
 import Foundation
 import Heartwood
 
-/// `quakes follow`: shows what a pinned view sees while feeds are imported, step by step.
+/// `quakes follow`: shows the contents of a pinned view while feeds are imported, step by step.
 ///
-/// This is how a program with a user interface works: what is on the screen stays as it is while
-/// others write, and goes on when the program says so, by merging what the history has.
+/// A program with a user interface works like this: its screen does not change while others write.
+/// It advances when the program merges the changes from the history.
 struct FollowCommand: Command {
   static let name = "follow"
-  static let summary = "import feeds, and show how a pinned view goes on"
+  static let summary = "import feeds, and show how a pinned view advances"
   static let help = """
     quakes follow: \(summary).
 
     Usage: quakes follow FILE...
     Example: quakes follow day.geojson week.geojson
 
-      FILE                  a GeoJSON feed; each is imported by itself
+      FILE                  a GeoJSON feed; each is imported separately
 
-    After each import the view still shows what it did before; then what the
-    history has since is merged into it, and it shows the new quakes.
+    After each import the view is still unchanged; then the new transactions of the
+    history are merged into it, and it shows the new quakes.
     """
 
-  /// What the view shows: the newest quakes of this magnitude and above.
+  /// The view shows the newest quakes of this magnitude and above.
   private static let magnitude = 4.5
   private static let shownCount = 3
 
@@ -45,7 +45,7 @@ struct FollowCommand: Command {
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
-    // Where the view is in the history: what comes after it is not shown yet.
+    // The position of the view in the history; later transactions are not shown yet.
     var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)
@@ -57,7 +57,7 @@ struct FollowCommand: Command {
         try features.insert(into: context, progress)
       }
       progress.clear()
-      print("\n\(Feed.name(of: path)) was imported in the background. The view stays as it is.")
+      print("\n\(Feed.name(of: path)) was imported in the background. The view does not change.")
       try show(view)
       showCost(of: container)
       let transactions = try container.fetchHistory(after: position)
@@ -65,10 +65,10 @@ struct FollowCommand: Command {
         try view.mergeChanges(from: transaction)
         position = transaction.token
         print(
-          "\nMerged \(transaction.author.map { "what \($0)" } ?? "what somebody") has done: "
+          "\nMerged the changes by \(transaction.author ?? "an unknown author"): "
             + Self.words(transaction.changes) + ".")
       }
-      if transactions.isEmpty { print("\nThere was nothing new in it: the history has no more.") }
+      if transactions.isEmpty { print("\nThe history has no new transactions.") }
       try show(view)
     }
     try view.setQueryGenerationFrom(nil)
@@ -89,14 +89,14 @@ struct FollowCommand: Command {
     if found.isEmpty { print("  none") }
   }
 
-  /// What the pinned generation keeps on the disk.
+  /// Prints the disk space that the pinned generation retains.
   private func showCost(of container: PersistentContainer) {
     let statistics = container.store.statistics
     guard let held = statistics.oldestHeld else { return }
     let frames = [held.generation, statistics.newest].map { Int($0.frame).grouped }
     let cost = held.keptByteCount.grouped
     print(
-      "  It is of generation \(frames[0]), the newest is \(frames[1]); that keeps \(cost) bytes.")
+      "  It shows generation \(frames[0]), the newest is \(frames[1]); that retains \(cost) bytes.")
   }
 
   private static func words(_ changes: [PersistentHistoryChange]) -> String {

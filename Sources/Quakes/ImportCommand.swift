@@ -1,26 +1,26 @@
 import Foundation
 import Heartwood
 
-/// `quakes import`: takes the quakes of a feed into the store.
+/// `quakes import`: imports the quakes of a feed into the store.
 struct ImportCommand: Command {
   static let name = "import"
-  static let summary = "take in what is new or changed in a feed"
+  static let summary = "import new and changed quakes from a feed"
   static let help = """
     quakes import: \(summary).
 
     Usage: quakes import FILE|URL|- [options]
     Example: quakes import all_week.geojson
 
-      FILE                  a GeoJSON feed; - reads it from the standard input
+      FILE                  a GeoJSON feed; - reads it from standard input
       URL                   a feed on a server, such as
         https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson
-      --keep N              keep what the last N imports have left, for quakes at,
+      --keep N              keep the states after the last N imports, for quakes at,
                             diff and undo (1 to 100, default: 10)
 
     The feeds are at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
     """
 
-  /// Who makes the changes, as the history of the store says.
+  /// The author of the changes in the history.
   private static let author = "import"
 
   private let path: String
@@ -44,7 +44,7 @@ struct ImportCommand: Command {
     let features = try await Feed(contentsOf: path).features
     let container = try store.openForWriting()
     let start = try container.currentHistoryToken
-    // Pinned, what is there now can be kept afterwards, if that turns out to be of use.
+    // Pins the state before the import, so that it can be named if the import changes something.
     let before = try container.newContext(pinnedTo: .current)
     _ = try before.count(for: FetchRequest<Quake>())
     try await container.performBackgroundTask(author: Self.author) { context in
@@ -66,7 +66,7 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// How many quakes this process has added and updated; what stays as it was is in no history.
+  /// Returns how many quakes this process added and updated; unchanged ones are not in the history.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

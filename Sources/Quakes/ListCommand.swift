@@ -1,10 +1,10 @@
 import Foundation
 import Heartwood
 
-/// `quakes list`: the quakes that meet all conditions, in an order.
+/// `quakes list`: the quakes that match all conditions, in a given order.
 struct ListCommand: Command {
   static let name = "list"
-  static let summary = "list quakes: of a size, since a time, near a place"
+  static let summary = "list quakes by magnitude, time or location"
   static let help = """
     quakes list: \(summary).
 
@@ -17,9 +17,9 @@ struct ListCommand: Command {
       --near LAT,LON[,KM]   only quakes within KM kilometres (default: 100)
       --sort ORDER          time (newest first, the default), magnitude (largest
                             first), distance (nearest first; with --near), or place
-      --reverse             the other way round
+      --reverse             reverse the order
       --limit N             only the first N
-      --explain             print how the quakes are found, in place of them
+      --explain             print how the quakes are found, instead of them
       --json                print a JSON document
     """
 
@@ -60,16 +60,16 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake and how far it is from the place that was asked for.
+  /// A quake and its distance from the given location.
   private typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints what a generation has; `name` says of when that is, unless it is the newest.
+  /// Prints the quakes of a generation; `name` is its time, unless it is the newest.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {
-    // List and total are of one generation, whatever is imported meanwhile.
+    // Pinned, so that the list and the total agree, even during an import.
     let context = try container.newContext(pinnedTo: token)
     try context.performAndWait {
       if wantsExplanation { return print(try context.explain(request)) }
@@ -97,13 +97,13 @@ struct ListCommand: Command {
     return table
   }
 
-  /// What the store is asked for.
+  /// The fetch request for the conditions.
   private var request: FetchRequest<Quake> {
     get throws {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // The store knows squares only: which quakes are near, and so the first, is found out here.
+      // The store finds only a square. The circle, and so the limit, is applied here.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }
@@ -144,7 +144,7 @@ struct ListCommand: Command {
     return found.prefix(limit ?? .max).map { ($0.quake, $0.distance) }
   }
 
-  /// Strong quakes stand out.
+  /// Highlights strong quakes.
   static func color(_ magnitude: Double?) -> Color? {
     guard let magnitude, magnitude >= 3 else { return nil }
     return magnitude >= 6 ? .red : magnitude >= 4.5 ? .yellow : .cyan

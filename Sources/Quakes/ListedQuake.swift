@@ -1,6 +1,6 @@
 import Foundation
 
-/// A quake as JSON shows it, and as one that is there no more is remembered.
+/// The JSON form of a quake, and a copy of one that may be deleted.
 struct ListedQuake: Encodable, Sendable {
   let code: String
   let kind: String
@@ -11,7 +11,7 @@ struct ListedQuake: Encodable, Sendable {
   let latitude: Double?
   let longitude: Double?
   let depth: Double?
-  /// Kilometres from the place that was asked for.
+  /// The distance from the given location, in kilometres.
   let distance: Double?
 
   init(_ quake: Quake, _ distance: Double? = nil) {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A time that was typed: an instant, or all of a second or a day.
+/// A time argument: an instant, or an entire second or day.
 struct Moment {
-  /// When it begins.
+  /// The start.
   let start: Date
-  /// When it ends, which is its start for an instant.
+  /// The end, which equals the start for an instant.
   let end: Date
 
-  /// What to type, for complaints.
+  /// The expected form, for errors.
   static let wanted = "a day, such as 2019-02-16, or 7d"
 
-  /// Reads a day, a time of day in UTC, or a length of time before now; `nil` for anything else.
+  /// Parses a day, a time in UTC, or a duration before now; `nil` for anything else.
   init?(_ text: String) {
     let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {
@@ -19,7 +19,7 @@ struct Moment {
       end = start
       return
     }
-    // The strategies do not mind what follows a date: only what is read to its end is one.
+    // The strategies ignore trailing characters: a text is valid only if its date formats to it.
     if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
       start = day
       end = day + 86_399.9995
@@ -28,7 +28,7 @@ struct Moment {
       end = time + 0.9995
     } else if let time = try? Date(text, strategy: .exact), time.exact == text {
       start = time
-      // Milliseconds are no fractions of two.
+      // A millisecond has no exact binary fraction.
       end = time + 0.0005
     } else {
       return nil

@@ -1,15 +1,15 @@
 import Foundation
 import Heartwood
 
-/// The states of a store that imports have left, as far as they are kept.
+/// The kept states of a store after imports.
 ///
-/// Each is a generation that is kept by a name, which says what made it and when. What comes before
-/// the first import, or after changes that no import has made, is kept too when the next one comes,
-/// so that there is something to go back to.
+/// Each is a named generation, whose name says what created it and when. The state before the first
+/// import, or after changes that no import made, is kept by the next import, so that its undo has a
+/// state to return to.
 struct Past {
-  /// What made a state.
+  /// The origin of a state.
   enum Maker: String, Encodable {
-    /// Something else than an import; it was found by one.
+    /// Not an import; an import found the state.
     case other = "before"
     case anImport = "import"
     case undo
@@ -19,26 +19,28 @@ struct Past {
     let maker: Maker
     let kept: KeptGeneration
 
-    /// The time, in words that `quakes at` takes.
+    /// The time, in a form that `quakes at` accepts.
     var time: String { kept.date.exact }
   }
 
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state that has what it brought, and nothing else since.
+    /// The state with the changes of the import and no others.
     let last: State
-    /// The state to go back to.
+    /// The state to return to.
     let previous: State
   }
 
-  /// How many imports can be undone, unless `--keep` says otherwise.
+  /// The default number of imports that can be undone.
   static let usualCount = 10
-  /// Each of them keeps the older images of some pages.
+  /// The valid numbers.
+  ///
+  /// Each kept state retains older images of some pages.
   static let counts = 1...100
 
   private let container: PersistentContainer
-  /// The states that are kept, the oldest first.
+  /// The kept states, oldest first.
   let states: [State]
 
   init(of container: PersistentContainer) throws {
@@ -47,26 +49,26 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Maker(rawValue: String(word)).map { State(maker: $0, kept: kept) }
     }
-    // What was found by one import can be what another has made a moment ago.
+    // The state that one import found can be the one that another has just created.
     let made = Set(all.filter { $0.maker != .other }.map(\.kept.token))
     states = all.filter { $0.maker != .other || !made.contains($0.kept.token) }
   }
 
-  // MARK: Going back
+  // MARK: Undo
 
-  /// The newest state that was there at the end of a moment.
+  /// Returns the newest state that existed at the end of a moment.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that was not undone; `nil` if what was before it is not kept.
+  /// The last import that was not undone; `nil` if the state before it is not kept.
   var undoable: Undoable? {
-    // The states that can be gone back to in turn, with the import that each is the result of.
+    // The states that undo can return to in turn, each with the import that created it.
     var way: [(state: State, imported: State)] = []
     for state in states {
       switch state.maker {
       case .other: way = [(state, state)]
       case .anImport: way.append((state, state))
       case .undo:
-        // It has what was there before the import that it has undone.
+        // The state equals the one before the import that was undone.
         way = way.dropLast()
         let earlier = way.popLast()
         way.append((state, earlier?.imported ?? state))
@@ -76,11 +78,11 @@ struct Past {
     return Undoable(imported: last.imported, last: last.state, previous: previous.state)
   }
 
-  // MARK: Keeping
+  // MARK: Keeping states
 
-  /// Keeps what was there before an import, unless the last state has it.
+  /// Keeps the state before an import, unless it equals the last kept one.
   func keepFound(_ token: QueryGenerationToken) throws {
-    // There can be another generation with the same quakes.
+    // Another generation may have the same quakes.
     if let last = states.last?.kept.token,
       try container.changes(from: last, to: token).isEmpty
     {
@@ -89,10 +91,10 @@ struct Past {
     try keep(token, madeBy: .other)
   }
 
-  /// Keeps a generation by a name of its own.
+  /// Names a generation.
   func keep(_ token: QueryGenerationToken, madeBy maker: Maker) throws {
     var time = Date.now
-    // Another one may have the name of this millisecond.
+    // The name for this millisecond may already exist.
     while try container.keptGeneration(Self.name(maker, time)) != nil { time += 0.001 }
     try container.keepGeneration(token, as: Self.name(maker, time))
   }
@@ -101,7 +103,7 @@ struct Past {
     "\(maker.rawValue) \(time.exact)"
   }
 
-  /// Lets go of the oldest states, so that the last `count` steps can be gone back.
+  /// Releases the oldest states, except those needed to undo the last `count` imports.
   static func release(allBut count: Int, of container: PersistentContainer) throws {
     for state in try Past(of: container).states.dropLast(count + 1) {
       try container.releaseGeneration(state.kept.name)

@@ -3,23 +3,22 @@ import Heartwood
 
 /// An earthquake, or a blast that shook the ground like one.
 ///
-/// This class is the whole model: what its attributes are, which of them no two quakes share, and
-/// which are looked for often.
+/// This class is the entire model: the attributes, the unique constraint and the indexes.
 final class Quake: ManagedObject {
-  /// The network that reported it and the code it has there, such as `nc73275410`; a code alone is
-  /// unique within its network only.
+  /// The code of the network that reported it, followed by its code there, such as `nc73275410`;
+  /// the second part alone is unique only within a network.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
-  /// Small ones can be below 0; `nil` if it was not measured.
+  /// It can be negative for small quakes, and is `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
   @Attribute var place: String = ""
   @Attribute var time: Date = .distantPast
-  /// When the report was changed last.
+  /// The time of the last change of the report.
   @Attribute var updated: Date = .distantPast
   @Attribute var latitude: Double? = nil
   @Attribute var longitude: Double? = nil
   /// Kilometres below the surface.
   @Attribute var depth: Double? = nil
-  /// What it was: `earthquake`, `quarry blast` and others.
+  /// The kind of event: `earthquake`, `quarry blast` and others.
   @Attribute var kind: String = ""
 
   override class var entity: Entity {
@@ -31,17 +30,17 @@ final class Quake: ManagedObject {
   }
 }
 
-/// The folder that keeps the quakes.
+/// The store of the quakes.
 struct QuakeStore {
   let path: String
 
-  /// Where quakes are kept unless `--store` says otherwise.
+  /// The default store, without `--store`.
   static var usual: QuakeStore {
     let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))
   }
 
-  /// Opens the store for a command that changes it, and makes it if there is none.
+  /// Opens the store for a command that changes it, and creates it if necessary.
   func openForWriting() throws -> PersistentContainer {
     let url = URL(filePath: path)
     try FileManager.default.createDirectory(
@@ -49,7 +48,7 @@ struct QuakeStore {
     return try PersistentContainer(url: url, schema: Schema(Quake.self))
   }
 
-  /// Opens the store for a command that only looks at it.
+  /// Opens the store for a command that only reads it.
   func openForReading() throws -> PersistentContainer {
     try requireThere()
     var options = ContainerOptions()
@@ -58,7 +57,7 @@ struct QuakeStore {
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
   }
 
-  /// Opens the store for a command that changes what is there already.
+  /// Opens an existing store for a command that changes it.
   func openForChanging() throws -> PersistentContainer {
     try requireThere()
     return try openForWriting()
@@ -66,7 +65,7 @@ struct QuakeStore {
 
   private func requireThere() throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw Complaint.refused("There are no quakes at \(path) yet. Type: quakes import FILE")
+      throw Complaint.refused("There is no store at \(path) yet. Type: quakes import FILE")
     }
   }
 }

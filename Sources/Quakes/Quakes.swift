@@ -1,10 +1,10 @@
 import Foundation
 import Heartwood
 
-/// The program: finds the command that was typed and runs it.
+/// The program: finds the command and runs it.
 @main
 enum Quakes {
-  /// What the program can do: a new command is a file of its own and a place in this list.
+  /// All commands; a new one needs its own file and an entry in this list.
   static var commands: [any Command.Type] {
     [
       ImportCommand.self, ListCommand.self, StatsCommand.self, WatchCommand.self, AtCommand.self,
@@ -26,7 +26,7 @@ enum Quakes {
   private static func run(_ typed: Arguments) async throws {
     var arguments = typed
     let wantsHelp = arguments.flag("--help") || arguments.flag("-h")
-    let path = try arguments.value(of: "--store", "a folder, such as ~/quakes") {
+    let path = try arguments.value(of: "--store", "a directory, such as ~/quakes") {
       $0.isEmpty ? nil : $0
     }
     guard let word = arguments.operand() else {
@@ -48,7 +48,7 @@ enum Quakes {
   private static var help: String {
     let rows = commands.map { "  " + $0.name.padded(to: 22) + $0.summary }
     return """
-      quakes keeps the earthquakes of earthquake.usgs.gov, and finds them again.
+      quakes stores the earthquakes of earthquake.usgs.gov and searches them.
 
       Usage: quakes COMMAND [options]
 
@@ -56,40 +56,40 @@ enum Quakes {
 
       \(commonHelp)
 
-      quakes COMMAND --help says more about one command.
+      quakes COMMAND --help describes one command.
       """
   }
 
   private static let commonHelp = """
-      --store DIR           keep the quakes in DIR (default: \(QuakeStore.usual.path))
+      --store DIR           store the quakes in DIR (default: \(QuakeStore.usual.path))
       --help                show this text
 
-    Exit codes: 0 fine; 1 it could not be done; 2 wrong usage.
+    Exit codes: 0 success; 1 failure; 2 invalid usage.
     """
 }
 
-/// Something the program can do.
+/// A command of the program.
 protocol Command {
-  /// The word that is typed.
+  /// The name on the command line.
   static var name: String { get }
-  /// What it does, in a few words.
+  /// A short description.
   static var summary: String { get }
-  /// What `--help` says, up to the options that all commands have.
+  /// The text of `--help`, without the options common to all commands.
   static var help: String { get }
 
-  /// Takes what belongs to the command from the arguments.
+  /// Creates the command and consumes its arguments.
   init(_ arguments: inout Arguments) throws
   func run(in store: QuakeStore) async throws
 }
 
-/// Why the program ends early, as a sentence that says what to do.
+/// An error that ends the program, as a sentence that says what to do.
 struct Complaint: Error {
   let sentence: String
   let exitCode: Int32
 
-  /// What was typed makes no sense.
+  /// An invalid command line.
   static func usage(_ sentence: String) -> Complaint { Complaint(sentence: sentence, exitCode: 2) }
-  /// What was asked for cannot be done.
+  /// A request that cannot be fulfilled.
   static func refused(_ sentence: String) -> Complaint {
     Complaint(sentence: sentence, exitCode: 1)
   }

@@ -1,25 +1,26 @@
 import Foundation
 
-/// The whole screen of a terminal and its keyboard, until it is closed.
+/// The screen and the keyboard of a terminal, until it is closed.
 final class Screen {
-  /// What happens at the terminal.
+  /// An event at the terminal.
   enum Event {
     case key(UInt8)
     case resized
-    /// Somebody wants the program to end.
+    /// A request to end the program.
     case ended
   }
 
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Takes the screen; what was on it comes back at the end.
+  /// Switches to the alternate screen; ``close()`` restores the original one.
   ///
-  /// - Parameter tell: Told of each event, on any thread.
+  /// - Parameter tell: Called with each event, on any thread.
   init(_ tell: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original
-      // Each key comes at once, is not shown, and is no signal: the screen has to be given back.
+      // Raw mode: each key arrives immediately, without echo and without signals, because the
+      // program must restore the screen before it ends.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
       tcsetattr(0, TCSANOW, &raw)
       listenToKeys(tell)
@@ -29,14 +30,14 @@ final class Screen {
     Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 
-  /// Gives the screen back.
+  /// Restores the original screen.
   func close() {
     for source in sources { source.cancel() }
     Self.write("\u{1B}[?25h\u{1B}[?1049l")
     tcsetattr(0, TCSANOW, &original)
   }
 
-  /// Shows lines from the top; the rest of the screen is empty.
+  /// Shows lines from the top, and clears the rest of the screen.
   func show(_ lines: [String]) {
     Self.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
   }
@@ -45,7 +46,7 @@ final class Screen {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
-      // The terminal is gone.
+      // The terminal was closed.
       guard read(0, &byte, 1) == 1 else { return tell(.ended) }
       tell(.key(byte))
     }
@@ -55,7 +56,7 @@ final class Screen {
 
   private func listen(to signalNumber: Int32, _ tell: @escaping @Sendable () -> Void) {
     #if canImport(Darwin)
-      // There the source only watches: what the signal does has to be turned off.
+      // On Darwin the source does not suppress the signal's default action.
       signal(signalNumber, SIG_IGN)
     #endif
     let source = DispatchSource.makeSignalSource(signal: signalNumber)
@@ -64,6 +65,6 @@ final class Screen {
     sources.append(source)
   }
 
-  /// Writes at once, what `print` would not.
+  /// Writes immediately, which `print` does not.
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

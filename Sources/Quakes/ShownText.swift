@@ -1,6 +1,6 @@
 import Foundation
 
-// How values are shown: to people in columns, and to programs as JSON.
+// The formatting of values: for people in columns, and for programs as JSON.
 
 extension String {
   func padded(to width: Int) -> String {
@@ -11,38 +11,38 @@ extension String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
 
-  /// The text without characters that could disturb a terminal: feeds come from others.
+  /// The string without control characters: a feed could contain some that disturb a terminal.
   var visible: String {
     String(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
   }
 }
 
 extension Int {
-  /// The number with a comma between each three digits.
+  /// The number with thousands separators.
   var grouped: String { formatted(.number.locale(Locale(identifier: "en_US"))) }
 }
 
 extension Double {
-  /// The number with one digit behind the point.
+  /// The number with one decimal.
   var short: String {
-    // Without a sign where it comes to zero.
+    // Adding 0 turns -0 into 0.
     String(format: "%.1f", (self * 10).rounded() / 10 + 0)
   }
 }
 
 extension Date {
-  /// The time in UTC, as in "2019-02-16 23:46:15".
+  /// The time in UTC, such as "2019-02-16 23:46:15".
   var shown: String {
     formatted(
       .iso8601.year().month().day().dateTimeSeparator(.space).time(
         includingFractionalSeconds: false))
   }
 
-  /// The time in UTC to the millisecond, as in "2019-02-16T23:46:15.470Z".
-  // The style cuts what is behind the milliseconds, and a date may be a little below its own.
+  /// The time in UTC to the millisecond, such as "2019-02-16T23:46:15.470Z".
+  // The style truncates after the milliseconds, and a date may be slightly below its exact value.
   var exact: String { (self + 0.0001).formatted(Date.ISO8601FormatStyle.exact) }
 
-  /// The day in UTC, as in "2019-02-16".
+  /// The day in UTC, such as "2019-02-16".
   var day: String { formatted(.iso8601.year().month().day()) }
 }
 
@@ -51,7 +51,7 @@ extension ParseStrategy where Self == Date.ISO8601FormatStyle {
   static var exact: Self { Date.ISO8601FormatStyle(includingFractionalSeconds: true) }
 }
 
-/// A value as JSON, times as text in UTC.
+/// Returns a value as JSON, with times as strings in UTC.
 ///
 /// - Parameter isOneLine: Whether it is on one line, so that others can follow.
 func json(_ value: some Encodable, isOneLine: Bool = false) throws -> String {

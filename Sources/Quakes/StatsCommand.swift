@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes stats`: how many quakes there are, how strong, how deep, and when.
+/// `quakes stats`: the number of quakes, by magnitude and by day, with the extremes.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "show how many quakes there are, how strong, and when"
@@ -24,7 +24,7 @@ struct StatsCommand: Command {
     let container = try store.openForReading()
     let context = container.newContext()
     let stats = try context.performAndWait {
-      // All figures are of one generation, whatever is imported meanwhile.
+      // Pinned, so that all figures are from one generation, even during an import.
       try context.setQueryGenerationFrom(.current)
       return try QuakeStats(context)
     }
@@ -32,9 +32,9 @@ struct StatsCommand: Command {
   }
 }
 
-/// The figures.
+/// The statistics.
 private struct QuakeStats: Encodable {
-  /// A quake that leads in something.
+  /// A quake with an extreme value.
   struct Leader: Encodable {
     let code: String
     let place: String
@@ -42,7 +42,7 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The quakes from one magnitude to, but not including, half a step above it.
+  /// The quakes of a magnitude from this one up to, but excluding, half a unit more.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int
@@ -59,12 +59,12 @@ private struct QuakeStats: Encodable {
   let last: Date?
   let largest: Leader?
   let deepest: Leader?
-  /// How many have no magnitude.
+  /// The number of quakes without a magnitude.
   let unmeasuredCount: Int
   let magnitudes: [Step]
   let days: [Day]
 
-  /// Days that are shown in the terminal: the newest ones.
+  /// The number of days in the terminal output: the newest ones.
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {
@@ -84,7 +84,7 @@ private struct QuakeStats: Encodable {
     var (steps, days): ([Int: Int], [Int: Int]) = ([:], [:])
     var (first, last): (Date?, Date?)
     var unmeasuredCount = 0
-    // However many quakes there are, a few are in memory at a time.
+    // Batches keep only a few quakes in memory, however many there are.
     for quake in try context.fetchBatched(FetchRequest<Quake>()) {
       first = min(first ?? quake.time, quake.time)
       last = max(last ?? quake.time, quake.time)
@@ -96,7 +96,7 @@ private struct QuakeStats: Encodable {
       steps[Int((magnitude * 2).rounded(.down)), default: 0] += 1
     }
     (self.first, self.last, self.unmeasuredCount) = (first, last, unmeasuredCount)
-    // Steps without quakes belong to the picture.
+    // Steps without quakes are part of the chart.
     let range = steps.keys.min().flatMap { low in steps.keys.max().map { low...$0 } }
     magnitudes = (range.map(Array.init) ?? []).map { step in
       Step(magnitude: Double(step) / 2, count: steps[step] ?? 0)

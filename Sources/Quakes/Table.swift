@@ -1,4 +1,4 @@
-/// Rows of text in aligned columns below their titles.
+/// Rows of text in aligned columns, below their titles.
 struct Table {
   enum Side {
     case left
@@ -13,7 +13,7 @@ struct Table {
   /// Adds a row with a cell for each column.
   mutating func append(_ cells: [String], color: Color? = nil) { rows.append((cells, color)) }
 
-  /// The lines of the table.
+  /// The formatted table.
   var text: String {
     let titles = columns.map(\.key)
     let widths = titles.indices.map { column in
@@ -31,10 +31,10 @@ struct Table {
   }
 }
 
-/// A bar as long as a share of the greatest one, in eighths of a column.
+/// Returns a bar in proportion to the greatest count, in eighths of a column.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
-  // Whatever is there at all can be seen.
+  // Every count above 0 is visible.
   let eighths = max(1, count * width * 8 / greatest)
   let end = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
   return String(repeating: "█", count: eighths / 8) + end

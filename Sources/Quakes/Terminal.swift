@@ -1,15 +1,15 @@
 import Foundation
 
-/// The terminal the output goes to, if it is one.
+/// The terminal of the standard output, if it is one.
 enum Terminal {
-  /// Whether colours are wanted: on a terminal, unless the environment says no.
+  /// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-  /// The columns of a line; 80 where there is no terminal.
+  /// The number of columns; 80 without a terminal.
   static var width: Int { size.map { Int($0.ws_col) } ?? 80 }
 
-  /// The lines of the screen; 24 where there is no terminal.
+  /// The number of lines; 24 without a terminal.
   static var height: Int { size.map { Int($0.ws_row) } ?? 24 }
 
   private static var size: winsize? {
@@ -21,20 +21,20 @@ enum Terminal {
   }
 }
 
-/// A colour, by its number in the escape sequences of terminals.
+/// A colour, by its number in terminal escape sequences.
 enum Color: Int {
   case red = 31
   case green = 32
   case yellow = 33
   case cyan = 36
 
-  /// The text in this colour, where colours are wanted.
+  /// Returns the text in this colour, if colours are used.
   func applied(to text: String) -> String {
     Terminal.hasColors ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// The line that says how far a long command is; only where the standard error is a terminal.
+/// The progress line of a long command; shown only if standard error is a terminal.
 struct ProgressLine: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

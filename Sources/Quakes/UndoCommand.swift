@@ -1,22 +1,22 @@
 import Foundation
 import Heartwood
 
-/// `quakes undo`: takes back what the last import has done.
+/// `quakes undo`: reverts the last import.
 struct UndoCommand: Command {
   static let name = "undo"
-  static let summary = "take back the last import"
+  static let summary = "undo the last import"
   static let help = """
     quakes undo: \(summary).
 
     Usage: quakes undo [options]
     Example: quakes undo
 
-    Quakes that it has added go, those that it has changed are what they were. It
-    is refused if somebody else has changed quakes since. Undo again for the import
-    before; quakes at shows what is kept.
+    It removes the quakes that the import added, and restores those that it changed.
+    It fails if quakes were changed otherwise since. Repeat it for the import before
+    that; quakes at lists the kept states.
     """
 
-  /// Who makes the changes, as the history of the store says.
+  /// The author of the changes in the history.
   private static let author = "undo"
 
   init(_ arguments: inout Arguments) {}
@@ -28,11 +28,11 @@ struct UndoCommand: Command {
       throw Complaint.refused(
         past.states.isEmpty
           ? "There is no import to undo."
-          : "No import is left to undo: what was before is not kept. Type quakes at to see what is."
+          : "No import is left to undo: no older state is kept. Type quakes at to see all states."
       )
     }
     let changes = try revert(step, in: container)
-    // Older states stay, to be gone back to; the next import lets go of those.
+    // Older states stay for further undos; the next import releases them.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {
       try $0.count(for: FetchRequest<Quake>())

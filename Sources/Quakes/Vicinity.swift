@@ -5,13 +5,13 @@ import Heartwood
 struct Vicinity {
   private let latitude: Double
   private let longitude: Double
-  /// Kilometres.
+  /// The radius in kilometres.
   private let radius: Double
 
   private static let usualRadius = 100.0
   private static let earthRadius = 6371.0
 
-  /// Reads `LAT,LON` or `LAT,LON,KM`; `nil` for anything else.
+  /// Parses `LAT,LON` or `LAT,LON,KM`; `nil` for anything else.
   init?(_ text: String) {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let numbers = parts.compactMap { Double($0.trimmingPrefix(" ")) }
@@ -24,12 +24,13 @@ struct Vicinity {
     guard radius > 0, radius.isFinite else { return nil }
   }
 
-  /// The kilometres from the middle to a quake within the circle; `nil` for all others.
+  /// Returns the distance of a quake within the circle from its centre, in kilometres; `nil` for
+  /// all others.
   func distance(to quake: Quake) -> Double? {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
     }
-    // The haversine formula, which is exact for small distances too.
+    // The haversine formula, which is also exact for small distances.
     let first = sin((otherLatitude - latitude).inRadians / 2)
     let second = sin((otherLongitude - longitude).inRadians / 2)
     let share =
@@ -38,7 +39,7 @@ struct Vicinity {
     return distance <= radius ? distance : nil
   }
 
-  /// Asks for the quakes in a square around the circle, which the store can find by itself.
+  /// The predicate for a square around the circle, which the store can evaluate.
   var predicate: QueryPredicate<Quake> {
     get throws {
       let angle = radius / Self.earthRadius
@@ -46,14 +47,14 @@ struct Vicinity {
       let (south, north) = (latitude - height, latitude + height)
       let rows = try QueryPredicate<Quake>(
         format: "latitude >= %@ AND latitude <= %@", south, north)
-      // A circle around a pole has quakes at all longitudes.
+      // A circle around a pole includes all longitudes.
       guard south > -90, north < 90 else { return rows }
       let width = asin(min(1, sin(angle) / cos(latitude.inRadians))).inDegrees
       return try rows && columns(longitude - width, longitude + width)
     }
   }
 
-  /// Asks for longitudes between two, of which one may be beyond 180 degrees.
+  /// Returns the predicate for longitudes between two, one of which may be beyond 180 degrees.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

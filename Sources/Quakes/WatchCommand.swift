@@ -1,14 +1,14 @@
 import Foundation
 import Heartwood
 
-/// `quakes watch`: a list that stays on the screen, and goes on when anybody has imported.
+/// `quakes watch`: a live list on the screen that updates after each import.
 ///
-/// The list is of a pinned context, so that all of it is of one generation, however many other
-/// programs write. They are heard of by ``RemoteChanges``; merging what the history says they have
-/// done lets the context go on, and the results controller says what that has changed.
+/// The list belongs to a pinned context, so all of it is from one generation, however many other
+/// programs write. ``RemoteChanges`` reports their commits; merging the history advances the
+/// context, and the results controller reports the resulting changes.
 struct WatchCommand: Command {
   static let name = "watch"
-  static let summary = "keep a list on the screen that goes on with each import"
+  static let summary = "show a live list that updates after each import"
   static let help = """
     quakes watch: \(summary).
 
@@ -19,12 +19,12 @@ struct WatchCommand: Command {
       --changes N           end after N changes
       --limit N             in a pipe, print at most N quakes of each change
                             (default: 10)
-      --json                print a line of JSON at first, of at most N quakes, and
-                            one for each change, of all that it concerns
+      --json                print a line of JSON with at most N quakes first, and
+                            one for each change, with all quakes concerned
 
-    On a terminal the list fills the screen, the newest quakes first; + marks those
-    that the last change has brought, ~ those it has changed, and q ends it. In a
-    pipe it prints the newest quakes, and then a block of lines for each change.
+    On a terminal the list fills the screen, newest quakes first; + marks those that
+    the last change added, ~ those it changed, and q quits. In a pipe it prints the
+    newest quakes, and then a block of lines for each change.
     """
 
   private static let usualLimit = 10
@@ -48,7 +48,7 @@ struct WatchCommand: Command {
     wantsJSON = arguments.flag("--json")
   }
 
-  /// What the program waits for.
+  /// The events that the program waits for.
   private enum Event {
     case written
     case changed(ResultsChange)
@@ -64,7 +64,7 @@ struct WatchCommand: Command {
   @MainActor private func watch(_ container: PersistentContainer) async throws {
     let (events, happens) = AsyncStream.makeStream(of: Event.self)
     let written = container.remoteChanges
-    // Read before the list is: what comes in between is merged, and no harm is done.
+    // Read before the list: transactions in between are merged again, which is harmless.
     var position = try container.currentHistoryToken
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
@@ -111,7 +111,7 @@ struct WatchCommand: Command {
       case .screen(.ended): return
       case .screen: break
       case .closed:
-        throw Complaint.refused("The store cannot be read any more. Type: quakes watch")
+        throw Complaint.refused("The store can no longer be read. Type: quakes watch")
       }
       try show()
       if seen == changeCount { return }

@@ -1,11 +1,11 @@
 import Foundation
 import Heartwood
 
-/// What `quakes watch` shows of a list: on the screen, and in a pipe.
+/// The output of `quakes watch` for a list: on the screen, and in a pipe.
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
-  /// What the last change has brought, changed and taken away.
+  /// The effect of the last change.
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
@@ -19,17 +19,17 @@ import Heartwood
     self.container = container
   }
 
-  // MARK: What happens
+  // MARK: Events
 
-  /// Somebody has written.
+  /// Records a transaction of the history.
   mutating func note(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
-  /// The list has changed.
+  /// Records a change of the list.
   mutating func note(_ change: ResultsChange) {
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
       switch step {
-      // One that has moved goes and comes.
+      // A moved quake is removed and inserted.
       case .insert(_, let id, .some): changed.insert(id)
       case .insert(_, let id, nil): added.insert(id)
       case .remove(_, _, nil): goneCount += 1
@@ -40,14 +40,14 @@ import Heartwood
 
   // MARK: In a pipe
 
-  /// The newest quakes.
+  /// Returns the newest quakes.
   func firstLines(_ limit: Int) throws -> String {
     let count = controller.count
     let rows = (0..<min(limit, count)).map { row(controller.object(at: $0)) }
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// What the last change has done.
+  /// Returns the effect of the last change.
   func changeLines(_ limit: Int) throws -> String {
     let places = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = places.prefix(limit).map { row(controller.object(at: $0)) }
@@ -59,9 +59,9 @@ import Heartwood
     return ([head] + rows + rest).map { $0 + "\n" }.joined()
   }
 
-  // MARK: For scripts
+  // MARK: JSON output
 
-  /// What is said on one line: the newest quakes at first, and then what a change has done.
+  /// The content of one line: first the newest quakes, later the effect of a change.
   private struct Report: Encodable {
     let count: Int
     let generation: UInt64?
@@ -73,14 +73,14 @@ import Heartwood
     var time: Date?
   }
 
-  /// The newest quakes, as one line of JSON.
+  /// Returns the newest quakes, as one line of JSON.
   func firstJSON(_ limit: Int) throws -> String {
     let count = controller.count
     let quakes = (0..<min(limit, count)).map { ListedQuake(controller.object(at: $0)) }
     return try line(Report(count: count, generation: generation, quakes: quakes))
   }
 
-  /// What the last change has done, as one line of JSON.
+  /// Returns the effect of the last change, as one line of JSON.
   func changeJSON() throws -> String {
     func quakes(_ ids: Set<ManagedObjectID>) -> [ListedQuake] {
       ids.compactMap { controller.index(of: $0) }.sorted()
@@ -99,7 +99,7 @@ import Heartwood
 
   // MARK: On the screen
 
-  /// All lines that there is room for.
+  /// Returns the lines that fit on the screen.
   func screenLines() throws -> [String] {
     let (width, height) = (Terminal.width, Terminal.height)
     let key = "q quits"
@@ -114,7 +114,7 @@ import Heartwood
     return Array(lines.prefix(height))
   }
 
-  /// How many there are, and in which generation.
+  /// The number of quakes and the generation.
   private var title: String {
     get throws {
       let number = try generation.map { Int($0).grouped } ?? "-"
@@ -122,7 +122,7 @@ import Heartwood
     }
   }
 
-  /// The generation that this process holds: its list is pinned to it.
+  /// The generation that this process holds: the list is pinned to it.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame
@@ -133,7 +133,7 @@ import Heartwood
     guard let written else { return "Waiting for an import." }
     return
       "\(added.count.grouped) new, \(changed.count.grouped) changed, \(goneCount.grouped) gone; "
-      + "written by \(written.author?.visible ?? "somebody"), \(written.timestamp.shown) UTC"
+      + "written by \(written.author?.visible ?? "others"), \(written.timestamp.shown) UTC"
   }
 
   private func row(_ quake: Quake) -> String {

@@ -11,13 +11,13 @@ struct ShownProgramTests {
     (
       "README",
       """
-      The view shows ["Water the tree"].
-      Others see 0, the view 1.
-      Told to go on, it shows 0.
+      Pinned: ["Book flights"]
+      Newest: 0 open. Pinned: 1.
+      After advancing: 0.
 
       """
     ),
-    ("README+Engine", "1872: wet\n1872: frost in May\n"),
+    ("README+Engine", "1872: paid\n1872: shipped\n"),
     ("FromCoreData", "[\"bread\", \"milk\"]\n"),
     ("FromRealm", "[\"Max\", \"Rex II\"]\n"),
     (

@@ -132,10 +132,10 @@ struct DerivedModelTests {
     }
     let message = "\(error)"
     for reason in [
-      "Loose.note cannot be derived: it is no attribute", "Loose.constant",
+      "Loose.note cannot be derived: it is not a stored attribute", "Loose.constant",
       "Loose.upper cannot be derived: it is derived already",
       "Loose.upperOfUpper cannot be derived: upper is derived itself",
-      "Loose.upperOfNote cannot be derived: note is no attribute",
+      "Loose.upperOfNote cannot be derived: note is not a stored attribute",
       "Loose.upperOfConstant cannot be derived: ",
       "Loose.otherUpper cannot be derived: upper is derived itself",
       "Loose.constantCopy cannot be derived: ", "Loose.otherCount cannot be derived: ",

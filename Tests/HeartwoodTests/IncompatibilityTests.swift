@@ -94,7 +94,7 @@ struct IncompatibilityTests {
       "Item.box is optional string in the program and a to-one relationship in the store",
       "Item.lists is a to-one relationship in the program and a to-many relationship in the store",
       "Box.name is bytes in the program and string in the store",
-      "Item.other and Box.first are no inverses of each other in the store",
+      "Item.other and Box.first are not inverses of each other in the store",
     ] {
       let found = differences.filter { $0.hasPrefix(sentence) }
       #expect(!found.isEmpty, "\(sentence) in \(differences)")
@@ -102,7 +102,7 @@ struct IncompatibilityTests {
     }
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
-      elsewhere.message.contains("Item.box can lead to a Box in the store, which is no Thing"))
+      elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
     // Nothing of it has happened.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }

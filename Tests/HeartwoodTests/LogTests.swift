@@ -48,7 +48,7 @@ struct LogTests {
       let found = try told(3) { try fetch() }.first
       precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["every one"]))
       let planned = try told(4) { try fetch() }.first
-      precondition(matches(planned, ["Person: every one of 3 rows", "Each is asked: age = "]))
+      precondition(matches(planned, ["Person: every one of 3 rows", "Each is checked: age = "]))
       let counted = try told(4) {
         _ = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.nickname == "x" }))
       }

@@ -48,7 +48,7 @@ struct ProgrammerErrorTests {
       let container = try PersistentContainer.inMemory(schema: orders)
       _ = Person(context: container.newContext())
     }
-    #expect(message(unknown).contains("is no part of the model"))
+    #expect(message(unknown).contains("is not part of the model"))
     let abstract = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: Schema(Figure.self, Square.self))
       _ = Figure(context: container.newContext())

@@ -18,22 +18,21 @@ struct FollowTests {
     ]
     let run = try quakes.run("follow", files[0], files[1])
     run.expectFine()
-    let cost = /\ \ It is of generation \d+, the newest is \d+; that keeps [\d,]+ bytes\./
+    let cost = /\ \ It shows generation \d+, the newest is \d+; that retains [\d,]+ bytes\./
     let lines = run.lines.map { $0.wholeMatch(of: cost) == nil ? $0 : "  COST" }
     let (none, old) = (shown(0, []), shown(2, ["5.1  Cobb"]))
     let (new, stays) = (
-      shown(3, ["4.6  Cobb, CA"]), "was imported in the background. The view stays"
+      shown(3, ["4.6  Cobb, CA"]), "was imported in the background. The view does"
     )
     #expect(
-      lines == ["The view is pinned."] + none + ["", "\(files[0]) \(stays) as it is."] + none
-        + ["  COST", "", "Merged what follow has done: 2 inserted, 0 updated, 0 deleted."] + old
-        + ["", "\(files[1]) \(stays) as it is."] + old
-        + ["  COST", "", "Merged what follow has done: 1 inserted, 1 updated, 0 deleted."] + new + [
-          ""
-        ])
+      lines == ["The view is pinned."] + none + ["", "\(files[0]) \(stays) not change."] + none
+        + ["  COST", "", "Merged the changes by follow: 2 inserted, 0 updated, 0 deleted."] + old
+        + ["", "\(files[1]) \(stays) not change."] + old
+        + ["  COST", "", "Merged the changes by follow: 1 inserted, 1 updated, 0 deleted."] + new
+        + [""])
     let again = try quakes.run("follow", files[1])
     again.expectFine()
-    #expect(again.output.contains("There was nothing new in it: the history has no more."))
+    #expect(again.output.contains("The history has no new transactions."))
     try quakes.expectSound()
   }
 

@@ -10,7 +10,7 @@ struct ImportTests {
     let feed = FeedContent(count: 300, seed: seed)
     let first = try quakes.take(feed)
     first.expectFine()
-    #expect(first.output.hasPrefix("300 quakes in the standard input: 300 added, 0 updated"))
+    #expect(first.output.hasPrefix("300 quakes in standard input: 300 added, 0 updated"))
     let again = try quakes.take(try feed.content)
     again.expectFine()
     #expect(again.output.hasSuffix("feed.geojson: 0 added, 0 updated, 300 unchanged\n"))
@@ -55,7 +55,7 @@ struct ImportTests {
     // A quake that is reported twice is one.
     feed.quakes.append(feed.quakes[0])
     let run = try quakes.take(feed)
-    #expect(run.output.hasPrefix("21 quakes in the standard input: 1 added, 3 updated, 17 unch"))
+    #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))
     let strongest = try quakes.list("--sort", "magnitude", "--limit", "1")
     #expect(strongest.first?["code"] as? String == feed.quakes[3].id)
     try quakes.expectSound()
@@ -65,14 +65,14 @@ struct ImportTests {
     let quakes = try QuakesFixture()
     let run = try quakes.take(FeedContent([]))
     run.expectFine()
-    #expect(run.output.contains("0 quakes in the standard input: 0 added"))
+    #expect(run.output.contains("0 quakes in standard input: 0 added"))
     #expect(try quakes.run("list").output == "0 of 0 quakes\n")
     #expect(try quakes.run("stats").output == "quakes   0\n")
   }
 
   @Test(arguments: [
     ("hello", "Invalid value around character 0"), ("", "Unexpected end of file"),
-    ("[]", "the document is no object"), (#"{"type": "Feature"}"#, "type makes no sense"),
+    ("[]", "the document is not an object"), (#"{"type": "Feature"}"#, "type is not valid"),
     (#"{"type": "FeatureCollection"}"#, "features is missing"),
     (
       #"{"type": "FeatureCollection", "features": [{"properties": {"net": "a", "code": "b"}}]}"#,
@@ -80,13 +80,13 @@ struct ImportTests {
     ),
     (
       #"{"type": "FeatureCollection", "features": [{"properties": {"net": 5, "code": "b"}}]}"#,
-      "features[0].properties.net is no text"
+      "features[0].properties.net is not a string"
     ),
   ])
   func `refuses what is no feed, and says where`(content: String, words: String) throws {
     let quakes = try QuakesFixture()
     let run = try quakes.take(Data(content.utf8))
-    run.expectComplaint("is no GeoJSON feed of earthquakes: \(words)", exitCode: 1)
+    run.expectComplaint("is not a GeoJSON feed of earthquakes: \(words)", exitCode: 1)
     #expect(!FileManager.default.fileExists(atPath: quakes.path))
   }
 
@@ -98,7 +98,7 @@ struct ImportTests {
       atPath: quakes.path, withIntermediateDirectories: true)
     try Data("Dear".utf8).write(to: URL(filePath: quakes.path + "/letter.txt"))
     let feed = FeedContent(count: 1, seed: 1)
-    try quakes.take(feed).expectComplaint("holds other things (letter.txt)", exitCode: 1)
+    try quakes.take(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
   }
 
   @Test func `takes a feed by its address`() throws {

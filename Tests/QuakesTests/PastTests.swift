@@ -31,7 +31,7 @@ struct PastTests {
     // An import that has changed nothing has left nothing.
     #expect(
       kept.lines.dropFirst().map { $0.split(separator: " ").last ?? "" }
-        == ["before", "import", "import", "import", ""])
+        == ["import", "import", "import", "import", ""])
     let times = try times(quakes)
     for (time, codes) in zip(times, [[], ["nca"], ["nca", "ncb"], ["nca", "ncb", "ncc"]]) {
       let listed = try quakes.run("at", time, "--json").json([[String: Any]].self)
@@ -46,7 +46,7 @@ struct PastTests {
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
     #expect(try quakes.run("at", "0m").output.hasSuffix("as of \(times[3])\n"))
     try quakes.run("at", "2019-02-16").expectComplaint(
-      "Nothing as old as 2019-02-16 is kept: the oldest is \(times[0])", exitCode: 1)
+      "No state as old as 2019-02-16 is kept: the oldest is \(times[0])", exitCode: 1)
     try quakes.expectSound()
   }
 
@@ -146,8 +146,8 @@ struct PastTests {
         .expectComplaint(of: "quakes", ["Type: quakes import FILE"], exitCode: 1, #_sourceLocation)
     }
     try quakes.take(FeedContent([])).expectFine()
-    #expect(try quakes.run("at").output == "Nothing is kept yet. Type: quakes import FILE\n")
-    try quakes.run("diff", "7d").expectComplaint("Nothing is kept yet", exitCode: 1)
+    #expect(try quakes.run("at").output == "No states are kept yet. Type: quakes import FILE\n")
+    try quakes.run("diff", "7d").expectComplaint("No states are kept yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)
   }
 }

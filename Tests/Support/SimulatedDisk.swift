@@ -168,7 +168,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       let number: Int
       switch content.entry(at: place) {
       case .directory:
-        throw StorageError(.notAStore, "This is no regular file.", file: path)
+        throw StorageError(.notAStore, "This is not a regular file.", file: path)
       case .file(let existing):
         number = existing
       case nil where access == .create:

@@ -114,7 +114,7 @@ struct CareTests {
       try copy.close()
     }
     for inside in [store.path + "/x", newest + "/../" + "store/x"] {
-      try store.run("copy", inside).expectComplaint("lies in the folder of", exitCode: 1)
+      try store.run("copy", inside).expectComplaint("is in the directory of", exitCode: 1)
     }
     try store.run("copy", newest).expectComplaint("A copy never replaces anything", exitCode: 1)
     try store.run("copy", store.path + "-x", "--kept", "befor").expectComplaint(

@@ -59,11 +59,11 @@ struct CommandLineTests {
       "dump has no option --form. Did you mean --from?", exitCode: 2)
     try ToolRun("info", "a", "--limit", "1").expectComplaint("no option --limit", exitCode: 2)
     try ToolRun("dump", "a", "--limit").expectComplaint("needs a value: --limit N", exitCode: 2)
-    try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x makes no sense", exitCode: 2)
-    try ToolRun("dump", "a", "--at", "-1").expectComplaint("--at -1 makes no sense", exitCode: 2)
+    try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x is invalid", exitCode: 2)
+    try ToolRun("dump", "a", "--at", "-1").expectComplaint("--at -1 is invalid", exitCode: 2)
     try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
     try ToolRun("dump", "a", "--at", "1", "--kept", "b").expectComplaint(
-      "Type one of them", exitCode: 2)
+      "Type only one of them", exitCode: 2)
     try ToolRun("dump", "a", "--from", "1").expectComplaint("needs a keyspace", exitCode: 2)
   }
 

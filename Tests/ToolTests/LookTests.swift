@@ -85,7 +85,7 @@ struct LookTests {
     options.upkeep = .inline
     let other = try Store(at: store.path, options: options)
     let run = try store.run("info")
-    #expect(run.output.contains("\nopen by    somebody else as well\n"))
+    #expect(run.output.contains("\nopen by    another process\n"))
     let held = try other.snapshot()
     #expect(try store.run("generations").output.contains("another process"))
     withExtendedLifetime(held) {}

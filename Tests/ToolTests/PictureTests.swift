@@ -91,7 +91,7 @@ struct PictureTests {
     #expect(parser.parse(), "\(parser.parserError.debugDescription)")
     #expect(words.names.first == "svg")
     #expect(words.text.contains("<rings> & \"more\""))
-    #expect(words.text.contains("how full the leaves are"))
+    #expect(words.text.contains("fill of the leaves"))
     #expect(words.text.contains("prefers-color-scheme"))
     let failed = try ToolRun("stat", path, "--svg", folder.path(of: "none/picture.svg"))
     failed.expectComplaint("could not be written", exitCode: 1)

@@ -18,7 +18,7 @@ struct RefusalTests {
   @Test func `is a missing one`() throws {
     let folder = try ScratchDirectory()
     for run in try runs(folder.path(of: "none")) {
-      run.expectComplaint("There is nothing at ", "Name the folder of a store.", exitCode: 1)
+      run.expectComplaint("There is nothing at ", "Type the directory of a store.", exitCode: 1)
     }
     // Opening to write would have made one.
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
@@ -29,7 +29,7 @@ struct RefusalTests {
     let file = folder.path(of: "letter.txt")
     try Data("Dear".utf8).write(to: URL(fileURLWithPath: file))
     for run in try runs(folder.path) {
-      run.expectComplaint("holds no store", exitCode: 1)
+      run.expectComplaint("contains no store", exitCode: 1)
     }
     try ToolRun("info", file).expectComplaint("is a file", exitCode: 1)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letter.txt"])
@@ -40,7 +40,7 @@ struct RefusalTests {
     let bytes = Data(repeating: 0x41, count: byteCount)
     try bytes.write(to: URL(fileURLWithPath: folder.path(of: "pages")))
     for run in try runs(folder.path) {
-      run.expectComplaint("does not begin like one of Heartwood", exitCode: 1)
+      run.expectComplaint("does not have the signature", exitCode: 1)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["pages"])
   }

@@ -1,9 +1,9 @@
 import Dispatch
 
-/// A context with a thread of its own, for work off the caller's.
+/// A context with its own thread, for work off the caller's thread.
 ///
-/// Saving waits for locks and disks, so what runs here never takes one of the threads that Swift's
-/// concurrency shares.
+/// Saves wait for locks and for the disk; the separate thread keeps these waits off the threads of
+/// Swift's concurrency pool.
 ///
 /// ```swift
 /// let background = container.newBackgroundContext()
@@ -16,7 +16,7 @@ public actor BackgroundContext {
   private let queue: SerialQueue
   private let context: ManagedObjectContext
 
-  /// What runs its work.
+  /// The executor of its work.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     queue.asUnownedSerialExecutor()
   }
@@ -26,13 +26,13 @@ public actor BackgroundContext {
     self.context = context
   }
 
-  /// Runs `body` with the context, after what was asked for before.
+  /// Runs `body` with the context, after all earlier calls.
   ///
-  /// Objects stay here; return IDs or values. Save what shall be kept: another block may run before
-  /// your next, and finds what was left.
+  /// Objects must not leave `body`; return IDs or values. Save the changes to keep: other calls may
+  /// run before the caller's next one, and see the unsaved changes.
   ///
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`.
   public func perform<R: Sendable>(
     _ body: @Sendable (ManagedObjectContext) throws -> R
   ) async throws -> R {
@@ -41,7 +41,7 @@ public actor BackgroundContext {
   }
 }
 
-/// Runs the jobs of one actor, one after the other, on a thread that nobody else waits for.
+/// Runs the jobs of one actor in order, on a thread that is not shared.
 private final class SerialQueue: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 

@@ -1,8 +1,8 @@
-/// A stage on the way of a store from one version of the model to the next.
+/// A stage in the migration of a store from one version of the model to the next.
 ///
-/// Most changes need none: a store follows the model by itself. A stage is for what only the
-/// program knows, such as how a full name is put together from two parts. The classes of earlier
-/// versions are declared again where they do not get in the way:
+/// Most changes need no stage: a store is migrated to the model automatically. A stage is for
+/// changes that need code, such as combining two name attributes into one. Declare the classes of
+/// earlier versions again, in a separate namespace:
 ///
 /// ```swift
 /// enum V1 {
@@ -32,7 +32,7 @@
 /// ]
 /// ```
 public struct MigrationStage: Sendable {
-  /// What a program does in a stage, with the objects of one version of the model.
+  /// The code of a stage, which works with the objects of one version of the model.
   public typealias Body = @Sendable (_ context: ManagedObjectContext) throws -> Void
 
   let source: Schema?
@@ -40,24 +40,24 @@ public struct MigrationStage: Sendable {
   let willMigrate: Body?
   let didMigrate: Body?
 
-  /// A stage in which the store follows the model by itself, for what has to pass through a version
-  /// in between.
+  /// Creates a stage of automatic migration, for changes that must pass through an intermediate
+  /// version.
   ///
   /// - Parameter schema: The model after the stage.
   public static func lightweight(to schema: Schema) -> MigrationStage {
     MigrationStage(source: nil, target: schema, willMigrate: nil, didMigrate: nil)
   }
 
-  /// A stage in which the program changes objects, before or after the store follows the model.
+  /// Creates a stage in which code changes objects, before or after the automatic migration.
   ///
-  /// What the bodies have changed is saved when they return; they may save in between, and should
-  /// where there is much. All of it belongs to the one transaction in which the store is opened.
+  /// Unsaved changes are saved when a body returns. Bodies may save in between, and should do so if
+  /// there are many changes. All of it belongs to the one transaction in which the store is opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.
   ///   - target: The model after it, of a higher version.
-  ///   - willMigrate: Called with a context of the model before.
-  ///   - didMigrate: Called with a context of the model after.
+  ///   - willMigrate: Called with a context of the old model.
+  ///   - didMigrate: Called with a context of the new model.
   public static func custom(
     from source: Schema, to target: Schema, willMigrate: Body? = nil, didMigrate: Body? = nil
   ) -> MigrationStage {

@@ -1,17 +1,18 @@
 extension PersistentContainer {
-  /// What became of the objects on the way from one generation to another, whichever is the newer.
+  /// Returns the changes of objects from one generation to another, which may be the older one.
   ///
-  /// It compares the generations, and needs no history. A to-many relationship is a property that
-  /// differs if its members do, or their order if it has one.
+  /// It compares the generations, and does not use the history. A to-many relationship differs if
+  /// its members do, or their order if it is ordered.
   ///
   /// - Parameters:
-  ///   - source: Where the changes start; `.current` for the newest.
-  ///   - target: Where they lead to; `.current` for the newest.
-  /// - Returns: The changes in those stores that both name.
-  /// - Throws: `generationExpired`; `foreignStore` if there is no such store, `removedStore` if
-  ///   there was; `corrupt` or `io`.
-  /// - Complexity: A few reads of each page that was written between the two, however large the
-  ///   store is, and of two rows for each object that was updated. Memory for the changed objects.
+  ///   - source: The starting generation; `.current` for the newest.
+  ///   - target: The final generation; `.current` for the newest.
+  /// - Returns: The changes in the stores that both tokens cover.
+  /// - Throws: `generationExpired`; `foreignStore` if the container has no such store,
+  ///   `removedStore` if it was removed; `corrupt` or `io`.
+  /// - Complexity: A few reads of each page that was written between the two generations,
+  ///   independent of the size of the store, plus two row reads for each updated object. Memory for
+  ///   the changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -23,33 +24,33 @@ extension PersistentContainer {
       }
     }
     guard var changes = all.first else {
-      throw StorageError(.foreignStore, "The two tokens are of different stores.")
+      throw StorageError(.foreignStore, "The two tokens belong to different stores.")
     }
     for other in all.dropFirst() { changes.join(other) }
     return changes
   }
 
-  /// Makes all objects what they were in a generation, as one new generation.
+  /// Reverts all objects to a generation, as one new generation.
   ///
-  /// Whatever was saved since is taken back: rows that were deleted are there again, with their
-  /// IDs; those that were made since are gone. Indexes, relationships and the history follow. No
-  /// callback is called, no delete rule followed, nothing validated: the store was like this.
-  /// Contexts that have changed the same objects are in conflict, and none is told; merge what is
-  /// returned, or the history.
+  /// All changes saved since then are undone: deleted rows exist again, with their IDs; rows
+  /// inserted since are deleted. Indexes, relationships and the history are updated. No callbacks,
+  /// delete rules or validation apply, since the store was in this state before. Contexts with
+  /// changes of the same objects are in conflict. Contexts are not notified; merge the returned
+  /// changes, or the history.
   ///
-  /// Of several stores, the one in which something differs.
+  /// With several stores, it reverts the one store that differs.
   ///
   /// - Parameters:
-  ///   - token: The generation to go back to.
-  ///   - known: If given, nothing is done if anybody has changed an object since this generation.
-  ///   - author: Who does it, for the history.
-  /// - Returns: What was changed; the generation it has made, or a newer one if that is over.
-  /// - Throws: `severalStores` if objects of more than one differ; `mergeConflict`, with one of the
-  ///   objects that were changed since `known`; `unknownEntity` if objects were changed for which
-  ///   the model has no class; `incompatibleSchema` if the generation was written with another
-  ///   model; `generationExpired`, `foreignStore`; what kept the store from being
-  ///   written. Nothing has changed then.
-  /// - Complexity: As ``changes(from:to:)``, while other writers wait, and one row written for each
+  ///   - token: The generation to revert to.
+  ///   - known: If given, the call fails if any object was changed since this generation.
+  ///   - author: The author of the change, for the history.
+  /// - Returns: The changes, with the generation that the call created, or a newer one if that no
+  ///   longer exists.
+  /// - Throws: `severalStores` if objects of more than one store differ; `mergeConflict`, with one
+  ///   of the objects that changed since `known`; `unknownEntity` if objects changed for which the
+  ///   model has no class; `incompatibleSchema` if the generation was written with another model;
+  ///   `generationExpired`, `foreignStore`; errors of writing the store. Nothing has changed then.
+  /// - Complexity: As ``changes(from:to:)``, while other writers wait, plus one row write for each
   ///   object that differs.
   @discardableResult
   public func revert(
@@ -72,7 +73,7 @@ extension PersistentContainer {
     return changes
   }
 
-  /// The one store in which objects differ from what they were; one of them if there is none.
+  /// Returns the one store in which objects differ; any store if there is none.
   private func differing(
     from all: [(member: StoreGroup.Member, snapshot: Snapshot)]
   ) throws -> (member: StoreGroup.Member, snapshot: Snapshot) {
@@ -88,11 +89,11 @@ extension PersistentContainer {
       let names = changed.map(\.member.name).joined(separator: ", ")
       throw ObjectGraphError(
         .severalStores,
-        "Objects of several stores have changed: \(names). Reverting makes one generation of one "
-          + "store; do it with a container of that only.")
+        "Objects of several stores have changed: \(names). A revert changes one "
+          + "store only. Use a container with only that store.")
     }
     guard let found = changed.first ?? all.first else {
-      throw StorageError(.invalidArgument, "The container has no store any more.")
+      throw StorageError(.invalidArgument, "The container no longer has any store.")
     }
     return found
   }
@@ -105,7 +106,7 @@ extension PersistentContainer {
     guard !difference.isEmpty else { return }
     throw ObjectGraphError(
       .mergeConflict,
-      "Objects were changed since the generation that was to be the newest. See what has changed, "
+      "Objects were changed since the generation given as the newest. Examine the changes, "
         + "and revert again.",
       objectID: difference.numbers.first.map { ManagedObjectID($0, model.space) })
   }

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// A generation that has a name, and is kept until that is released.
+/// A named generation, which is retained until its name is released.
 public struct KeptGeneration: Hashable, Sendable {
   /// The name.
   public let name: String
-  /// What contexts can be pinned to.
+  /// The token to which contexts can be pinned.
   public let token: QueryGenerationToken
-  /// When it was committed; of several stores, the last.
+  /// The time of the commit; with several stores, of the last one.
   public let date: Date
 }
 
 extension PersistentContainer {
   // MARK: Names
 
-  /// Keeps a generation by a name: it stays readable until ``releaseGeneration(_:)``, though no
-  /// context is pinned to it, also when the program has ended.
+  /// Names a generation, so that it stays readable until ``releaseGeneration(_:)``, even if no
+  /// context is pinned to it, and after the program has ended.
   ///
-  /// What that costs is bounded: the store keeps at most one older version of each page. Of several
-  /// stores, each that the token names keeps its generation by the same name, or none does.
+  /// The cost is bounded: the store keeps at most one older version of each page. With several
+  /// stores, each store that the token covers retains its generation under the name, or none does.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -25,10 +25,10 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation; `.current` for the newest one.
-  ///   - name: 1 to 255 bytes of UTF-8. It is no error if it keeps the same generation already.
+  ///   - name: 1 to 255 bytes of UTF-8. It may already name the same generation.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if the name
-  ///   keeps another generation; `tooLarge`; what kept a store from being written.
-  /// - Complexity: Durable when it returns: three syncs at most for each store.
+  ///   is that of another generation; `tooLarge`; errors of writing a store.
+  /// - Complexity: Durable on return: at most three syncs for each store.
   public func keepGeneration(_ token: QueryGenerationToken, as name: String) throws {
     let all = try group.snapshots(at: token)
     defer { withExtendedLifetime(all) {} }
@@ -45,10 +45,10 @@ extension PersistentContainer {
     }
   }
 
-  /// What names the generation that is kept by a name; `nil` if none is.
+  /// Returns the token of the generation with a name; `nil` if there is none.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: The list of kept generations is read, and the generation pinned.
+  /// - Complexity: Reads the list of named generations, and pins the generation.
   public func keptGeneration(_ name: String) throws -> QueryGenerationToken? {
     let tokens = try group.members.compactMap { member in
       try member.store.keptGenerations()[name].map { try member.store.snapshot(at: $0).token }
@@ -56,20 +56,20 @@ extension PersistentContainer {
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
 
-  /// Ends the keeping of a generation; nothing happens if the name keeps none.
+  /// Releases the name of a generation, if there is such a name.
   ///
-  /// Contexts that are pinned to it stay so.
+  /// Contexts that are pinned to the generation stay so.
   ///
-  /// - Throws: What kept the store from being written.
+  /// - Throws: Errors of writing the store.
   /// - Complexity: Two syncs.
   public func releaseGeneration(_ name: String) throws {
     for member in group.members { try member.store.release(name) }
   }
 
-  /// The generations that are kept by name, the oldest first.
+  /// The named generations, oldest first.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: The list of kept generations is read, and each of them pinned.
+  /// - Complexity: Reads the list of named generations, and pins each of them.
   public var keptGenerations: [KeptGeneration] {
     get throws {
       var all: [String: [Snapshot]] = [:]
@@ -88,17 +88,17 @@ extension PersistentContainer {
     }
   }
 
-  // MARK: Reading what was
+  // MARK: Reading the past
 
-  /// The newest generation that was there at a time, among those that are kept by name or held by
-  /// somebody; `nil` if all of them are newer.
+  /// Returns the newest retained generation that existed at a time: one that is named, or that a
+  /// process holds; `nil` if all of them are newer.
   ///
-  /// So it need not be the last one before that time: what nobody holds is not kept. The token
-  /// keeps nothing either; it is good as long as the generation is. A store of which all is newer
-  /// is not in it.
+  /// It is not necessarily the last generation before that time: generations that nothing retains
+  /// disappear. The token retains nothing either; it is valid as long as the generation exists.
+  /// Stores whose retained generations are all newer are not in the token.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: As `Store.liveGenerations`; generations are pinned until one is old enough.
+  /// - Complexity: As `Store.liveGenerations`; pins generations until one is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
     let snapshots = try group.members.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))
@@ -112,16 +112,16 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Whoever held it has let go of it just now.
+        // Its holder has released it meanwhile.
         continue
       }
     }
     return nil
   }
 
-  /// A context of its own that is pinned to a generation.
+  /// Creates a context that is pinned to a generation.
   ///
-  /// Like any other it can change objects: what is saved is written on top of the newest.
+  /// It can change objects like any other context; saves are applied to the newest generation.
   ///
   /// - Throws: `generationExpired`, `foreignStore` or `removedStore`.
   public func newContext(
@@ -132,16 +132,16 @@ extension PersistentContainer {
     return context
   }
 
-  /// Runs `body` with a context that shows one generation, and ends with it.
+  /// Runs `body` with a context that is pinned to a generation and exists only during the call.
   ///
-  /// The objects of a context are of one generation, so those of another have a context of their
-  /// own. They end with it; return IDs or values.
+  /// All objects of a context belong to one generation, so another generation needs another
+  /// context. Objects must not leave `body`; return IDs or values.
   ///
   /// ```swift
   /// let before = try container.read(at: token) { try $0.fetch(request).map(\.name) }
   /// ```
   ///
-  /// - Throws: `generationExpired`, `foreignStore` or `removedStore`; what `body` throws.
+  /// - Throws: `generationExpired`, `foreignStore` or `removedStore`; the error of `body`.
   public func read<R: Sendable>(
     at token: QueryGenerationToken, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
@@ -150,9 +150,9 @@ extension PersistentContainer {
     return try context.performAndWait { try body(context) }
   }
 
-  /// Runs `body` with a context that shows what ``generation(at:)`` finds for a time.
+  /// Runs `body` with a context that is pinned to the generation that ``generation(at:)`` returns.
   ///
-  /// - Throws: `generationExpired` if all that can be read is newer; what `body` throws.
+  /// - Throws: `generationExpired` if all retained generations are newer; the error of `body`.
   public func read<R: Sendable>(
     at date: Date, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
@@ -160,7 +160,7 @@ extension PersistentContainer {
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,
-        "Nobody has kept a generation as old as \(date). Give those a name that are to be read "
+        "No generation as old as \(date) is retained. Name the generations that are to be read "
           + "later.")
     }
     defer { withExtendedLifetime(snapshots) {} }

@@ -1,14 +1,14 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// What was changed after a token, one entry for each save and batch request of any process.
+  /// Returns the history after a token, one entry for each save and batch request of any process.
   ///
-  /// What is in one store comes in the order it was written, and that of several by time. The
-  /// history of a store that the token is not of comes from its beginning.
+  /// Transactions of one store are in commit order, and those of several stores are ordered by
+  /// time. For a store that the token does not cover, the history starts at its beginning.
   ///
-  /// - Parameter token: Where to go on; `nil` for everything there is.
-  /// - Throws: `historyExpired` if some of it was deleted; `foreignStore` for a token of other
-  ///   stores; `corrupt` or `io`.
+  /// - Parameter token: The starting position; `nil` for the entire history.
+  /// - Throws: `historyExpired` if some of the transactions were deleted; `foreignStore` for a
+  ///   token of other stores; `corrupt` or `io`.
   /// - Complexity: Each page of the entries is read once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
@@ -22,9 +22,9 @@ extension PersistentContainer {
     return merge.transactions()
   }
 
-  /// The newest place in the history: what follows it is not there yet.
+  /// The current end of the history.
   ///
-  /// `nil` if nothing was ever written into it.
+  /// It is `nil` if nothing was ever written to the history.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: One row read for each store.
@@ -39,7 +39,7 @@ extension PersistentContainer {
     }
   }
 
-  /// What was changed after a date, by the clocks of those who changed it.
+  /// Returns the history after a date, by the clocks of the writers.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Each page of the history is read once.
@@ -49,18 +49,18 @@ extension PersistentContainer {
 
   // MARK: Deleting
 
-  /// Deletes the history up to a token, but not what follows it.
+  /// Deletes the history up to a token, inclusive.
   ///
-  /// It goes no farther than the slowest registered consumer has come. A token before what was
-  /// deleted expires; the one given does not.
+  /// It stops at the position of the slowest registered consumer. Tokens before the end of the
+  /// deleted history expire; the given one does not.
   ///
-  /// Of several stores, each has a transaction of its own for it.
+  /// With several stores, each deletes its history in a separate transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
-  ///   - force: Whether to delete what consumers have not read yet. Their tokens expire; until they
-  ///     register again, they hold back nothing more.
-  /// - Throws: `foreignStore` for a token of another store; what kept the store from being written.
+  ///   - force: Whether to delete transactions that consumers have not processed yet. Their tokens
+  ///     expire; until they register again, they block no further deletion.
+  /// - Throws: `foreignStore` for a token of another store; errors of writing the store.
   /// - Complexity: One row deleted for each entry; one sync.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let members = group.members
@@ -71,16 +71,16 @@ extension PersistentContainer {
     }
   }
 
-  /// Deletes the history that is older than a date, by the clocks of those who wrote it.
+  /// Deletes the history before a date, by the clocks of the writers.
   ///
-  /// It ends before the first transaction that is not, and goes no farther than the slowest
-  /// registered consumer has come.
+  /// It stops before the first transaction that is not older, and at the position of the slowest
+  /// registered consumer.
   ///
   /// - Parameters:
-  ///   - date: What is older is deleted.
+  ///   - date: Older transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
-  /// - Throws: `corrupt`; what kept the store from being written.
-  /// - Complexity: What is deleted is read; one row deleted for each entry; one sync.
+  /// - Throws: `corrupt`; errors of writing the store.
+  /// - Complexity: The deleted entries are read; one row deleted for each entry; one sync.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for member in group.members {
       try member.store.write { transaction in
@@ -115,7 +115,7 @@ extension PersistentContainer {
     else { return }
     var end = min(sequence, bounds.next - 1)
     if !force {
-      // Who was passed already has to begin anew anyway.
+      // A consumer whose position was already deleted must start over anyway.
       let consumers = try HistoryConsumers.all(in: transaction).values
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }
@@ -135,16 +135,16 @@ extension PersistentContainer {
     _ token: PersistentHistoryToken, _ members: [StoreGroup.Member]
   ) throws {
     guard members.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
-      throw StorageError(.foreignStore, "The token is of the history of another store.")
+      throw StorageError(.foreignStore, "The token belongs to the history of another store.")
     }
   }
 
   // MARK: Consumers
 
-  /// Registers somebody who reads the history, so that what he has not read is not deleted; or
-  /// takes down how far he has come.
+  /// Registers a consumer of the history, so that transactions that it has not processed are not
+  /// deleted; or updates its position.
   ///
-  /// The store remembers it, for all processes, until ``removeHistoryConsumer(_:)``.
+  /// The store records it for all processes, until ``removeHistoryConsumer(_:)``.
   ///
   /// ```swift
   /// let token = try container.historyConsumers["search"]
@@ -155,12 +155,13 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The consumer, by any name that fits a key.
-  ///   - token: The last transaction he has read. Without one, and in stores that it is not of, who
-  ///     is registered stays where he is, and who is not begins with what is left of the history.
-  /// - Throws: `historyExpired` if what follows the token was deleted; `foreignStore`; what kept
-  ///   the store from being written.
-  /// - Complexity: One row written, unless that is what it holds.
+  ///   - name: The name of the consumer; it must fit a key.
+  ///   - token: The last transaction that it has processed. Without a token, and in stores that the
+  ///     token does not cover, an existing consumer keeps its position; a new one starts at the
+  ///     oldest transaction.
+  /// - Throws: `historyExpired` if the history after the token was deleted; `foreignStore`; errors
+  ///   of writing the store.
+  /// - Complexity: One row written, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
   ) throws {
@@ -182,23 +183,23 @@ extension PersistentContainer {
     guard sequence >= deleted ?? 0 else {
       throw ObjectGraphError(
         .historyExpired,
-        "What followed the token was deleted from the history. Fetch everything again, and "
+        "The history after the token was deleted. Fetch everything again, and "
           + "register \(name) at the newest token.")
     }
     guard sequence != known else { return }
     try HistoryConsumers.put(sequence, for: name, transaction)
   }
 
-  /// Forgets somebody who reads the history; nothing happens if he is not registered.
+  /// Removes a consumer of the history, if it is registered.
   ///
-  /// - Throws: What kept the store from being written.
+  /// - Throws: Errors of writing the store.
   public func removeHistoryConsumer(_ name: String) throws {
     for member in group.members {
       try member.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
     }
   }
 
-  /// Those who read the history, with the last transaction that each has read.
+  /// The consumers of the history, with the last transaction that each has processed.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: One row read for each.

@@ -2,28 +2,28 @@ public import Foundation
 import Synchronization
 
 extension PersistentContainer {
-  /// Adds a store, or makes one, which is the home of some classes from then on.
+  /// Adds a store, which is created if necessary, and assigns classes to it.
   ///
-  /// Contexts work with the objects of all stores, also contexts that are there already; a pinned
-  /// one shows the store when it goes on to another generation. A save writes to one store, and
-  /// relationships stay within one.
+  /// All contexts work with the objects of all stores, including existing contexts; a pinned one
+  /// shows the store after it moves to another generation. A save writes to one store, and
+  /// relationships do not cross stores.
   ///
   /// ```swift
   /// try container.addStore(url: cacheURL, entities: [Thumbnail.self])
   /// let thumbnail = Thumbnail(context: context)
   /// ```
   ///
-  /// It is opened as the first one was: with the same options, but without their stages; in memory,
-  /// named by the URL, if that is. The version of the container's schema counts for it too. Another
-  /// process, or another container, has to add it by itself.
+  /// The store is opened like the first one: with the same options except the migration stages, and
+  /// in memory, with the URL as its name, if the first one is. The version of the container's
+  /// schema also applies to it. Other processes and containers must add it themselves.
   ///
   /// - Parameters:
-  ///   - url: The folder of the store.
-  ///   - entities: The classes whose objects are in it, with their superclasses and all that their
-  ///     relationships lead to.
-  /// - Throws: `invalidModel` if a class has a home already, or a relationship leads out of the
-  ///   store, naming the property; `invalidArgument` if the container has the store already; else
-  ///   as ``init(url:schema:options:)``. The container stays as it is then.
+  ///   - url: The directory of the store.
+  ///   - entities: The classes whose objects are in it, including their superclasses and all
+  ///     destinations of their relationships.
+  /// - Throws: `invalidModel` if a class is already assigned to a store, or a relationship leads
+  ///   out of the store, with the name of the property; `invalidArgument` if the container already
+  ///   has the store; otherwise as ``init(url:schema:options:)``. The container is unchanged then.
   /// - Complexity: As ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -36,7 +36,7 @@ extension PersistentContainer {
       options.inMemory
       ? try NamedStores.store(url.storePlace, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Before anything is changed in it.
+    // Checks this before anything in the store changes.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
@@ -44,33 +44,34 @@ extension PersistentContainer {
     try group.add(StoreGroup.Member(url: url, store: store, model: model))
   }
 
-  /// Takes a store out of the container, which goes on with the others.
+  /// Removes a store from the container.
   ///
-  /// Objects of it that were loaded keep their values, and all others are inaccessible faults: they
-  /// have the values of new objects and count as deleted. Fetching them throws `removedStore`, and
-  /// so does a save while there are changes of them, until they are taken back. Contexts that are
-  /// pinned go on reading the same of the other stores; its locks are given up, and its files
-  /// closed, when the contexts that have used it are gone or were reset. It is on disk as it was,
-  /// and can be added again: its objects are others then, with the same IDs. One in memory ends
-  /// with them, unless another container has it.
+  /// Loaded objects of the store keep their values. All others are inaccessible faults: they have
+  /// the values of new objects and count as deleted. Fetching them throws `removedStore`, and so
+  /// does a save while there are unsaved changes of them, until these are reverted. Pinned contexts
+  /// keep their generations of the other stores. The locks of the store are released, and its files
+  /// closed, when the contexts that have used it are deallocated or reset. The store stays on disk
+  /// unchanged, and can be added again: there are new objects then, with the same IDs. An in-memory
+  /// store is freed with these contexts, unless another container has it.
   ///
-  /// The store the container was made with can be removed as well; ``store`` is closed then.
+  /// The store that the container was created with can be removed as well; ``store`` is closed
+  /// then.
   ///
-  /// - Parameter url: The folder of the store.
-  /// - Throws: `invalidArgument` if the container has no such store; what kept the last checkpoint
-  ///   from succeeding, though the store is removed.
-  /// - Complexity: Waits for transactions that are under way. A checkpoint, as `Store.close`.
+  /// - Parameter url: The directory of the store.
+  /// - Throws: `invalidArgument` if the container has no such store; the error of the last
+  ///   checkpoint, although the store is removed.
+  /// - Complexity: Waits for running transactions. A checkpoint, as `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
-    // Whoever saves now is finished before, and whoever comes later finds that it was removed.
+    // Waits for a running save; later ones find that the store was removed.
     _ = try? removed.store.write { _ in }
     if !options.inMemory { try removed.store.close() }
   }
 
-  /// Throws if classes cannot be in a store of their own.
+  /// Throws if classes cannot be assigned to a store of their own.
   private func requireHome(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
-      throw ObjectGraphError(.invalidModel, "Name the classes whose objects are in the store.")
+      throw ObjectGraphError(.invalidModel, "Name the classes to assign to the store.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
     func isNamed(_ entity: EntityDescription) -> Bool {
@@ -90,22 +91,22 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws what is wrong with a class that others need and that was not named.
+  /// Throws the error for a class that others need and that was not named.
   private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
     guard
       let home = group.members.first(where: { $0.model.schema.entity(of: entity.type) != nil })
     else {
       throw ObjectGraphError(
-        .invalidModel, "\(reason) \(entity.name): name that too, to be in the same store.")
+        .invalidModel, "\(reason) \(entity.name). Add that class to the same store.")
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(reason) \(entity.name), which is in the store \(home.name): relationships and inheritance "
+      "\(reason) \(entity.name), which is in the store \(home.name). Relationships and inheritance "
         + "stay within one store. Keep the URI of an objectID in an attribute instead.")
   }
 }
 
-/// The stores in memory that have a name.
+/// The named in-memory stores.
 enum NamedStores {
   private struct Entry: Sendable {
     weak var store: Store?
@@ -113,7 +114,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// The store of a name, made if nobody has it open.
+  /// Returns the store with a name, which is created if it is not open.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

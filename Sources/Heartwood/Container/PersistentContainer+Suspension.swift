@@ -1,20 +1,20 @@
 extension PersistentContainer {
-  /// Gives up every pin and every lock, until ``resume()``: for apps that are about to sleep, which
-  /// some systems end if they hold a lock of a shared file then.
+  /// Releases every pin and every lock until ``resume()``, for apps that are about to be suspended:
+  /// some systems terminate an app that holds a lock of a shared file then.
   ///
-  /// All that was saved is durable when this returns. It concerns all stores of the container, and
-  /// all containers of these stores in this process; others are not disturbed. Until ``resume()``,
-  /// everything that would read or write the store throws `suspended`; ``remoteChanges`` goes on
-  /// waiting. A fault that is read meanwhile sets ``ManagedObjectContext/faultError``.
+  /// All saves are durable when this returns. It applies to all stores of the container, and to all
+  /// containers of these stores in this process; other processes are not affected. Until
+  /// ``resume()``, all reads and writes of the stores throw `suspended`; ``remoteChanges`` keeps
+  /// waiting. Reading a fault meanwhile sets ``ManagedObjectContext/faultError``.
   ///
-  /// Contexts stay as they are, with what was changed in them. One that is pinned has no generation
-  /// any more: it chooses the newest at the next read after ``resume()``, as
-  /// ``QueryGenerationToken/current`` does. Keep a generation by name to come back to it. Batched
-  /// results are over, and have to be fetched again. No thread may be reading.
+  /// Contexts stay as they are, with their unsaved changes. A pinned context loses its generation:
+  /// it pins the newest one at the next read after ``resume()``, as
+  /// ``QueryGenerationToken/current`` does. Name a generation to return to it. Batched results
+  /// become invalid, and must be fetched again. No thread may be reading during the call.
   ///
-  /// - Throws: `busy` if somebody else's transaction takes longer than `busyTimeout`; nothing has
-  ///   changed then. `closed` or `io`.
-  /// - Complexity: One sync, if something is not durable.
+  /// - Throws: `busy` if a transaction of another process or thread takes longer than
+  ///   `busyTimeout`; nothing has changed then. `closed` or `io`.
+  /// - Complexity: One sync, if a commit is not durable yet.
   public func suspend() throws {
     var done: [Store] = []
     do {
@@ -28,9 +28,9 @@ extension PersistentContainer {
     }
   }
 
-  /// Goes on after ``suspend()``, with all that other processes have done meanwhile.
+  /// Resumes after ``suspend()``, with all commits of other processes meanwhile.
   ///
-  /// - Throws: `busy`; `foreignStore` if the files were exchanged meanwhile; `closed`, `corrupt` or
+  /// - Throws: `busy`; `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or
   ///   `io`. The store stays suspended then.
   public func resume() throws {
     let results = group.members.map { member in Result { try member.store.resume() } }

@@ -1,15 +1,15 @@
 extension PersistentContainer {
-  /// What an object was from one generation to another, the oldest version first.
+  /// Returns the versions of an object from one generation to another, oldest first.
   ///
-  /// The first is what it was at `source`, if it was there; then comes what each transaction in the
-  /// history has left, and what the generations in between show that can be read: those that are
-  /// kept by name or held by somebody. So a version may be known by the history only, and have no
-  /// values; and without history, versions between two generations that can be read are not known.
+  /// The first is its version in `source`, if it existed there. The others come from the
+  /// transactions of the history, and from the readable generations in between: those that are
+  /// named or held by a process. So a version known only from the history has no values; and
+  /// without the history, versions between two readable generations are missing.
   ///
   /// - Parameters:
-  ///   - id: The object; it may be deleted since.
-  ///   - source: Where to begin, the older of the two.
-  ///   - target: Where to end; `.current` for the newest.
+  ///   - id: The object; it may have been deleted since.
+  ///   - source: The starting generation, the older of the two.
+  ///   - target: The final generation; `.current` for the newest.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` for an ID of
   ///   another store, or of an object that was never saved; `unknownEntity` if the model has no
   ///   class for it; `corrupt` or `io`.
@@ -20,7 +20,7 @@ extension PersistentContainer {
   ) throws -> [ObjectVersion] {
     let wanted = id.space.store
     guard !id.isTemporary, let member = group.member(where: { $0.space.store == wanted }) else {
-      throw ObjectGraphError(.foreignObject, "\(id) is no object of this store.", objectID: id)
+      throw ObjectGraphError(.foreignObject, "\(id) is not a row of this store.", objectID: id)
     }
     let (store, model) = (member.store, member.model)
     guard !model.isRemoved else { throw group.removal(of: model) }
@@ -35,7 +35,7 @@ extension PersistentContainer {
       do {
         snapshots.append(try store.snapshot(at: live))
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Whoever held it has let go of it just now.
+        // Its holder has released it meanwhile.
         continue
       }
     }

@@ -2,58 +2,58 @@ import Dispatch
 public import Foundation
 import Synchronization
 
-/// How a container is made.
+/// The options of a container.
 public struct ContainerOptions: Sendable {
-  /// Whether the store is in memory only, and ends with the container.
+  /// Whether the store is in memory only, and is freed with the container.
   public var inMemory = false
-  /// Whether each save is written down in the history.
+  /// Whether saves are recorded in the history.
   public var tracksHistory = true
-  /// How the store is opened.
+  /// The options of the store.
   public var store = StoreOptions()
-  /// What the program does on the way from earlier versions of the model, in their order.
+  /// The custom stages of migrations from earlier versions of the model, in order.
   public var stages: [MigrationStage] = []
-  /// Told how far the store has come, every thousand rows or so, while it is opened.
+  /// Called with the progress of a migration while the store is opened, about every thousand rows.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
-  /// The options most programs want.
+  /// Creates the default options.
   public init() {}
 }
 
-/// A model and a store: where contexts come from.
+/// A model and its stores; it creates contexts.
 ///
 /// ```swift
 /// let container = try PersistentContainer(url: url, schema: Schema(Note.self))
 /// let context = container.newContext()
 /// ```
 ///
-/// ``addStore(url:entities:)`` adds stores, each with classes of its own.
+/// ``addStore(url:entities:)`` adds further stores, each with its own classes.
 public final class PersistentContainer: Sendable {
-  /// The store it was made with.
+  /// The store that the container was created with.
   public var store: Store { group.first.store }
-  /// The stores it has: that one, unless it was removed, and those that were added, in their order.
+  /// The stores: the first one, unless it was removed, and those added, in order.
   public var stores: [Store] { group.members.map(\.store) }
   let group: StoreGroup
-  /// The version of the schema, which counts for all stores.
+  /// The version of the schema, which applies to all stores.
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ViewContext?
-  /// What has the view context merge as soon as others have saved; cancelled with the container.
+  /// The task that merges commits of others into the view context; cancelled with the container.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
-  /// Opens a store, or makes one, and brings it up to the model.
+  /// Opens a store, creates it if necessary, and migrates it to the model.
   ///
-  /// What that needs is done in one transaction, which has happened as a whole or not at all. Of
-  /// two who do it at the same time, the other waits and finds it done.
+  /// A migration is one transaction, which is applied completely or not at all. If two processes
+  /// migrate at the same time, the second one waits and finds the store migrated.
   ///
   /// - Parameters:
-  ///   - url: The folder of the store.
+  ///   - url: The directory of the store.
   ///   - schema: The model.
-  ///   - options: How to open it.
-  /// - Throws: `invalidModel` with everything that is wrong with the classes; `incompatibleSchema`,
-  ///   naming what the store has otherwise; what a stage throws; a `StorageError` if the store
-  ///   cannot be opened, `readOnly` if it had to be changed and must not.
-  /// - Complexity: None but to read the model, if the store is of it. Otherwise each row of an
-  ///   entity is read once for each index, relationship or derived attribute that is new or other.
+  ///   - options: The options.
+  /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema`, with the
+  ///   differences of the store's model; errors of a migration stage; a `StorageError` if the store
+  ///   cannot be opened, `readOnly` if it requires a migration but must not be changed.
+  /// - Complexity: Only the model is read if it is unchanged. Otherwise, each row of an entity is
+  ///   read once for each index, relationship or derived attribute that is new or changed.
   public convenience init(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
@@ -65,9 +65,9 @@ public final class PersistentContainer: Sendable {
     try self.init(store: store, url: url, schema: schema, options: options)
   }
 
-  /// Opens a store as ``init(url:schema:options:)`` does, on a thread of its own.
+  /// Opens a store as ``init(url:schema:options:)`` does, on a separate thread.
   ///
-  /// Bringing a large store up to a new model takes a while.
+  /// Migrating a large store to a new model takes time.
   public static func open(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) async throws -> PersistentContainer {
@@ -81,13 +81,13 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Makes a container whose store is in memory.
+  /// Creates a container with an in-memory store.
   ///
   /// - Parameters:
-  ///   - name: Containers of the same name in this process share a store, which ends with the last
-  ///     one; without a name it is this container's own.
+  ///   - name: Containers with the same name in this process share a store, which is freed with the
+  ///     last of them; without a name, the store is private to this container.
   ///   - schema: The model.
-  /// - Throws: `invalidModel` with everything that is wrong with the classes.
+  /// - Throws: `invalidModel` with all errors in the classes.
   public static func inMemory(
     name: String? = nil, schema: Schema
   ) throws -> PersistentContainer {
@@ -98,7 +98,7 @@ public final class PersistentContainer: Sendable {
     return try PersistentContainer(store: store, schema: schema, options: options)
   }
 
-  /// Makes a container of a store that is open.
+  /// Creates a container for an open store.
   package init(
     store: Store, url: URL? = nil, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) throws {
@@ -111,10 +111,10 @@ public final class PersistentContainer: Sendable {
 
   deinit { viewFollower.withLock { $0?.cancel() } }
 
-  /// The context of the main actor: what a user interface shows.
+  /// The context of the main actor, for user interfaces.
   ///
-  /// If it merges automatically, it does so as soon as the main actor is free after others have
-  /// saved, and not only when it fetches.
+  /// If it merges automatically, it does so as soon as the main actor is free after a commit of
+  /// others, and not only when it fetches.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view.context }
     let new = newContext()
@@ -138,24 +138,24 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// A context of its own, for the caller to use by one thread at a time.
+  /// Creates a context, which the caller must use on one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(group)
   }
 
-  /// A context with a thread of its own.
+  /// Creates a context with its own thread.
   public func newBackgroundContext() -> BackgroundContext { BackgroundContext(newContext()) }
 
-  /// Runs `body` with a new context on a thread of its own.
+  /// Runs `body` with a new context on a separate thread.
   ///
-  /// Objects stay there; return IDs or values.
+  /// Objects must not leave `body`; return IDs or values.
   ///
   /// - Parameters:
-  ///   - author: Who makes the changes, for the history.
-  ///   - token: The generation the context reads; the newest one at each read if it is `nil`.
-  ///   - body: The work; what it does not save is lost.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws; `generationExpired` or `foreignStore`.
+  ///   - author: The author of the changes, for the history.
+  ///   - token: The generation that the context reads; `nil` for the newest one at each read.
+  ///   - body: The work; changes that it does not save are lost.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(
     author: String? = nil, pinnedTo token: QueryGenerationToken? = nil,
     _ body: @Sendable (ManagedObjectContext) throws -> R
@@ -168,8 +168,10 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// The context of the main actor, which ends there wherever its container does: what becomes of its
-/// objects then is theirs to see.
+/// The holder of the main actor's context.
+///
+/// It is deallocated on the main actor, wherever the container is: observers of its objects run
+/// there.
 @MainActor private final class ViewContext {
   let context: ManagedObjectContext
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The newest place in the history of a container's stores, whenever anybody has written to one:
+/// The sequence of the newest history tokens after each commit to any of a container's stores: by
 /// this container, another one, or another process.
 ///
 /// ```swift
@@ -13,14 +13,14 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Nothing is lost: who comes back late is given the newest token at once. What was written
-/// meanwhile counts as one, and so does it that a store was added. A commit that is not in the
-/// history, since it has changed no object or ``ContainerOptions/tracksHistory`` is off, gives the
-/// same token again; what has changed then, ``PersistentContainer/changes(from:to:)`` says.
+/// No change is lost: a late iteration receives the newest token immediately. Several commits in
+/// between are combined into one element; adding a store counts like a commit. A commit that is not
+/// in the history, because it changed no object or ``ContainerOptions/tracksHistory`` is off,
+/// yields the same token again; ``PersistentContainer/changes(from:to:)`` then finds the changes.
 public struct RemoteChanges: AsyncSequence, Sendable {
-  /// The newest place in the history.
+  /// The newest position in the history.
   public typealias Element = PersistentHistoryToken
-  /// Waiting cannot fail.
+  /// The sequence never throws.
   public typealias Failure = Never
 
   private let group: StoreGroup
@@ -31,18 +31,18 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     known = group.members.map { ($0, $0.store.commits()) }
   }
 
-  /// Each iterator gets all changes since the sequence was made.
+  /// Creates an iterator, which reports all changes since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
     let listener = CommitListeners(group)
     for (member, commits) in known { listener.listen(to: commits, of: member) }
     return Iterator(listener: listener)
   }
 
-  /// Waits for changes.
+  /// An iterator that waits for changes.
   public struct Iterator: AsyncIteratorProtocol {
     private let listener: CommitListeners
     private var bell: AsyncStream<Void>.Iterator
-    /// The generation of each store that the last token was of.
+    /// The generation of each store at the last token.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(listener: CommitListeners) {
@@ -52,8 +52,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
 
     /// Waits for the next change.
     ///
-    /// - Returns: `nil` when the task is cancelled, the stores are closed, or a history cannot be
-    ///   read. Then fetching that says why.
+    /// - Returns: `nil` if the task is cancelled, the stores are closed, or the history cannot be
+    ///   read. In the last case, fetching the history throws the error.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
@@ -67,7 +67,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       }
     }
 
-    /// The newest place in all histories; `nil` if one of them cannot be read.
+    /// Returns the newest position in all histories; `nil` if one of them cannot be read.
     private mutating func newestToken(
       isolation actor: isolated (any Actor)?
     ) async -> PersistentHistoryToken? {
@@ -75,7 +75,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       for member in listener.group.members {
         let store = member.model.space.store
         guard let snapshot = await Self.newest(of: member.store) else {
-          // One that was removed just now is not missed.
+          // A store that was removed meanwhile is skipped.
           if member.model.isRemoved { continue }
           return nil
         }
@@ -90,10 +90,10 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       return PersistentHistoryToken(places)
     }
 
-    /// How often to look whether a store that was suspended meanwhile is resumed.
+    /// The interval between checks whether a suspended store was resumed.
     private static let lookNanoseconds: UInt64 = 100_000_000
 
-    /// The newest generation; `nil` if there will be none any more.
+    /// Returns the newest generation; `nil` if there will be no more.
     private static func newest(of store: Store) async -> Snapshot? {
       while true {
         do {
@@ -107,22 +107,22 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Listens to the commits of all stores of a container, for one who waits.
+/// Observes the commits of all stores of a container, for one iterator.
 private final class CommitListeners: Sendable {
-  /// A store that is listened to.
+  /// An observed store.
   private struct Ear {
     let model: StoreModel
-    /// `nil` if there will be no commit any more.
+    /// `nil` if there will be no more commits.
     var task: Task<Void, Never>?
   }
 
   private struct Content {
     var ears: [Ear] = []
-    /// The newest generations that were not asked for yet.
+    /// The newest generations that the iterator has not received yet.
     var news: [UUID: Generation] = [:]
   }
 
-  /// What tasks write to, which do not hold what holds them.
+  /// The state that tasks write to; it does not retain the object that owns the tasks.
   private final class Board: Sendable {
     let content = Mutex(Content())
 
@@ -136,7 +136,7 @@ private final class CommitListeners: Sendable {
   }
 
   let group: StoreGroup
-  /// Rings when there is something to look at; once is as good as often.
+  /// Signals pending changes; several signals are equivalent to one.
   let bell: AsyncStream<Void>
   private let ringer: AsyncStream<Void>.Continuation
   private let board = Board()
@@ -157,7 +157,7 @@ private final class CommitListeners: Sendable {
   /// Whether any store can still have commits.
   var isListening: Bool { board.content.withLock { $0.ears.contains { $0.task != nil } } }
 
-  /// Listens to a store until it is closed, or nobody wants to know.
+  /// Observes a store until it is closed or the observation is cancelled.
   func listen(to commits: Commits, of member: StoreGroup.Member) {
     let model = member.model
     board.content.withLock { content in
@@ -173,9 +173,9 @@ private final class CommitListeners: Sendable {
     }
   }
 
-  /// Listens to stores that were added, and no more to those that were removed.
+  /// Starts to observe added stores, and stops observing removed ones.
   ///
-  /// - Returns: Whether one was added.
+  /// - Returns: Whether a store was added.
   func update() -> Bool {
     let members = group.members
     let added = board.content.withLock { content in
@@ -189,7 +189,7 @@ private final class CommitListeners: Sendable {
     return !added.isEmpty
   }
 
-  /// The commits since this was asked last.
+  /// Returns the commits since the last call.
   func takeNews() -> [UUID: Generation] {
     board.content.withLock { content in
       defer { content.news = [:] }
@@ -199,9 +199,9 @@ private final class CommitListeners: Sendable {
 }
 
 extension PersistentContainer {
-  /// A token after every write from now on, of any context, container or process.
+  /// The history tokens after every commit from now on, by any context, container or process.
   ///
-  /// See ``RemoteChanges`` for what is promised.
+  /// See ``RemoteChanges`` for its guarantees.
   ///
   /// - Complexity: Two lookups in each store for each element.
   public var remoteChanges: RemoteChanges { RemoteChanges(group) }

@@ -1,16 +1,16 @@
-/// Brings a store up to a schema when it is opened: by itself, and in stages.
+/// Migrates a store to a schema when it is opened, automatically and in stages.
 struct StoreOpening {
   let store: Store
   let schema: Schema
   let options: ContainerOptions
 
-  /// The store as objects of the schema see it.
+  /// Migrates the store and returns its model.
   ///
-  /// Everything is one transaction, the bodies of stages included: it has happened as a whole or
-  /// not at all, and who opens the store at the same time waits for it.
+  /// Everything is one transaction, including the bodies of stages: it is applied completely or not
+  /// at all, and a process that opens the store at the same time waits for it.
   ///
-  /// - Throws: `invalidModel` if the stages are in no order; `incompatibleSchema` if the store
-  ///   cannot follow; what bodies throw. The store is as it was then.
+  /// - Throws: `invalidModel` if the stages are not in order; `incompatibleSchema` if the store
+  ///   cannot be migrated; errors of the bodies. The store is unchanged then.
   func run() throws -> StoreModel {
     try requireOrder()
     let snapshot = try store.snapshot()
@@ -19,7 +19,7 @@ struct StoreOpening {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
-      // Somebody else may have been here in between.
+      // Another process may have migrated the store meanwhile.
       state = try StoredState(.transaction(transaction.keyspace(StoredModel.keyspace)))
       if let known = state.model {
         for stage in stages(after: known) { try run(stage, &state, transaction) }
@@ -53,7 +53,7 @@ struct StoreOpening {
     try ManagedObjectContext.run(body, store, model, within: transaction)
   }
 
-  /// Throws if stages do not follow each other, or models of theirs cannot be.
+  /// Throws if the stages are not in order, or one of their models is invalid.
   private func requireOrder() throws {
     var version = Int.min
     for stage in options.stages {
@@ -64,7 +64,7 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The stage to version \(stage.target.version) does not follow the one before. List "
+          "The stage to version \(stage.target.version) does not follow the previous stage. List "
             + "stages in the order of their versions, each to a higher one.")
       }
       version = stage.target.version
@@ -78,7 +78,7 @@ struct StoreOpening {
 }
 
 extension Schema {
-  /// Throws what is wrong with the classes.
+  /// Throws the errors in the classes.
   func requireValid() throws(ObjectGraphError) {
     let failures = content.failures
     guard let first = failures.first else { return }

@@ -21,7 +21,7 @@ extension BatchDeleteRequest: ExecutableBatch {
     try run.flush()
   }
 
-  /// The numbers of IDs, which must be of one entity.
+  /// Returns the numbers of IDs, which must belong to one entity.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -29,14 +29,14 @@ extension BatchDeleteRequest: ExecutableBatch {
       let number = run.renumbered.resolved(id.number)
       guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
-          .foreignObject, "\(id) is no row of this store.", objectID: id)
+          .foreignObject, "\(id) is not a row of this store.", objectID: id)
       }
       guard let storage = model.storage(of: number), storage.entity.isKind(of: entity),
         id.number.entity == ids.first?.number.entity
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "The rows of a batch are of one entity; delete those of \(entity.name) and others one "
+          "A batch deletes rows of one entity. Delete those of \(entity.name) and others one "
             + "after the other.", objectID: id)
       }
       return number

@@ -1,38 +1,39 @@
 public import Foundation
 
-/// A change of many rows at once, without objects: ``BatchInsertRequest``, ``BatchUpdateRequest``
-/// or ``BatchDeleteRequest``.
+/// A bulk change of rows that bypasses objects: ``BatchInsertRequest``, ``BatchUpdateRequest`` or
+/// ``BatchDeleteRequest``.
 ///
-/// It is written straight to the store, as one generation. Objects are not told: neither are they
-/// validated, nor do those in memory change before they are fetched again or refreshed. It never
+/// It is written directly to the store, as one generation. Objects are neither validated nor
+/// notified, and those in memory do not change until they are fetched again or refreshed. It never
 /// moves the pin of a context.
 public protocol BatchRequest {}
 
-/// What a batch request answers with.
+/// The content of a batch result.
 public enum BatchResultType: Sendable {
-  /// That it is done, and how many rows it was.
+  /// The number of rows.
   case statusOnly
-  /// The IDs of the rows, too.
+  /// The number of rows and their IDs.
   case objectIDs
-  /// How many rows it was.
+  /// The number of rows.
   case count
 }
 
-/// What a batch request has done.
+/// The result of a batch request.
 public struct BatchResult: Sendable {
-  /// How many rows were inserted or updated, or deleted with all that a deletion entails.
+  /// The number of inserted or updated rows, or of deleted rows including those deleted by
+  /// cascades.
   public let count: Int
-  /// Their IDs, if they were asked for.
+  /// The IDs of the rows, if the request asks for them.
   public let objectIDs: [ManagedObjectID]
 }
 
-/// Inserts rows, one by one as a closure makes them.
+/// Inserts rows that a closure fills one by one.
 ///
-/// Where the model has unique attributes, a row that is there already is updated as the context's
-/// merge policy says: with ``MergePolicy/mergeByPropertyObjectTrump`` what the closure has set, the
-/// rest stays; with ``MergePolicy/overwrite`` all of it; with
-/// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` nothing. With
-/// ``MergePolicy/error`` executing throws.
+/// If the model has unique attributes, a row with the same values is updated according to the
+/// context's merge policy. With ``MergePolicy/mergeByPropertyObjectTrump``, the attributes that the
+/// closure set are updated, and the rest stay unchanged; with ``MergePolicy/overwrite``, all
+/// attributes are; with ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback``,
+/// none are. With ``MergePolicy/error``, executing the request throws.
 ///
 /// ```swift
 /// var lines = feed.makeIterator()
@@ -44,16 +45,16 @@ public struct BatchResult: Sendable {
 /// })
 /// ```
 public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
-  /// What to answer with.
+  /// The content of the result.
   public var resultType = BatchResultType.statusOnly
   let handler: (inout BatchRow<M>) throws -> Bool
 
-  /// Describes rows to insert.
+  /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows, where the context does not tell it.
-  ///   - handler: Fills a row, which has the values of a new object; returns true, with nothing
-  ///     filled, when there are no more.
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - handler: Fills a row, which initially has the values of a new object. When there are no
+  ///     more rows, it returns `true` without filling the row.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -61,7 +62,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Changes attributes of all rows that meet a condition.
+/// Updates attributes of all rows that match a condition.
 ///
 /// ```swift
 /// try context.execute(BatchUpdateRequest<Message>(where: #Predicate { !$0.isRead }) { row in
@@ -69,20 +70,20 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
 /// })
 /// ```
 public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
-  /// Which rows; all without one.
+  /// The condition; `nil` for all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses belong to them.
+  /// Whether rows of subclasses are included.
   public var includesSubentities = true
-  /// What to answer with.
+  /// The content of the result.
   public var resultType = BatchResultType.statusOnly
   let change: (inout BatchRow<M>) throws -> Void
 
-  /// Describes rows and their change.
+  /// Creates a request.
   ///
   /// - Parameters:
-  ///   - type: The class of the rows, where the context does not tell it.
-  ///   - predicate: Which rows; all without one.
-  ///   - change: Called with each row as it is, sets what it shall be.
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - predicate: The condition; `nil` for all rows.
+  ///   - change: Called with each row in its current state; sets the new values.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -91,8 +92,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
     self.change = change
   }
 
-  /// Describes rows and their change, by a predicate that was put together of others or read from a
-  /// format.
+  /// Creates a request with a compound predicate or one parsed from a format.
   @_disfavoredOverload
   public init(
     _ type: M.Type = M.self, where predicate: QueryPredicate<M>?,
@@ -103,61 +103,64 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// Deletes all rows that meet a condition, or that IDs name.
+/// Deletes all rows that match a condition or have one of some IDs.
 ///
-/// Relationships are kept: others forget what is deleted, or are deleted too, as the delete rules
-/// say. With a rule that denies it, executing throws and nothing is deleted.
+/// Relationships stay consistent: related rows lose their references or are deleted, too, according
+/// to the delete rules. If a rule denies a deletion, executing the request throws and nothing is
+/// deleted.
 public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
-  /// Which rows; all without one.
+  /// The condition; `nil` for all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses belong to them.
+  /// Whether rows of subclasses are included.
   public var includesSubentities = true
-  /// What to answer with.
+  /// The content of the result.
   public var resultType = BatchResultType.statusOnly
   let objectIDs: [ManagedObjectID]?
 
-  /// Describes rows by a condition.
+  /// Creates a request for the rows that match a condition.
   public init(_ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil) {
     self.predicate = predicate.map { QueryPredicate($0) }
     objectIDs = nil
   }
 
-  /// Describes rows by a predicate that was put together of others or read from a format.
+  /// Creates a request with a compound predicate or one parsed from a format.
   @_disfavoredOverload
   public init(_ type: M.Type = M.self, where predicate: QueryPredicate<M>?) {
     self.predicate = predicate
     objectIDs = nil
   }
 
-  /// Describes rows by their IDs; one whose row is gone is left out.
+  /// Creates a request for the rows with some IDs; missing rows are skipped.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
-/// A row of a batch request: attributes that are read and set without an object.
+/// A row in a batch request: its attributes can be read and set without an object.
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 
   /// An attribute of the row.
   ///
-  /// - Precondition: It is a stored attribute; else executing throws `unknownProperty`.
+  /// - Precondition: It is a stored attribute; otherwise, executing the request throws
+  ///   `unknownProperty`.
   public subscript<V: AttributeValue>(_ keyPath: KeyPath<M, V>) -> V {
     get { content.value(at: keyPath, rootedIn: M.self) }
     nonmutating set { content.set(newValue, at: keyPath) }
   }
 }
 
-/// The values of the row that a batch request is at.
+/// The values of the current row of a batch request.
 ///
-/// Unchecked, because every attribute that is set uses all of it, on one thread.
+/// Its variables skip exclusivity checks, because setting an attribute uses all of them, on one
+/// thread.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths of the row before, in the order of their use, which mostly is that of the next.
+  /// The key paths used for the previous row, in order; the next row mostly uses the same.
   @exclusivity(unchecked) private var usual: [(keyPath: AnyKeyPath, slot: Int)] = []
-  /// How many of them this row has used.
+  /// The number of key paths that the current row has used.
   @exclusivity(unchecked) private var place = 0
-  /// By slot.
+  /// The values, by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []
   /// The slots that were set.
   @exclusivity(unchecked) private(set) var changed = SlotSet()
@@ -168,7 +171,7 @@ final class BatchRowContent {
     self.schema = schema
   }
 
-  /// Goes on to a row.
+  /// Starts a row.
   func begin(_ values: [StoredValue]) {
     self.values = values
     changed = SlotSet()
@@ -189,7 +192,7 @@ final class BatchRowContent {
     let property = try schema.property(keyPath, of: entity)
     guard property.isAttribute else {
       throw ObjectGraphError(
-        .unknownProperty, "\(entity.name).\(property.name) is no attribute that is stored.")
+        .unknownProperty, "\(entity.name).\(property.name) is not a stored attribute.")
     }
     slots[keyPath] = property.slot
     return property.slot
@@ -202,7 +205,8 @@ final class BatchRowContent {
       return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
-      // The request is given up when the closure returns; until then, as in a new object.
+      // The request fails when the closure returns; until then, the attribute reads as in a new
+      // object.
       return root.init()[keyPath: keyPath]
     }
   }
@@ -222,7 +226,7 @@ final class BatchRowContent {
     }
   }
 
-  /// Throws what went wrong in the closure of the request.
+  /// Throws the first error that occurred in the closure of the request.
   func requireSuccess() throws {
     if let failure { throw failure }
   }

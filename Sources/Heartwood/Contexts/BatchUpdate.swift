@@ -9,7 +9,7 @@ extension BatchUpdateRequest: ExecutableBatch {
     request.includesSubentities = includesSubentities
     let plan = try FetchPlan(request, run.model, run.renumbered)
     var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
-    // What others say must be asked before any of them is changed.
+    // If conditions depend on other rows, all of them are evaluated before any row changes.
     var later: [(position: Int, number: ObjectNumber)] = []
     for position in updates.indices {
       try run.forEachRow(plan, plan.storages[position]) { run, number, values in
@@ -24,7 +24,7 @@ extension BatchUpdateRequest: ExecutableBatch {
   }
 }
 
-/// Updates rows of one entity.
+/// Updates the rows of one entity.
 private struct RowUpdate<M: ManagedObject> {
   let storage: EntityStorage
   let content: BatchRowContent
@@ -48,8 +48,8 @@ private struct RowUpdate<M: ManagedObject> {
 }
 
 extension BatchRun {
-  /// Calls `body` with each row of an entity that a plan asks for; it may change the row, unless
-  /// the plan asks others too.
+  /// Calls `body` with each row of an entity that matches a plan; `body` may change the row, unless
+  /// the plan depends on other rows.
   mutating func forEachRow(
     _ plan: FetchPlan, _ storage: EntityStorage,
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
@@ -81,7 +81,8 @@ extension BatchRun {
   ) throws {
     if !row.values.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: row.values))
-      // One row after the other: what one has may not be taken by another before it gives it up.
+      // Rows with unique constraints are written one by one: a row must not take a value before
+      // another row has given it up.
       if storage.hasUniques { try flush() } else { try flushIfFull() }
     }
     note(number)

@@ -1,8 +1,8 @@
-/// What a fetch has found, as a collection that loads objects when they are looked at.
+/// The result of a fetch, as a collection that loads objects on access.
 ///
-/// It reads all of them from the generation of the fetch, wherever its context goes on to, and
-/// holds the objects of one batch at a time: going through a million takes the memory of their
-/// numbers, eight bytes each. Used by the thread of its context.
+/// It reads all objects from the generation of the fetch, even if its context advances. It holds
+/// the objects of one batch at a time: iterating over a million takes only the memory of their
+/// numbers, eight bytes each. It must be used on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }
@@ -18,41 +18,43 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
 
   /// Zero.
   public var startIndex: Int { 0 }
-  /// How many objects there are.
+  /// The number of objects.
   public var endIndex: Int { batches.numbers.count }
 
-  /// An object, which is loaded with its batch if need be.
+  /// Returns an object, and loads its batch if necessary.
   ///
-  /// One that cannot be read is a fault, and the context has a ``ManagedObjectContext/faultError``.
+  /// An object that cannot be read is a fault, and the context has a
+  /// ``ManagedObjectContext/faultError``.
   ///
-  /// - Complexity: One row read for each object of a batch, if another was looked at before.
+  /// - Complexity: One row read for each object of a batch, if the last access was in another
+  ///   batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
-      preconditionFailure("a fetch of \(M.self) that has found something else")
+      preconditionFailure("a fetch of \(M.self) found an object of another class")
     }
     return object
   }
 
-  /// The IDs of the objects; none is loaded.
+  /// The IDs of the objects; no object is loaded.
   public var objectIDs: [ManagedObjectID] {
     batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }
 }
 
-/// The objects of some rows, one batch of them at a time.
+/// The objects of a list of rows, loaded one batch at a time.
 final class ObjectBatches {
-  /// The size of a batch if none was asked for.
+  /// The default size of a batch.
   private static let defaultSize = 100
 
-  /// The part of the context that the objects are in.
+  /// The store context of the objects.
   let context: ManagedObjectContext
-  /// The context, without which its part is nothing.
+  /// Retains the root context, which owns the store context.
   private let whole: ManagedObjectContext
   let numbers: [ObjectNumber]
-  /// The generation of the fetch; `nil` below another context, which is read instead.
+  /// The generation of the fetch; `nil` in a child context, which reads its parent.
   private let view: StoreView?
   private let size: Int
-  /// Objects that have no row yet, and whose numbers a save will change.
+  /// Objects without a row, whose numbers a save will change.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0
@@ -79,12 +81,12 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
-  /// The numbers as they are now.
+  /// The current numbers.
   var currentNumbers: [ObjectNumber] { numbers.map { unsaved[$0]?.number ?? $0 } }
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
-      preconditionFailure("a row of an entity that is no part of the model")
+      preconditionFailure("a row of an entity that is not in the model")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

@@ -1,21 +1,22 @@
-/// The candidates of a fetch that are left while rows are gone through.
+/// The candidates of a fetch that are kept during a search.
 struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
   private let plan: FetchPlan
-  /// Whether candidates come in the order of the plan.
+  /// Whether candidates arrive in the order of the plan.
   let areInOrder: Bool
-  /// Whether candidates have to know what they are sorted by.
+  /// Whether candidates need their sort keys.
   let needsKeys: Bool
-  /// Whether what is wanted of rows is taken as they come: it is not if most are dropped again.
+  /// Whether the requested content is read from each row immediately; not if most candidates are
+  /// dropped later.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
-  /// By how many terms candidates come in order, if not by all; they are in groups then.
+  /// The number of leading terms by which candidates are ordered, in groups; `nil` if all.
   private let leadingTermCount: Int?
-  /// What the last candidate is sorted by, if they are.
+  /// The sort keys of the last candidate, if candidates are grouped.
   private var lastKeys: FetchOrder.Keys?
 
-  /// How many candidates beyond twice the limit are kept before they are sorted.
+  /// The number of candidates beyond twice the limit that are kept before a sort.
   private static let mostSpare = 256
 
   init(
@@ -32,13 +33,13 @@ struct CandidateSelection {
     completesAtOnce = wantsNothing || areInOrder || plan.order == nil || plan.limit == nil
   }
 
-  /// Takes a candidate up; false if no more are needed.
+  /// Adds a candidate; returns `false` if no more are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
     if isBehindLimit(candidate) { return false }
     candidates.append(candidate)
     guard let limit = plan.limit, plan.order != nil else { return true }
     if areInOrder { return candidates.count < limit }
-    // Now and then, so that each row costs a constant.
+    // Sorts only now and then, so that the amortised cost per row is constant.
     if candidates.count >= Self.mostSpare, (candidates.count - Self.mostSpare) / 2 >= limit {
       candidates = plan.first(of: candidates, areInOrder: false)
     }
@@ -47,7 +48,7 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Whether a candidate begins another group than that in which the limit was reached.
+  /// Returns whether a candidate starts a group after the one in which the limit was reached.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys
@@ -59,7 +60,8 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// The first candidates of some, in the order of the plan; all if objects are compared.
+  /// Returns the leading candidates in the order of the plan; all candidates if objects must be
+  /// compared.
   func first(
     of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
   ) -> [ManagedObjectContext.Candidate] {
@@ -68,7 +70,7 @@ extension FetchPlan {
     if !areInOrder {
       result.sort { first, second in
         guard let first = first.keys, let second = second.keys else {
-          preconditionFailure("a candidate without what it is sorted by")
+          preconditionFailure("a candidate without sort keys")
         }
         return order.areInOrder(first, second)
       }

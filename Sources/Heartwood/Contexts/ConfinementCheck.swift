@@ -2,16 +2,16 @@ import Foundation
 import HeartwoodEngine
 import Synchronization
 
-/// Finds two threads that use a context at once, where the compiler cannot.
+/// Detects the use of a context by two threads at once, which the compiler cannot always prevent.
 ///
-/// A context enters at each of its doors, which are where it reads rows or touches what it keeps of
-/// its objects, and leaves behind them. Reading a property that is loaded passes no door. It is off
-/// in release builds, and then a context has none; `HEARTWOOD_CHECKS=1` in the environment turns it
-/// on there, as `-com.apple.CoreData.ConcurrencyDebug 1` does.
+/// A context calls `enter` at each entry point that reads rows or accesses its data about objects,
+/// and `leave` at its end. Reading a loaded property is not such an entry point. In release builds
+/// the check is off and contexts have none; `HEARTWOOD_CHECKS=1` in the environment turns it on,
+/// like `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
-  /// The thread that is inside; 0 if there is none.
+  /// The thread inside the context; 0 if there is none.
   private let user = Atomic<UInt>(0)
-  /// How often it has entered and not left, as doors lead to others; only that thread asks.
+  /// The nesting depth of entries by that thread, which alone accesses it.
   private var depth = 0
 
   private static let isOn: Bool = {
@@ -24,17 +24,17 @@ final class ConfinementCheck {
 
   private init() {}
 
-  /// A check for a context and those below it; `nil` if contexts are not checked.
+  /// Returns a check for a context and its children; `nil` if the check is off.
   static func ifOn() -> ConfinementCheck? { isOn ? ConfinementCheck() : nil }
 
-  /// Begins a use by this thread, which may be within another use by it.
+  /// Begins a use by this thread, possibly nested in another of its uses.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {
       let isFree = user.compareExchange(
         expected: 0, desired: thread, ordering: .acquiring
       ).exchanged
-      // Not a precondition: those do not say in release builds what is wrong.
+      // `precondition` would drop the message in a release build.
       guard isFree else {
         fatalError(
           "A context was used by two threads at once: use a BackgroundContext or a context for each"
@@ -44,7 +44,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Ends what ``enter()`` began.
+  /// Ends the use that the matching call of ``enter()`` began.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

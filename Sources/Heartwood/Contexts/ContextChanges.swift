@@ -1,29 +1,28 @@
 import Synchronization
 
-/// Something that has happened to the objects of a context.
+/// A change of the objects of a context.
 public struct ContextChange: Sendable {
-  /// What it was.
+  /// The kind of a change.
   public enum Kind: Hashable, Sendable {
-    /// A save is about to write what was changed; new objects have temporary IDs still.
+    /// A save is about to write changes; new objects still have temporary IDs.
     case willSave
     /// A save has succeeded.
     case didSave
-    /// Objects were changed by the program, or read again.
+    /// The program changed objects, or objects were read again.
     case objectsDidChange
   }
 
-  /// What it was.
+  /// The kind of the change.
   public internal(set) var kind: Kind
-  /// Objects that are new.
+  /// The inserted objects.
   public internal(set) var inserted: Set<ManagedObjectID> = []
-  /// Objects that were changed, again or for the first time; new ones are new, whatever is changed
-  /// in them.
+  /// The updated objects; a new object is never in it, whatever changes.
   public internal(set) var updated: Set<ManagedObjectID> = []
-  /// Objects that were deleted.
+  /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// Objects that show what others have saved, or will when they are used next.
+  /// The objects that show the saved changes of other contexts, now or at their next use.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The generation a save has made; `nil` in a context below another, and at other times.
+  /// The generation created by a save; `nil` in a child context, and for other kinds.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -35,17 +34,17 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// What happens in the context from now on, for one listener, on whatever thread.
+  /// The changes of the context from now on, for one observer, on any thread.
   ///
-  /// Changes of objects that come one after the other while nobody asks are given as one; saves are
-  /// not. It ends with the context, and with the task that waits.
+  /// Consecutive changes of objects that the observer has not yet received are combined into one;
+  /// saves are not. The sequence ends with the context, and with the task that awaits it.
   ///
   /// ```swift
   /// let changes = context.changes
   /// Task { for await change in changes where change.kind == .didSave { … } }
   /// ```
   ///
-  /// - Complexity: One entry of a set for each object that changes, while somebody listens.
+  /// - Complexity: One set entry for each changed object, while there is an observer.
   public var changes: some AsyncSequence<ContextChange, Never> & Sendable {
     let listener = ContextListener()
     listeners.removeAll { $0.listener == nil }
@@ -54,19 +53,19 @@ extension ManagedObjectContext {
     return ContextChanges(listener: listener)
   }
 
-  /// One who listens, for as long as somebody holds him.
+  /// A weak reference to an observer.
   struct WeakListener {
     weak var listener: ContextListener?
   }
 
-  /// Tells those who listen; the change is not put together if nobody does.
+  /// Notifies the observers; the change is not computed if there are none.
   func tell(_ change: @autoclosure () -> ContextChange) {
     guard !listeners.isEmpty else { return }
     let change = change()
     for place in listeners { place.listener?.tell(change) }
   }
 
-  /// Tells that an object was changed.
+  /// Notifies the observers of a changed object.
   func tell(_ set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>, _ object: ManagedObject) {
     if isFollowed { tellFollowers(of: object, isRefreshed: set == \.refreshed) }
     observer?.note(object)
@@ -76,7 +75,7 @@ extension ManagedObjectContext {
     tell(change)
   }
 
-  /// What a save is about to write.
+  /// The changes that a save is about to write.
   var pendingChange: ContextChange {
     func ids(_ objects: ObjectList) -> Set<ManagedObjectID> {
       Set(objects.all.map { ManagedObjectID($0.number, model.space) })
@@ -86,14 +85,14 @@ extension ManagedObjectContext {
   }
 }
 
-/// What has happened and was not asked for yet.
+/// The changes that an observer has not yet received.
 final class ContextListener: Sendable {
   private let waiting = Mutex<[ContextChange]>([])
   fileprivate let bell: AsyncStream<Void>
   private let ringer: AsyncStream<Void>.Continuation
 
   fileprivate init() {
-    // One ring is as good as many: who hears it takes all there is.
+    // One signal suffices: a woken observer takes all pending changes.
     (bell, ringer) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
@@ -108,7 +107,7 @@ final class ContextListener: Sendable {
     ringer.yield()
   }
 
-  /// Nothing will happen any more.
+  /// Ends the sequence.
   func end() { ringer.finish() }
 
   fileprivate func take() -> ContextChange? {
@@ -116,7 +115,7 @@ final class ContextListener: Sendable {
   }
 }
 
-/// What happens in a context.
+/// The sequence of a context's changes.
 private struct ContextChanges: AsyncSequence, Sendable {
   let listener: ContextListener
 
@@ -133,7 +132,7 @@ private struct ContextChanges: AsyncSequence, Sendable {
     ) async -> ContextChange? {
       while true {
         if let change = listener.take() { return change }
-        // What came between the look and the end is given still.
+        // Returns changes that arrived after the check above and before the end.
         guard await bell.next(isolation: actor) != nil else { return listener.take() }
       }
     }

@@ -1,24 +1,24 @@
-/// Who keeps lists of objects of a context up to date, and is told what becomes of the objects.
+/// An object that maintains lists of a context's objects, and is notified of their changes.
 protocol ContextFollower: AnyObject {
-  /// An object was changed, or read again.
+  /// Called after an object was changed, or read again.
   func note(_ object: ManagedObject, isRefreshed: Bool)
-  /// Objects that had changes may have none any more.
+  /// Called after objects may have lost their changes.
   func noteAll()
-  /// Something has changed in a context above.
+  /// Called after something changed in a parent context.
   func noteAbove()
-  /// An object was given another number.
+  /// Called after an object was renumbered.
   func noteNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
-  /// Takes over what was told.
+  /// Applies the recorded changes to the lists.
   func updateLists()
 }
 
 extension ManagedObjectContext {
-  /// Has the results controllers of the context show what has changed, and tell of it.
+  /// Updates the results controllers of the context, and notifies their observers.
   ///
-  /// A save, a merge, a batch request, another pin, an undo, a rollback and a reset do so in the
-  /// end, as does ``performAndWait(_:)`` and what a ``BackgroundContext`` performs; the
-  /// container's ``PersistentContainer/viewContext`` does so as soon as the main actor is free. A
-  /// controller that is asked does so at once.
+  /// Saves, merges, batch requests, changes of the pin, undo, rollback and reset end with this
+  /// call, and so do ``performAndWait(_:)`` and the operations of a ``BackgroundContext``. The
+  /// container's ``PersistentContainer/viewContext`` does it as soon as the main actor is free.
+  /// Reading from a controller does it immediately.
   public func processPendingChanges() {
     guard isFollowed || observer != nil || others.contains(where: \.isFollowed) else { return }
     confinement?.enter()
@@ -31,26 +31,26 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has somebody told of what happens here from now on.
+  /// Registers a follower of the changes from now on.
   func follow(_ follower: any ContextFollower) {
     self.follower = follower
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // New objects do not tell of what is set otherwise.
+      // The setters of new objects report nothing otherwise.
       for object in context.inserted.all { object.setHelp(.writing) }
       next = context.parent
     }
   }
 
-  /// Tells those who follow this part, and those below, that an object was changed.
+  /// Notifies the followers of this store context and its children that an object was changed.
   func tellFollowers(of object: ManagedObject, isRefreshed: Bool) {
     follower?.note(object, isRefreshed: isRefreshed)
     tellFollowersBelow()
     scheduleProcessingOnce()
   }
 
-  /// Tells them that all objects with changes may be others now.
+  /// Notifies them that any object with changes may have changed.
   func tellFollowersOfAll() {
     if observer != nil { whole.observer?.tellOfContext() }
     guard isFollowed else { return }

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Tells of fetches and saves, for people who look for what is slow.
+/// Logs fetches and saves, for performance analysis.
 ///
-/// The environment variable `HEARTWOOD_LOG` sets the level, as `-com.apple.CoreData.SQLDebug` does;
-/// a program can set it too, and say where the lines go.
+/// The environment variable `HEARTWOOD_LOG` sets the level, like `-com.apple.CoreData.SQLDebug`. A
+/// program can also set the level, and redirect the output.
 ///
 /// ```swift
 /// ContextLog.level = 2
@@ -15,25 +15,25 @@ public enum ContextLog {
     Int(ProcessInfo.processInfo.environment["HEARTWOOD_LOG"] ?? "") ?? 0)
   private static let output = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-  /// What is told of: nothing (0); each fetch and save and how long it took (1); the values that
-  /// were asked for (2); the IDs that were found (3); the indexes that were used (4).
+  /// The log level: 0 logs nothing; 1 each fetch and save with its duration; 2 also the compared
+  /// values; 3 also the IDs found; 4 also the indexes used.
   public static var level: Int {
     get { current.load(ordering: .relaxed) }
     set { current.store(newValue, ordering: .relaxed) }
   }
 
-  /// Where the lines go; to the standard error if it is `nil`.
+  /// Receives the log lines; if it is `nil`, they go to standard error.
   ///
-  /// Called by whoever fetches or saves, so by several threads at once perhaps.
+  /// The thread that fetches or saves calls it, so several threads may call it at once.
   public static var handler: (@Sendable (_ line: String) -> Void)? {
     get { output.withLock { $0 } }
     set { output.withLock { $0 = newValue } }
   }
 
-  /// What there is to tell of a fetch.
+  /// The description of a fetch for the log.
   struct Fetch {
     let plan: FetchPlan
-    /// How the objects were found, if that is asked for.
+    /// The access path, if the level includes it.
     let explanation: FetchExplanation?
 
     fileprivate func sentence(_ level: Int) -> String {

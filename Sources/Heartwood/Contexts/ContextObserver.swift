@@ -1,13 +1,13 @@
 public import Observation
 
-/// Tells those who observe a context, or objects of it, what has changed.
+/// Notifies the observers of a context, or of its objects, of changes.
 final class ContextObserver {
   private unowned let part: ManagedObjectContext
   private let registrar = ObservationRegistrar()
   private var observations = NumberTable<ObjectObservation>()
-  /// Objects of which something may be another than was seen.
+  /// Objects whose values may differ from those that observers read.
   private var noted: Set<ManagedObject> = []
-  /// How many objects were inserted, updated and deleted when somebody looked.
+  /// The numbers of inserted, updated and deleted objects when an observer last read them.
   private var seen: [Int]?
 
   init(_ part: ManagedObjectContext) {
@@ -24,12 +24,12 @@ final class ContextObserver {
     observation.noteRead(object, property.slot) { value(property, object) }
   }
 
-  /// A property of an object was set.
+  /// Notifies observers that a property of an object was set.
   func noteChange(_ object: ManagedObject, _ property: PropertyDescription) {
     observations[object.number]?.compare(object, property.slot) { value(property, object) }
   }
 
-  /// Something of an object may be another.
+  /// Records that an object may have changed.
   func note(_ object: ManagedObject) {
     if observations[object.number] != nil, noted.insert(object).inserted {
       part.scheduleProcessingOnce()
@@ -44,7 +44,7 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Tells of what is another than was seen; faults are loaded to find that out.
+  /// Notifies observers of values that differ from those they read; that may load faults.
   func tellOfNoted() {
     tellOfContext()
     guard !noted.isEmpty else { return }
@@ -60,7 +60,8 @@ final class ContextObserver {
     }
   }
 
-  /// The value of a property; of a to-many relationship, something that its members decide.
+  /// Returns the value of a property; for a to-many relationship, a string that identifies its
+  /// members.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
@@ -84,7 +85,7 @@ final class ContextObserver {
     if seen == nil { seen = counts }
   }
 
-  /// Tells those who look at what was changed in the context, if that is other objects.
+  /// Notifies observers of the context's changed objects, if their numbers changed.
   func tellOfContext() {
     guard let before = seen else { return }
     let now = counts
@@ -102,18 +103,18 @@ final class ContextObserver {
 }
 
 extension ManagedObjectContext: Observable {
-  /// Whether its objects, and what was changed in it, can be observed; off at first.
+  /// Whether its objects and its lists of changed objects are observable; `false` by default.
   ///
-  /// With it, `withObservationTracking` and SwiftUI are told when a stored property that they have
-  /// read has another value: because it was set, or an object was read again, merged or rolled
-  /// back. Turn it on for a context that a user interface shows, before its objects are read.
+  /// If set, `withObservationTracking` and SwiftUI are notified when a stored property that they
+  /// read has another value: because it was set, or because its object was read again, merged or
+  /// rolled back. Set it for a context that a user interface shows, before its objects are read.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true
   /// ```
   ///
   /// - Complexity: While it is on, reading a property takes ten times as long, and the context
-  ///   keeps what was read of each object. While it is off, nothing.
+  ///   keeps the values that were read. While it is off, there is no cost.
   public var tracksObservation: Bool {
     get { observer != nil }
     set {

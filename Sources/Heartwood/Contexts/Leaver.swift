@@ -1,17 +1,17 @@
-/// A new object that leaves its context, because the row that it has become is another object there
-/// (C-12).
+/// A new object that leaves its context, because the row that it became already has another object
+/// there (C-12).
 struct Leaver {
   let context: ManagedObjectContext
   let object: ManagedObject
-  /// The object of the row.
+  /// The object of the row, which replaces it.
   let successor: ManagedObject
 }
 
 extension ManagedObjectContext {
-  /// Takes objects out of their contexts, in favour of their successors.
+  /// Removes objects from their contexts in favour of their successors.
   ///
-  /// All that is related to an object is related to its successor then. The object keeps the
-  /// attributes of the row, and its ID leads to that.
+  /// Everything that is related to an object becomes related to its successor. The removed object
+  /// keeps the attributes of the row, and its ID leads to the successor.
   ///
   /// - Complexity: O(objects of the contexts).
   static func dismiss(_ leavers: [Leaver]) {
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     tellFollowersOfAll()
   }
 
-  /// Hands what was done to an object in a child context since it was saved there to its successor.
+  /// Applies the edits of an object in a child context since its save to its successor.
   private func handOver(_ leaver: Leaver) {
     let (object, successor) = (leaver.object, leaver.successor)
     if object.isDeleted {
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has an object be related to the successors of those that leave.
+  /// Replaces related objects that leave with their successors.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

@@ -1,11 +1,11 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// The objects a request asks for, whose rows are found and read by another thread.
+  /// Fetches the objects of a request; another thread finds and reads their rows.
   ///
-  /// The caller's thread is free meanwhile, for other tasks of its actor too, and makes the objects
-  /// in the end. If the context has changes that count, or is one below another, or the request
-  /// compares objects, it does the rest of the work as well.
+  /// Meanwhile, the caller's thread is free, for example for other tasks of its actor. It creates
+  /// the objects at the end. If unsaved changes of the context must be included, or it is a child
+  /// context, or the request compares objects, the caller's thread does all of the work.
   ///
   /// ```swift
   /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())
@@ -26,7 +26,8 @@ extension ManagedObjectContext {
     return try performAndWait { try finishFetch(request, rows, begun) }
   }
 
-  /// The generation for another thread to read; `nil` if that could not find what is asked for.
+  /// Returns the generation for another thread to read; `nil` if another thread cannot run the
+  /// fetch.
   private func beginFetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> Snapshot? {
     try performAndWait {
       try requireReadable()
@@ -39,7 +40,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes objects of the rows another thread has read, unless something has happened meanwhile.
+  /// Creates the objects of the rows that another thread read; fetches again if the context changed
+  /// meanwhile.
   private func finishFetch<M: ManagedObject>(
     _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
   ) throws -> [M] {
@@ -58,16 +60,16 @@ extension ManagedObjectContext {
   }
 }
 
-/// A row that another thread has read.
+/// A row read by another thread.
 private struct FoundRow: Sendable {
   let number: ObjectNumber
   let record: [UInt8]
 }
 
-/// A fetch of saved rows that another thread runs.
+/// A fetch of saved rows that runs on another thread.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // @unchecked because of the key paths in the request, which never change, and of `renumbered`,
-  // which nobody else has.
+  // @unchecked because the key paths in the request never change, and nothing else refers to
+  // `renumbered`.
   let request: FetchRequest<M>
   let snapshot: Snapshot
   let model: StoreModel

@@ -1,20 +1,20 @@
 extension ManagedObjectContext {
-  /// Changes rows of the store as a request says, as one generation.
+  /// Executes a batch request, as one generation.
   ///
-  /// What was changed in this context and not saved does not count, and stays as it is.
+  /// Unsaved changes of this context are ignored, and stay as they are.
   ///
-  /// - Returns: How many rows there were, and their IDs if the request asks for them.
-  /// - Throws: What the request's closure throws; `constraintConflict`, `deniedDelete`,
-  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; what kept the store from being
-  ///   written. Nothing is changed then.
+  /// - Returns: The number of rows, and their IDs if the request asks for them.
+  /// - Throws: The errors of the request's closure; `constraintConflict`, `deniedDelete`,
+  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors of writing the store. Nothing
+  ///   is changed then.
   /// - Complexity: One row read or written for each row of the request, and an entry for each of
-  ///   its indexes; one sync. Memory does not grow with rows that are inserted or updated.
+  ///   its indexes; one sync. Memory does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
-      fatalError("\(type(of: request)) is none of Heartwood's batch requests")
+      fatalError("\(type(of: request)) is not one of Heartwood's batch requests")
     }
     if let part = otherPart(for: request.objectType) { return try part.execute(request) }
     let start = ContinuousClock.now
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
       try run.changes.finish()
       (numbers, count) = (run.numbers, run.count)
     }
-    // Within one transaction versions do not tell what was changed in between.
+    // Within one transaction, versions do not show which rows changed in between.
     if case .within = pin { refreshAllObjects() }
     processPendingChanges()
     let duration = start.duration(to: .now)
@@ -37,31 +37,31 @@ extension ManagedObjectContext {
   }
 }
 
-/// A batch request that the context knows how to execute.
+/// A batch request that the context can execute.
 protocol ExecutableBatch: BatchRequest {
-  /// The class of the objects whose rows it is about.
+  /// The class of the objects whose rows the request changes.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
-  /// What it does, for the log.
+  /// The description for the log.
   var sentence: String { get }
-  /// Whether rows are related otherwise than before.
+  /// Whether the request changes relationships.
   var changesRelationships: Bool { get }
   func execute(_ run: inout BatchRun) throws
 }
 
-/// A batch request while it is executed, in one transaction.
+/// The execution of a batch request, in one transaction.
 struct BatchRun {
   let model: StoreModel
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// The numbers that objects had when IDs of them were put into the request.
+  /// Maps the numbers that objects had when their IDs were put into the request.
   let renumbered: RenumberedObjects
   private let keepsNumbers: Bool
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The most changes that wait to be written together.
+  /// The maximum number of changes to write together.
   private static let flushCount = 256
 
   init(
@@ -78,24 +78,24 @@ struct BatchRun {
     keepsNumbers = request.resultType == .objectIDs
   }
 
-  /// Counts a row that was written.
+  /// Counts a written row.
   mutating func note(_ number: ObjectNumber) {
     count += 1
     if keepsNumbers { numbers.append(number) }
   }
 
-  /// Writes the changes that wait if there are enough of them.
+  /// Writes the pending changes if there are enough of them.
   mutating func flushIfFull() throws {
     if changes.list.count >= Self.flushCount { try flush() }
   }
 
-  /// Writes the changes that wait, and counts the rows that were inserted or deleted.
+  /// Writes the pending changes, and counts the inserted or deleted rows.
   mutating func flush() throws {
     let inserted = changes.list.filter(\.isNew).map(\.number)
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // A row that was met and stays as it is does not count.
+      // An existing row that a new one met and left unchanged does not count.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         note(row)
       }

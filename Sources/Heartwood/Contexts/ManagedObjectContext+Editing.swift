@@ -1,34 +1,35 @@
 extension ManagedObjectContext {
-  /// Deletes an object; what its relationships say becomes of others happens at once.
+  /// Deletes an object, and applies the delete rules of its relationships immediately.
   ///
-  /// One that was never saved just leaves the context, and the others forget it.
+  /// An object that was never saved just leaves the context, and related objects lose their
+  /// references to it.
   ///
-  /// - Precondition: It belongs to this context.
-  /// - Complexity: O(related objects), each of which is loaded. Cascades take memory, and no stack.
+  /// - Precondition: The object belongs to this context.
+  /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
     if let part = otherPart(holding: object) { return part.delete(object) }
-    // Not a precondition: those do not say in release builds what is wrong.
+    // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
         "A \(type(of: object)) of another context, or of none, cannot be deleted: take this "
           + "context's object with its objectID.")
     }
-    // A list, and no recursion: a cascade can be as long as there are objects.
+    // A work list instead of recursion: a cascade can be as long as the number of objects.
     var work: [Deletion] = []
     begin(deletionOf: object, &work)
     while !work.isEmpty { advance(&work) }
   }
 
-  /// An object that is being deleted.
+  /// The progress of an object's deletion.
   private struct Deletion {
     let object: ManagedObject
-    /// What is left to do of its relationships, the last one first.
+    /// The relationships left to process, last one first.
     var relationships: [PropertyDescription]
-    /// The relationship that is cascading.
+    /// The relationship whose cascade is in progress.
     var cascade: PropertyDescription?
-    /// The objects that are left of that, the last one first.
+    /// The objects left in that cascade, last one first.
     var others: [ManagedObject] = []
   }
 
@@ -47,7 +48,7 @@ extension ManagedObjectContext {
         object: object, relationships: object.entityDescription?.relationships.reversed() ?? []))
   }
 
-  /// Does the next step of a deletion: that of the object at the end of the list.
+  /// Performs one step of the deletion at the end of the list.
   private func advance(_ work: inout [Deletion]) {
     let top = work.count - 1
     let object = work[top].object
@@ -71,7 +72,7 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // No row will be there to be referred to.
+      // An unsaved object leaves no row that could be referred to.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -94,13 +95,13 @@ extension ManagedObjectContext {
     tell(\.deleted, object)
   }
 
-  /// Takes back that an object was deleted.
+  /// Reverts the deletion of an object.
   func revive(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
     deleted.remove(object)
     object.state.remove(.deleted)
     tell(\.inserted, object)
-    // What it had been changed to may have been taken back while it was deleted.
+    // Its changes may have been reverted while it was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return
@@ -109,25 +110,25 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Whether a property of an object is as it was read.
+  /// Returns whether a property of an object is unchanged since it was read.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     !object.isInserted && object.changes?.originals[property.slot] == nil
   }
 
-  /// Marks an object as changed.
+  /// Records a change of an object.
   func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
     guard !object.isInserted else { return }
     let changes = object.ownChanges
     changes.count += 1
     change(changes)
-    // One that is deleted stays so; what it loses comes back if that is taken back.
+    // A deleted object stays deleted; the change takes effect if the deletion is reverted.
     guard !object.isDeleted else { return }
     object.state.insert(.updated)
     updated.insert(object)
     tell(\.updated, object)
   }
 
-  /// Has an object count as unchanged, if nothing of it is changed any more.
+  /// Marks an object as unchanged, if none of its changes are left.
   func settle(_ object: ManagedObject) {
     guard object.changes?.isEmpty != false, object.isUpdated else { return }
     object.state.remove(.updated)
@@ -136,10 +137,10 @@ extension ManagedObjectContext {
     observer?.note(object)
   }
 
-  /// Forgets which properties of an object were set, where they are as its row has them; returns
-  /// whether the object is unchanged then.
+  /// Discards the changes of properties whose values equal those in the row; returns whether the
+  /// object is unchanged then.
   ///
-  /// Fetches show an unchanged object as the store has it, and saves leave it alone (C-05).
+  /// Fetches show an unchanged object with its stored values, and saves skip it (C-05).
   ///
   /// - Complexity: O(properties that were set).
   func settleUnedited(_ object: ManagedObject) -> Bool {
@@ -152,15 +153,15 @@ extension ManagedObjectContext {
     return !object.hasChanges
   }
 
-  /// The objects at the other end of a relationship.
+  /// Returns the objects at the other end of a relationship.
   func related(to object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if case .toOne = property.kind { return toOneTarget(of: object, property).map { [$0] } ?? [] }
     return loadedMembers(of: object, property)
   }
 
-  /// Takes back everything that was not saved.
+  /// Reverts all unsaved changes.
   ///
-  /// Changed objects are as they were read; nothing is read again.
+  /// Changed objects get back the values with which they were read; nothing is read again.
   public func rollback() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -186,13 +187,13 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Gives an object back the values and members it was read with.
+  /// Restores the values and members with which an object was read.
   func takeBackChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])
     }
-    // Members that were not read again are asked for when they are needed.
+    // Members that are not in memory are loaded when they are needed.
     for slot in changes.members.keys { object.setMembers(nil, entity.properties[slot]) }
     object.changes = nil
   }

@@ -1,14 +1,14 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// The objects a request asks for.
+  /// Fetches the objects of a request.
   ///
-  /// What was changed in the context counts as it is here, unless the request says otherwise.
+  /// Unsaved changes of the context are included, unless the request excludes them.
   ///
-  /// - Throws: `unknownEntity` or `unknownProperty` if the request names what the model does not
-  ///   have; what kept rows from being read; ``faultError``.
-  /// - Complexity: One row read for each object whose unique or indexed attributes the predicate
-  ///   asks for; without such, every row of the entity.
+  /// - Throws: `unknownEntity` or `unknownProperty` if the request uses something that the model
+  ///   does not have; errors of reading rows; ``faultError``.
+  /// - Complexity: One row read for each object that matches the predicate's conditions on unique
+  ///   or indexed attributes; without such conditions, one for every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -16,14 +16,14 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
-    // Made an array of their class in one go: to add to one of any class takes as long as to fill
-    // an object.
+    // Converted to an array of the class at the end: appending to an array of a generic class takes
+    // as long as filling an object.
     var found: [ManagedObject] = []
     func take(_ candidate: Candidate) {
       if let object = candidate.object { found.append(object) }
     }
     let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    // In the order of the rows anyway, so none has to wait for the others.
+    // Rows arrive in the requested order, so each object is created immediately.
     try candidates(
       plan, request.includesPendingChanges, .object, consumedBy: isPlain ? take : nil
     ).forEach(take)
@@ -35,10 +35,10 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// How many objects a request asks for.
+  /// Returns the number of objects that match a request.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: No row is read if there is no predicate and nothing was changed.
+  /// - Complexity: No row is read if there is no predicate and there are no unsaved changes.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -59,16 +59,16 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// How ``fetch(_:)`` would find the objects of a request, in words.
+  /// Returns a description of how ``fetch(_:)`` would find the objects of a request.
   ///
   /// ```swift
   /// print(try context.explain(request))
   /// ```
   ///
-  /// The way is chosen for each fetch anew, by how many entries the indexes have at the time.
+  /// The access path is chosen anew for each fetch, based on the current number of index entries.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: Two page reads for each level of the indexes that could help; no row is read.
+  /// - Complexity: Two page reads for each level of the indexes that may be used; no row is read.
   public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -76,10 +76,11 @@ extension ManagedObjectContext {
     return try explanation(of: try FetchPlan(request, model, renumbered))
   }
 
-  /// The IDs of the objects a request asks for, as ``fetch(_:)`` would find them.
+  /// Fetches the IDs of the objects of a request, in the order of ``fetch(_:)``.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetch(_:)``; no objects are made unless an order or a condition asks them.
+  /// - Complexity: As ``fetch(_:)``; no objects are created unless a sort order or a condition
+  ///   needs them.
   public func fetchObjectIDs<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ManagedObjectID] {
@@ -89,10 +90,10 @@ extension ManagedObjectContext {
     return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
-  /// The objects a request asks for, as a collection that loads them when they are looked at.
+  /// Fetches the objects of a request as a collection that loads them on access.
   ///
   /// - Throws: As ``fetch(_:)``.
-  /// - Complexity: As ``fetchObjectIDs(_:)``, and one row read for each object looked at.
+  /// - Complexity: As ``fetchObjectIDs(_:)``, and one row read for each accessed object.
   public func fetchBatched<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> BatchedResults<M> {
@@ -104,9 +105,9 @@ extension ManagedObjectContext {
       self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)
   }
 
-  // MARK: Finding
+  // MARK: Searching
 
-  /// The numbers of the objects a request asks for, in its order.
+  /// Returns the numbers of the objects of a request, in its order.
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
@@ -141,7 +142,7 @@ extension ManagedObjectContext {
 
   // MARK: Prefetching
 
-  /// Loads the objects that relationships of some objects lead to, as a request asks for it.
+  /// Loads the related objects that a request prefetches.
   func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
     guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -150,13 +151,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads the objects that a relationship of some objects leads to, in the order of their rows.
+  /// Loads the objects at the other end of a relationship, in the order of their rows.
   private func prefetch(
     _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
   ) throws {
     let property = try model.schema.property(keyPath, of: entity)
     guard property.isRelationship else {
-      throw ObjectGraphError(.unknownProperty, "\(property.name) is no relationship.")
+      throw ObjectGraphError(.unknownProperty, "\(property.name) is not a relationship.")
     }
     var faults: Set<ManagedObject> = []
     for object in objects {
@@ -165,7 +166,7 @@ extension ManagedObjectContext {
     try load(faults)
   }
 
-  /// Loads faults in the order of their rows, many at a time.
+  /// Loads faults in batches, in the order of their rows.
   private func load(_ faults: Set<ManagedObject>) throws {
     if parent == nil {
       let view = try currentView()
@@ -179,7 +180,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    // Those below another context, and those whose rows are gone.
+    // The remaining faults are in a child context, or their rows are missing.
     for fault in faults where fault.isFault { fire(fault) }
     try requireReadable()
   }

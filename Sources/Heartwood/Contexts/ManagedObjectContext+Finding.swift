@@ -1,27 +1,28 @@
 extension ManagedObjectContext {
-  /// What a fetch wants to know of what it finds.
+  /// The content that a fetch needs of each candidate.
   enum CandidateContent {
     case number
     case object
     case values([QueryTerm.Value])
   }
 
-  /// An object that was found.
+  /// An object found by a fetch.
   struct Candidate {
     let number: ObjectNumber
-    /// What it is sorted by, unless it was found in its place.
+    /// The sort keys, unless it was found in order.
     var keys: FetchOrder.Keys?
-    /// The object itself, if that is wanted.
+    /// The object, if requested.
     var object: ManagedObject?
-    /// Its values, if those are wanted.
+    /// The values, if requested.
     var values: [StoredValue] = []
-    /// Whether it has what is wanted.
+    /// Whether it has the requested content.
     var isComplete = false
   }
 
-  /// The objects of a plan, in its order if that is one by stored values, and up to its limit then.
+  /// Returns the objects of a plan; in its order and up to its limit if the order is by stored
+  /// values.
   ///
-  /// - Parameter body: Takes each of them in any order, instead of their being returned.
+  /// - Parameter body: Called with each object, in any order, instead of returning them.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -39,7 +40,7 @@ extension ManagedObjectContext {
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !settleUnedited(object)
         {
-          // Asked below, with what was derived for it since.
+          // It is evaluated below, after derived values were updated from the row.
           _ = try realise(number, storage, record)
           if object.hasChanges { return true }
         }
@@ -68,7 +69,7 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// The objects of a plan that were changed here, as they are here.
+  /// Returns the objects of a plan that were changed in this context, with their values here.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
@@ -80,12 +81,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of a plan that a context below this one does not say otherwise of.
+  /// Returns the objects of a plan in this context that a child context has not changed.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, below child: ManagedObjectContext
   ) throws -> [Candidate] {
-    // Who is not changed is as the plan has found already, if that was asked of what is here.
+    // Unchanged objects match as the plan found them, unless conditions depend on objects that the
+    // child changed.
     let asksAll = includesPendingChanges && child.hasOwnChanges && plan.leavesObject
     let others = try candidates(
       asksAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
@@ -98,7 +100,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// What is wanted of an object as it is here.
+  /// Returns a candidate with the requested content of an object in memory.
   private func candidate(
     _ object: ManagedObject, _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> Candidate {
@@ -110,7 +112,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes what is wanted of a row that a scope is about.
+  /// Reads the requested content of the row in a scope.
   private func complete(
     _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
     _ record: RecordView, _ scope: QueryScope
@@ -123,7 +125,7 @@ extension ManagedObjectContext {
     candidate.isComplete = true
   }
 
-  /// Takes what is wanted of the rows that are left of many.
+  /// Reads the requested content of the rows that were selected.
   private func completeAll(
     _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
     _ view: StoreView, _ scope: QueryScope
@@ -141,8 +143,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Where the conditions of a plan find what they ask for: in rows, but for what was changed here,
-  /// or in a parent.
+  /// Returns a scope for the conditions of a plan: it reads rows, except for objects that were
+  /// changed here or in a parent.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
   ) throws -> QueryScope {
@@ -159,7 +161,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of a number as it was changed here or, if it was not, in a parent.
+  /// Returns the object with a number if it was changed here, otherwise in the nearest parent.
   private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
     changedObject(number) ?? parent?.nearestChangedObject(number)
   }

@@ -1,30 +1,30 @@
 import Synchronization
 
 extension ManagedObjectContext {
-  /// What becomes of a context's pin when it has saved.
+  /// The effect of a save on a context's pin.
   public enum GenerationAfterSave: Sendable {
-    /// It is pinned to the generation that the save has made.
+    /// The context is pinned to the generation that the save created.
     case advance
-    /// It is not pinned any more.
+    /// The pin is removed.
     case unpin
   }
 
-  /// Which generation a context reads.
+  /// The generation that a context reads.
   enum Pin {
-    /// The newest, at every read.
+    /// The newest generation, at every read.
     case none
-    /// The newest at the next read, and that one from then on.
+    /// The newest generation at the next read, which then becomes the pin.
     case atNextRead
-    /// One, which the view keeps alive.
+    /// A fixed generation, which the view retains.
     case at(StoreView)
-    /// What a transaction has made so far: the context is that of a ``MigrationStage``.
+    /// The uncommitted state of a transaction: the context is that of a ``MigrationStage``.
     case within(WriteTransaction, StoreView)
   }
 
-  /// What names the generation the context is pinned to; `nil` if it reads the newest.
+  /// The token of the pinned generation; `nil` if the context reads the newest.
   ///
-  /// ``QueryGenerationToken/current`` until the first read after it was asked for. Always `nil` in
-  /// a context below another, which reads what that one does.
+  /// It is ``QueryGenerationToken/current`` after that was requested, until the first read. In a
+  /// child context, which reads what its parent does, it is always `nil`.
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -41,30 +41,30 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has the context read one generation from now on, whatever others write.
+  /// Pins the context to a generation, whatever other contexts write.
   ///
-  /// Objects that were read already stay as they are until they are fetched again or refreshed;
-  /// faults are read from the new generation. What is saved is written on top of the newest one.
+  /// Objects that were already read keep their values until they are fetched again or refreshed;
+  /// faults are read from the new generation. Saves are applied to the newest generation.
   ///
-  /// - Parameter token: `.current` for the newest at the next read; one of a context, possibly of
-  ///   another process; `nil` to end it.
-  /// - Throws: `generationExpired` if nobody has kept the generation; `removedStore` or
-  ///   `foreignStore` if it is of none of the container's stores; `childContext` if this is a
-  ///   context below another; `autoMergeNeedsCurrentGeneration` for a given one while the context
-  ///   merges by itself.
-  /// - Complexity: For each store one lock, if this process does not have the generation pinned.
+  /// - Parameter token: `.current` for the newest generation at the next read; the token of a
+  ///   context, possibly of another process; `nil` to remove the pin.
+  /// - Throws: `generationExpired` if nothing has retained the generation; `removedStore` or
+  ///   `foreignStore` if it belongs to none of the container's stores; `childContext` if this is a
+  ///   child context; `autoMergeNeedsCurrentGeneration` for a fixed generation while the context
+  ///   merges automatically.
+  /// - Complexity: One lock for each store whose generation this process has not pinned yet.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()
     defer { confinement?.leave() }
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext,
-        "A context below another reads what its parent does; pin the one at the top.")
+        "A child context reads what its parent does. Pin the root context instead.")
     }
     defer { processPendingChanges() }
     if case .within = pin {
       throw ObjectGraphError(
-        .childContext, "The context of a stage reads what its transaction has written so far.")
+        .childContext, "The context of a stage reads its transaction and cannot be pinned.")
     }
     guard let token, !token.isCurrent else {
       for part in parts { part.pin = token == nil ? .none : .atNextRead }
@@ -73,25 +73,25 @@ extension ManagedObjectContext {
     guard autoMerge == nil else {
       throw ObjectGraphError(
         .autoMergeNeedsCurrentGeneration,
-        "A context that merges by itself goes on with the newest generation. Pin it to .current, "
-          + "or turn automaticallyMergesChangesFromParent off.")
+        "A context that merges automatically reads the newest generation. Pin it to .current, "
+          + "or turn off automaticallyMergesChangesFromParent.")
     }
     try pin(to: token)
   }
 
-  /// Whether the context, or the one at the top, reads one generation whatever others write.
+  /// Whether the root context is pinned to a generation.
   var isPinned: Bool {
     if let parent { return parent.isPinned }
     if case .at = pin { return true }
     return false
   }
 
-  /// Has a pin that the store has given up, because it was suspended, be made again.
+  /// Renews a pin that was released because the store was suspended.
   private func dropSuspendedPin() {
     if case .at(let view) = pin, !view.isCurrent { advance() }
   }
 
-  /// The generation to read.
+  /// Returns the view of the generation to read.
   func currentView() throws -> StoreView {
     try requirePresent()
     dropSuspendedPin()
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
     do {
       snapshot = try store.snapshot()
     } catch {
-      // It may have been removed, and closed, since this was looked at.
+      // The store may have been removed and closed since the check.
       try requirePresent()
       throw error
     }
@@ -123,14 +123,14 @@ extension ManagedObjectContext {
     return view
   }
 
-  /// Has a pinned context read the newest generation from now on, and stay with that.
+  /// Moves the pin of a pinned context to the newest generation.
   func advance() {
     for part in whole.parts {
       if case .at = part.pin { part.pin = .atNextRead }
     }
   }
 
-  /// Moves a pin to a generation this context has just made.
+  /// Moves the pin to a generation that this context has just created.
   func advance(to saved: Generation) {
     switch pin {
     case .none, .within: return
@@ -139,22 +139,22 @@ extension ManagedObjectContext {
     switch whole.generationAfterSave {
     case .unpin: for part in whole.parts { part.pin = .none }
     case .advance:
-      // If others have committed since and it is gone already, the next read finds what they left.
+      // If another commit has replaced the generation already, the next read pins the newest one.
       do { try whole.pinNewest((self, saved)) } catch { advance() }
     }
   }
 
-  /// Runs `body` in a transaction on the newest generation, which must still be of the model.
+  /// Runs `body` in a transaction on the newest generation, which must still have the same model.
   ///
-  /// - Returns: The generation this makes.
-  /// - Throws: What `body` throws, with nothing changed; `incompatibleSchema` if the store has
-  ///   another model now; what kept the store from being written.
+  /// - Returns: The generation that the transaction creates.
+  /// - Throws: The error of `body`, with nothing changed; `incompatibleSchema` if the store has
+  ///   another model now; errors of writing the store.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {
         try transaction.savepoint { try body($0) }
       } catch {
-        // Keyspaces that were made in vain must not be used any more.
+        // The rolled-back savepoint may have created keyspaces, which the old view still caches.
         pin = .within(transaction, StoreView(transaction, model))
         throw error
       }
@@ -163,27 +163,27 @@ extension ManagedObjectContext {
     try requirePresent()
     do {
       return try store.write { transaction in
-        // It may have waited.
+        // The store may have been removed while this waited for the write lock.
         try requirePresent()
         try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
         try body(transaction)
       }
     } catch {
-      // As above.
+      // The store may have been removed meanwhile.
       try requirePresent()
       throw error
     }
   }
 
-  /// Runs the body of a stage with a context that reads and writes within a transaction, and saves
-  /// what that has left.
+  /// Runs the body of a migration stage with a context that reads and writes within a transaction,
+  /// and saves its remaining changes.
   static func run(
     _ body: (ManagedObjectContext) throws -> Void, _ store: Store, _ model: StoreModel,
     within transaction: WriteTransaction
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Who keeps it finds it empty, and the store of another model.
+    // If the program retains the context, it finds it empty, and the store with another model.
     defer {
       context.abandonAll()
       context.pin = .none

@@ -1,11 +1,11 @@
 extension ManagedObjectContext {
-  /// Takes an object into the context: saving makes a row of it.
+  /// Inserts an object: the next save creates a row for it.
   ///
-  /// Objects that it is related to and that are in no context are inserted too. One that was taken
-  /// back before it was saved, or whose row was deleted, becomes a new object with another ID.
+  /// Related objects that are in no context are inserted, too. An object whose insertion was
+  /// reverted before a save, or whose row was deleted, becomes a new object with another ID.
   ///
-  /// - Precondition: Its class is part of the model and not abstract; it belongs to no other
-  ///   context, and has no row.
+  /// - Precondition: Its class is in the model and not abstract; it belongs to no other context,
+  ///   and has no row.
   public func insert(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     requireInsertable(object)
     let own = register(new: object)
     guard !own.isEmpty else { return }
-    // A list, and no recursion: there can be any number of them.
+    // A work list instead of recursion: there can be any number of related objects.
     var new: [ManagedObject] = []
     var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
     func take(_ pending: [Int: PendingRelated], of object: ManagedObject) {
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
   }
 
   private func requireInsertable(_ object: ManagedObject) {
-    // Not preconditions: those do not say in release builds what is wrong.
+    // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
         "A \(type(of: object)) belongs to another context: an object belongs to one context only.")
@@ -56,11 +56,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes an object one of this context; returns the relationships that were set before that.
+  /// Registers an object in this context; returns the relationships that were set before.
   private func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
-    // It may have been one of another model.
+    // It may have belonged to another model.
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniques {
-      // What awakeFromInsert sets is what a new object has by itself.
+      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {
@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     return before?.pending ?? [:]
   }
 
-  /// What setting properties of new objects has to be told for.
+  /// Returns the help flags for setting properties of new objects.
   func helpOfNew(_ entity: EntityDescription) -> ObjectHelp {
     tracksUndo || isFollowed || observer != nil || entity.hasUniques ? .writing : []
   }

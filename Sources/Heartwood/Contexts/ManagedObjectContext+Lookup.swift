@@ -1,20 +1,21 @@
 extension ManagedObjectContext {
-  /// The object that has a unique value, with its values; `nil` if there is none.
+  /// Returns the loaded object with a unique value; `nil` if there is none.
   ///
   /// ```swift
   /// let quake = try context.existingObject(where: \Quake.code, is: "nc73275410")
   /// ```
   ///
-  /// It finds what a fetch with that condition finds, sooner: there is no predicate to be read.
+  /// It returns the same object as a fetch with that condition, but faster, as there is no
+  /// predicate to resolve.
   ///
   /// - Parameters:
   ///   - keyPath: An attribute that is declared `Unique` by itself.
-  ///   - value: What it must be; nothing has the value `nil`.
-  /// - Throws: `unknownProperty` if the attribute is not unique; what kept rows from being read;
+  ///   - value: The value to find; no object is found for `nil`.
+  /// - Throws: `unknownProperty` if the attribute is not unique; errors of reading rows;
   ///   ``faultError``.
-  /// - Complexity: One entry of the index and one row read. Each object with unsaved changes is
-  ///   taken up once, at the first call after it was changed, so to find or create n objects takes
-  ///   O(n log n). For an attribute of the type `Decimal` it asks each of them at every call.
+  /// - Complexity: One index entry and one row read. Each object with unsaved changes is processed
+  ///   once, at the first call after its change, so finding or creating n objects takes O(n log n).
+  ///   For an attribute of type `Decimal`, each call evaluates all of them.
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, is value: Value
   ) throws -> M? {
@@ -34,9 +35,10 @@ extension ManagedObjectContext {
           + "\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // Nothing is equal to what is no number.
+    // NaN equals nothing.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Equal decimal numbers may be written differently, and long texts are not keys.
+    // Equal decimal numbers may have different representations, and long strings have shortened
+    // keys.
     guard Value.storedForm != .decimal, !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storedForm)
@@ -47,7 +49,8 @@ extension ManagedObjectContext {
     if parent == nil, !hasOwnChanges {
       found = try storedObject(with: wanted, index) as? M
     } else {
-      // Where several have it, which a save would refuse, the one that a fetch has first.
+      // If several objects have the value, which a save would reject, returns the first in fetch
+      // order.
       found = try objects(with: wanted, of: property, index).compactMap { $0 as? M }
         .min { $0.number.isMade(before: $1.number) }
     }

@@ -1,12 +1,13 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Whether the context shows what others have saved, by itself.
+  /// Whether the context automatically merges the saves of other contexts.
   ///
-  /// It merges what is new in the history before each fetch and save, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them its objects stay as
-  /// they are. One below another does so when its parent has saved, and the container's
-  /// ``PersistentContainer/viewContext`` as soon as others have. Needs the history.
+  /// It merges new transactions of the history before each fetch and save, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them, its objects do not
+  /// change. A child context merges when its parent has saved; the container's
+  /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. It requires
+  /// the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
@@ -22,13 +23,13 @@ extension ManagedObjectContext {
       token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
   }
 
-  /// How far the context has merged what others have saved; nothing yet without a token.
+  /// The position up to which the context has merged; without a token, it has merged nothing.
   struct AutoMerge {
     var token: PersistentHistoryToken?
     var generation: Generation?
   }
 
-  /// Merges what others have saved, in between: what keeps it from that, the next fetch throws.
+  /// Merges new transactions outside a fetch; if that fails, the next fetch throws the error.
   func mergePromptly() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -36,7 +37,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Merges what others have saved since the last time, if that is wanted.
+  /// Merges the transactions since the last merge, if automatic merging is on.
   func mergeAutomatically() throws {
     guard autoMerge != nil, parent == nil else { return }
     for part in whole.parts where !part.model.isRemoved { try part.mergeOwnAutomatically() }
@@ -55,13 +56,13 @@ extension ManagedObjectContext {
     } catch let error as ObjectGraphError where error.kind == .historyExpired {
       try mergeAll()
     }
-    // Only now: what could not be merged is tried again.
+    // Set only now, so that a failed merge is retried.
     autoMerge = newest
-    // Also of a transaction that has changed no object.
+    // Also needed if the new transactions changed no object.
     advance()
   }
 
-  /// Takes the context's own save as merged, unless others have saved since it last merged.
+  /// Counts the context's own save as merged, unless others committed since the last merge.
   func noteMerged(_ own: Generation, base: UInt64) {
     guard let last = autoMerge?.generation, last.frame + 1 == base,
       let snapshot = try? store.snapshot(), snapshot.generation == own,
@@ -70,12 +71,12 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Has objects read again that others have changed since, after a save that has met such changes:
-  /// what it has merged and what else is here would not fit together.
+  /// Rereads objects that other contexts have changed, after a save that merged such changes:
+  /// otherwise the merged objects and the others would be inconsistent.
   ///
-  /// - Complexity: One row read for each object that is here and no fault.
+  /// - Complexity: One row read for each registered object that is not a fault.
   func refreshStale() {
-    // What cannot be read stays as it is, until something else reads it.
+    // An object that cannot be read keeps its values until something else reads it.
     guard let view = try? currentView() else { return }
     for object in allRegistered() where !object.isFault && !object.hasChanges {
       try? refreshIfStale(object, view)
@@ -84,14 +85,14 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
-    // What was derived for a row does not change its version.
+    // A recomputed derived attribute does not change the version of its row.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
       _ = try realise(object.number, storage, record)
     }
     if isThere == nil { try mergeDeletion(of: object, view) }
   }
 
-  /// Shows the newest generation, whatever has changed since the context has read its objects.
+  /// Updates all registered objects to the newest generation, without using the history.
   private func mergeAll() throws {
     let view = try beginMerging(of: model.space.store)
     for object in allRegistered() {
@@ -100,22 +101,22 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has the contexts below that want it read again what this one has saved.
+  /// Refreshes the child contexts with automatic merging after this context has saved.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
     }
   }
 
-  /// Shows what a transaction of the history has changed.
+  /// Merges the changes of a history transaction.
   ///
-  /// A context that is pinned goes on to the newest generation. Objects the transaction has updated
-  /// are read again, under what was changed here; those it has deleted are, unless they were
-  /// changed here, which the next save will meet as a conflict. Other objects stay as they are.
+  /// A pinned context advances to the newest generation. Objects that the transaction updated are
+  /// read again, and unsaved changes stay on top. Objects it deleted are deleted here; one with
+  /// unsaved changes stays, and the next save reports a conflict. Other objects do not change.
   ///
-  /// - Throws: What kept rows from being read; `foreignStore` if the transaction is of another
-  ///   store; `childContext` below another context, which sees what its parent does.
-  /// - Complexity: One row read for each changed object that is here and no fault.
+  /// - Throws: Errors of reading rows; `foreignStore` if the transaction belongs to another store;
+  ///   `childContext` in a child context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -132,12 +133,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Shows what has changed between two generations, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does a transaction of the history.
+  /// Merges the changes between two generations, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
   ///
-  /// - Throws: What kept rows from being read; `foreignStore` if the changes are of another store;
-  ///   `childContext` below another context, which sees what its parent does.
-  /// - Complexity: One row read for each changed object that is here and no fault.
+  /// - Throws: Errors of reading rows; `foreignStore` if the changes belong to another store;
+  ///   `childContext` in a child context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
   public func mergeChanges(_ changes: ChangeSet) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -155,9 +156,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Shows what another context has saved, as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does a transaction of the history;
-  /// without history, too.
+  /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
+  /// does for a history transaction; it works without the history, too.
   ///
   /// ```swift
   /// for await change in background.changes where change.kind == .didSave {
@@ -165,10 +165,10 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// - Parameter change: One of kind ``ContextChange/Kind/didSave``; others have changed nothing in
-  ///   a store, and nothing is merged.
+  /// - Parameter change: A change of kind ``ContextChange/Kind/didSave``; other kinds have not
+  ///   changed a store, and are ignored.
   /// - Throws: As ``mergeChanges(_:)``.
-  /// - Complexity: One row read for each changed object that is here and no fault.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
   public func mergeChanges(from change: ContextChange) throws {
     guard change.kind == .didSave else { return }
     confinement?.enter()
@@ -187,14 +187,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Goes on to the newest generation, which merged objects are read from.
+  /// Advances to the newest generation, from which merged objects are read.
   private func beginMerging(of store: UUID) throws -> StoreView {
     guard parent == nil else {
       throw ObjectGraphError(
-        .childContext, "A context below another sees what its parent does; merge into that.")
+        .childContext, "A child context sees what its parent does. Merge into the parent instead.")
     }
     guard store == model.space.store else {
-      throw StorageError(.foreignStore, "The changes are of another store.")
+      throw StorageError(.foreignStore, "The changes belong to another store.")
     }
     try requireReadable()
     advance()
@@ -219,12 +219,12 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try realise(object.number, storage, record)
     }
-    // Members are listed apart from the row, and may have changed without it.
+    // Members are stored separately from the row, and may have changed without it.
     forgetMembers(of: object, storage.entity)
   }
 
   private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
-    // It may be there again, as a merge policy lets it.
+    // A merge policy may have restored the row.
     guard !object.hasChanges || settleUnedited(object),
       let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
-  /// Makes a context whose store is another context.
+  /// Creates a child context, whose parent takes the place of a store.
   ///
-  /// It sees the parent's objects as they are there, saved or not. Saving it changes the parent's
-  /// objects, and nothing in the store; the parent decides whether to save them.
+  /// It sees the parent's objects in their current state, saved or not. Saving it changes the
+  /// parent's objects, and writes nothing to the store; the parent decides whether to save them.
   ///
   /// - Precondition: It is used by the same thread as its parent.
   public convenience init(parent: ManagedObjectContext) {
@@ -12,12 +12,12 @@ extension ManagedObjectContext {
     parent.children.append(Child(context: self))
   }
 
-  /// A context below another one, which does not hold it.
+  /// A weak reference to a child context.
   struct Child {
     weak var context: ManagedObjectContext?
   }
 
-  /// Gives an object the values it has in the parent; false if it is gone there.
+  /// Fills an object with the values it has in the parent; returns `false` if it is deleted there.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -27,16 +27,17 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // Of this context, once it is asked for.
+        // The target in this context is created when it is first read.
         if case .object(let target) = original.target(property) {
-          // A number that a save will change is no good to remember; the object learns of it.
+          // A temporary number, which a save will change, must not be stored; an object tracks its
+          // number.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {
           object.copy(property, from: original)
         }
       case .toMany(let isOrdered):
-        // As with rows: a list that was changed here is merged with the parent's.
+        // A list that was changed here is merged with that of the parent, as with rows.
         guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
         object.setMembers(nil, property)
       case .transient: break
@@ -46,9 +47,9 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Reads an object again that is unchanged here and not as the parent has it now.
+  /// Fills an object again if it is unchanged here and differs from the parent's.
   ///
-  /// - Complexity: O(properties), and O(members) for each relationship that was loaded here.
+  /// - Complexity: O(properties), and O(members) for each relationship that is loaded here.
   func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
     guard let parent, !object.isFault, !object.hasChanges, let entity = object.entityDescription
     else { return }
@@ -67,11 +68,11 @@ extension ManagedObjectContext {
     tell(\.refreshed, object)
   }
 
-  /// The object of a number, unless it is deleted, or was new and is gone, or the pinned generation
-  /// has no row of it.
+  /// Returns the object with a number, unless it is deleted, was new and is gone, or has no row in
+  /// the pinned generation.
   ///
-  /// A new object is nowhere but in contexts: where none from here upwards has it, it was taken
-  /// back.
+  /// A new object exists only in contexts: if neither this one nor any parent has it, its insertion
+  /// was reverted.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -87,7 +88,7 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Makes the parent's objects what those here are.
+  /// Applies the changes of this context to the parent's objects.
   func push(to parent: ManagedObjectContext) {
     let changed = inserted.all + updated.all
     let before = changed.map { members(ofOriginalOf: $0, in: parent) }
@@ -111,19 +112,21 @@ extension ManagedObjectContext {
     tellFollowersOfAll()
   }
 
-  /// Makes an object of the parent for one that is new here, of the same number.
+  /// Creates an object with the same number in the parent for a new object of this context.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
-    // It was awoken here already.
+    // `awakeFromInsert` was already called in this context.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    // Somebody may have asked the parent for it before it was there.
+    // A fault with this number may exist in the parent, if the program asked for the ID before.
     parent.dismissFault(object.number)
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// The members that the parent has of relationships that were changed here, by slot; taken down
-  /// before anything is pushed, as either side of a relationship changes both.
+  /// Returns the parent's members of the relationships that were changed here, by slot.
+  ///
+  /// They are recorded before anything is pushed, because pushing one side of a relationship
+  /// changes both.
   private func members(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
   ) -> [Int: [ObjectNumber]] {
@@ -137,7 +140,7 @@ extension ManagedObjectContext {
       })
   }
 
-  /// - Parameter before: The members that the parent had of relationships that were changed here.
+  /// - Parameter before: The parent's members of the relationships that were changed here.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {
@@ -148,7 +151,7 @@ extension ManagedObjectContext {
       let isSet = isNew || object.changes?.originals[property.slot] != nil
       switch property.kind {
       case .attribute where isSet:
-        // What was set to the value it has is no change there either.
+        // Setting a property to its current value must not count as a change in the parent.
         guard isNew || !hasSame(property, object, original) else { continue }
         parent.willChange(original, property)
         original.copy(property, from: object)
@@ -163,15 +166,16 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .transient: continue
       }
     }
-    // All values of a new object were set just now; what counts is what was set here.
+    // All properties of a new object were set above; only those that were set in this context
+    // count.
     if isNew, original.isInserted, object.entityDescription?.hasUniques == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
   }
 
-  /// The members that an object of the parent has with what was changed here.
+  /// Returns the members of an object of the parent after merging the edit of this context.
   ///
-  /// - Parameter theirs: The members that it has without; others than were read from it perhaps.
+  /// - Parameter theirs: The parent's current members, which may differ from those that were read.
   private func merged(
     _ edit: MemberChanges, _ object: ManagedObject, _ property: PropertyDescription,
     with theirs: [ObjectNumber]
@@ -183,7 +187,7 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// The object of a number that others can be related to: one with a row, or a new one.
+  /// Returns the object with a number if others can be related to it: it has a row or is new.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }
@@ -205,15 +209,15 @@ extension ManagedObjectContext {
 
   // MARK: IDs
 
-  /// Exchanges the temporary IDs of new objects for lasting ones, before they are saved.
+  /// Replaces the temporary IDs of new objects with permanent ones, before they are saved.
   ///
-  /// - Throws: What kept the store from being written.
+  /// - Throws: Errors of writing the store.
   /// - Complexity: One transaction.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }
     for part in others { try part.obtainPermanentIDs(for: objects) }
-    // In the order in which they were inserted, as a save does.
+    // In insertion order, as a save assigns them.
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
       .sorted { $0.number < $1.number }
     guard !new.isEmpty else { return }

@@ -1,10 +1,11 @@
 extension ManagedObjectContext {
-  /// The object of an ID, a fault if it is not here yet; nothing is read, and it need not exist.
+  /// Returns the object with an ID, as a fault if it is not registered; it reads nothing, and the
+  /// row need not exist.
   ///
-  /// A temporary ID leads to the object that was inserted here, in a parent or in a child context
-  /// under it, also after it was saved; in other contexts to a fault whose row is gone.
+  /// A temporary ID leads to the object that was inserted in this context, in a parent or in a
+  /// child, even after it was saved; in other contexts, it leads to a fault without a row.
   ///
-  /// - Precondition: The ID is of this container's store and of class `M`.
+  /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
     if let part = otherPart(of: id.space.store) { return part.object(type, with: id) }
     guard isOwn(id), let object = object(id.number) as? M else {
@@ -13,10 +14,10 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of an ID with its values; `nil` if there is no such row, and no new object.
+  /// Returns the object with an ID and loads it; `nil` if there is neither a row nor a new object.
   ///
-  /// - Throws: What kept the row from being read.
-  /// - Complexity: One row read, unless the object is here and no fault.
+  /// - Throws: Errors of reading the row.
+  /// - Complexity: One row read, unless the object is registered and not a fault.
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID
   ) throws -> M? {
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
     } as? M
   }
 
-  /// The object of an ID if it is here; nothing is read.
+  /// Returns the object with an ID if it is registered; it reads nothing.
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
@@ -47,14 +48,14 @@ extension ManagedObjectContext {
     return isOwn(id) ? registered[resolved(id.number)]?.takeUnretainedValue() as? M : nil
   }
 
-  /// Whether an ID names an object of this store: numbers are the same in all of them.
+  /// Returns whether an ID belongs to this store: all stores use the same numbers.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// The object of a row, filled from its record unless it is here already as it is there.
+  /// Returns the object of a row, filled from the record if it is not already up to date.
   ///
-  /// One that was changed here stays as it is.
+  /// An object with unsaved changes stays as it is.
   func realise(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
@@ -79,7 +80,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Takes over what was derived for a row since, which does not change its version.
+  /// Reads the derived attributes of a row, whose recomputation does not change its version.
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
@@ -90,8 +91,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has to-many relationships read again, under who has joined and left here; those with an order
-  /// that were changed here stay as they are.
+  /// Discards the loaded members of to-many relationships, so that they are read again; unsaved
+  /// additions and removals stay.
+  ///
+  /// Ordered relationships with unsaved changes stay loaded.
   func forgetMembers(of object: ManagedObject, _ entity: EntityDescription) {
     for property in entity.relationships {
       guard case .toMany(let isOrdered) = property.kind,
@@ -109,13 +112,13 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
-  /// Loads a fault from the parent; false if it is gone there.
+  /// Loads a fault from the parent; returns `false` if the object is deleted there.
   private func load(_ object: ManagedObject) -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
   }
 
-  /// Tells an object that its values were loaded.
+  /// Notifies an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
     object.setHelp([])
@@ -125,12 +128,12 @@ extension ManagedObjectContext {
 
   // MARK: Faults
 
-  /// Gives up the values of an object; it reads them again when it is used.
+  /// Turns an object into a fault: its values are released, and read again on the next use.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
     object.setHelp([])
     object.willTurnIntoFault()
-    // Every property is as in a new object, and what it held is released.
+    // Resets every property to the value of a new object, which releases the old one.
     let new = type(of: object).init()
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
@@ -141,10 +144,10 @@ extension ManagedObjectContext {
     tell(\.refreshed, object)
   }
 
-  /// Forgets all objects and changes.
+  /// Removes all objects and changes from the context.
   ///
-  /// Objects still held are of no context then: they keep the attributes that were loaded, and are
-  /// related to nobody. A fault has the values of a new object.
+  /// Objects that the program still holds belong to no context afterwards: they keep their loaded
+  /// attributes, and have no related objects. A fault has the values of a new object.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -158,7 +161,7 @@ extension ManagedObjectContext {
   func requireOwn(_ object: ManagedObject) throws {
     guard object.source === self else {
       throw ObjectGraphError(
-        .foreignObject, "A \(type(of: object)) of another context was used; fetch it in this one.")
+        .foreignObject, "A \(type(of: object)) of another context was used. Fetch it in this one.")
     }
   }
 }
@@ -172,7 +175,7 @@ extension ManagedObjectContext: ObjectSource {
     return model.storage(of: number).flatMap { make(number, $0) }
   }
 
-  /// Makes the object of a row, a fault.
+  /// Creates the object of a row, as a fault.
   private func make(_ number: ObjectNumber, _ storage: EntityStorage) -> ManagedObject? {
     guard let type = storage.entity.type as? ManagedObject.Type else { return nil }
     let object = type.init()
@@ -194,7 +197,7 @@ extension ManagedObjectContext: ObjectSource {
     fire(object) { try currentView() }
   }
 
-  /// Loads the values of a fault from a generation of its own.
+  /// Loads the values of a fault from a given generation.
   func fire(_ object: ManagedObject, in view: StoreView) {
     fire(object) { view }
   }
@@ -215,16 +218,16 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try giveUp(object) }
     } catch {
-      // It was removed since it was looked at.
+      // The store was removed since the check.
       if model.isRemoved, object.isFault, (try? giveUp(object)) != nil { return }
-      // It stays a fault with the values of a new object; nothing of it must be saved.
+      // The object stays a fault with the values of a new object; none of them may be saved.
       noteUnreadable(error)
     }
   }
 
-  /// The row of a fault is gone, or its store is.
+  /// Handles a fault whose row, or whose store, is gone.
   private func giveUp(_ object: ManagedObject) throws {
-    // In the generation of a pin it may only not be there yet: a save must not delete it then.
+    // In a pinned generation, the row may just not exist yet: a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
       parent?.object(object.number)?.isDeleted != true
     {
@@ -245,7 +248,7 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.setHelp(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
-    // A save would have nothing to forget where there is no store.
+    // A removed store has no row that a save could delete.
     if !model.isRemoved { deleted.insert(object) }
     if isFollowed { tellFollowers(of: object, isRefreshed: false) }
   }
@@ -264,7 +267,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     noteChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // What cannot be stored was never in a row.
+      // A value that cannot be stored was never in a row.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A context of several stores has a part for each.
+/// Store contexts: a context has one for each store.
 ///
-/// A part is a context of its own, with its objects, their changes and a pin. The one that the
-/// program has is the part of the first store, and holds the others, which are made when they are
-/// needed. Who asks it for something is sent on to the part in question, or hears from all of them.
-/// So within each there is one store only, and one more look at a class or an ID before it.
+/// A store context is a context with its own objects, changes and pin. The root context, which the
+/// program uses, is the store context of the first store. It holds the others, which are created on
+/// first use. Calls are routed by class, ID or object, or combine all store contexts. So each code
+/// path handles one store; the only cost is the additional lookup by class or ID.
 extension ManagedObjectContext {
-  /// The context that the program has: this one, or the one it is a part of.
+  /// The root context that the program uses: this context, or the one it is a store context of.
   var whole: ManagedObjectContext { owner ?? self }
 
-  /// The parts of the context that the program has; of a part, itself.
+  /// All store contexts of the root context; for any other store context, only itself.
   var parts: [ManagedObjectContext] { [self] + others }
 
-  /// The part of a store, made if it is not there yet.
+  /// Returns the store context of a store, which is created if necessary.
   func part(of member: StoreGroup.Member) -> ManagedObjectContext {
     if let known = parts.first(where: { $0.model === member.model }) { return known }
     let part = ManagedObjectContext(
@@ -27,16 +27,17 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: part.pin = .atNextRead
-    // All that there were had a part when the generation was chosen.
+    // When the pin was chosen, every store of that time had a store context; this one is newer.
     case .at: part.pin = .at(StoreView(emptyOf: member.model))
     }
     others.append(part)
     return part
   }
 
-  // MARK: Which part
+  // MARK: Routing
 
-  /// The part for the objects of a class; `nil` if it is this one, or there is none.
+  /// Returns the store context for the objects of a class; `nil` if it is this one or does not
+  /// exist.
   func otherPart(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isPart, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -44,7 +45,7 @@ extension ManagedObjectContext {
     return otherPart { $0.schema.entity(of: type) != nil }
   }
 
-  /// The part for the objects of a store; `nil` if it is this one, or there is none.
+  /// Returns the store context of a store; `nil` if it is this one or does not exist.
   func otherPart(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isPart, model.isRemoved || model.space.store != store else {
       return nil
@@ -57,13 +58,14 @@ extension ManagedObjectContext {
     return part(of: member)
   }
 
-  /// The part that an object belongs to; `nil` if it is this one, or none of this context.
+  /// Returns the store context of an object; `nil` if it is this one, or the object is not in this
+  /// context.
   func otherPart(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !others.isEmpty, object.source !== self else { return nil }
     return others.first { object.source === $0 }
   }
 
-  /// The part whose schema has the entity of an object.
+  /// Returns the store context whose schema contains the entity of an object.
   func part(describing object: ManagedObject) -> ManagedObjectContext? {
     guard let entity = object.entityDescription else { return nil }
     return parts.first { part in
@@ -74,9 +76,9 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// The parts in which there is something to save: one at most, unless that is another context.
+  /// Returns the store contexts with changes to save: at most one, except in a child context.
   ///
-  /// - Throws: `severalStores`; `removedStore` if something was changed in one that was removed.
+  /// - Throws: `severalStores`; `removedStore` if one of them belongs to a removed store.
   func partsToSave() throws -> [ManagedObjectContext] {
     let changed = parts.filter { $0.hasOwnChanges || !$0.watched.isEmpty }
     for part in changed { try part.requirePresent() }
@@ -84,11 +86,11 @@ extension ManagedObjectContext {
     let names = changed.map { part in group.member { $0 === part.model }?.name ?? "" }
     throw ObjectGraphError(
       .severalStores,
-      "What was changed is of several stores: \(names.joined(separator: ", ")). A save writes to "
-        + "one of them: change objects of one store, save, and then those of the next.")
+      "The changes belong to several stores: \(names.joined(separator: ", ")). A save writes to "
+        + "one store only: change objects of one store, save, and then those of the next.")
   }
 
-  /// What was changed, in all parts.
+  /// The changed objects of all store contexts.
   var changedObjects: [ManagedObject] {
     others.reduce(inserted.all + updated.all + deleted.all) { $0 + $1.changedObjects }
   }
@@ -100,13 +102,14 @@ extension ManagedObjectContext {
 
   // MARK: Generations
 
-  /// What names a generation that this part has made, and the newest of the other stores; `nil` if
-  /// it is over already.
+  /// Returns the token of a generation that this store context has created, combined with the
+  /// newest of the other stores; `nil` if it no longer exists.
   func token(of made: Generation) -> QueryGenerationToken? {
     (try? store.snapshot(at: made)).map { group.token($0, of: model) }
   }
 
-  /// Pins all stores to their newest generations, but for one that a part has just made.
+  /// Pins all stores to their newest generations, except for one that a store context has just
+  /// created.
   func pinNewest(_ made: (part: ManagedObjectContext, generation: Generation)? = nil) throws {
     var views: [(ManagedObjectContext, StoreView)] = []
     for member in group.members {
@@ -117,14 +120,14 @@ extension ManagedObjectContext {
           .map { try member.store.snapshot(at: $0) } ?? member.store.snapshot()
         views.append((part, try StoreView(snapshot, member.model)))
       } catch {
-        // It was removed just now.
+        // The store was removed meanwhile.
         guard part.model.isRemoved else { throw error }
       }
     }
     pin(to: views)
   }
 
-  /// Pins all stores to what a token names.
+  /// Pins all stores to the generations of a token.
   ///
   /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. Nothing has changed then.
   func pin(to token: QueryGenerationToken) throws {
@@ -132,7 +135,7 @@ extension ManagedObjectContext {
       (part(of: member), try StoreView(snapshot, member.model))
     }
     for member in group.members { _ = part(of: member) }
-    // It may be an earlier generation than the members that were loaded.
+    // The pinned generation may be older than the loaded members.
     for part in parts {
       part.upToDate = nil
       for object in part.allRegistered() { object.state.insert(.hasOtherMembers) }

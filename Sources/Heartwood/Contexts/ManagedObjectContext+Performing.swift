@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Runs `body` at once, for code ported from Core Data: a context belongs to whoever uses it.
+  /// Runs `body` immediately, for code ported from Core Data: the caller's thread uses the context.
   public func performAndWait<R>(_ body: () throws -> R) rethrows -> R {
     confinement?.enter()
     defer { confinement?.leave() }

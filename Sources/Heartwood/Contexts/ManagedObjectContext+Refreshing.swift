@@ -1,13 +1,13 @@
 extension ManagedObjectContext {
-  /// Turns an object into a fault, or reads it again under what was changed in it.
+  /// Turns an object into a fault, or reads it again and keeps its unsaved changes on top.
   ///
   /// - Parameters:
-  ///   - object: One of this context's.
-  ///   - mergeChanges: Whether what was changed here and not saved is kept.
-  ///   - force: Whether to drop changed relationships too. Those on their other side stay changed,
-  ///     so that the two no longer fit together until both were refreshed.
-  /// - Throws: What kept the row from being read; `foreignObject` if the object is not here;
-  ///   `unsavedRelationships` if it would drop changed ones without `force`.
+  ///   - object: An object of this context.
+  ///   - mergeChanges: Whether unsaved changes are kept.
+  ///   - force: Whether to discard changed relationships, too. Their inverses stay changed, so both
+  ///     sides are inconsistent until both objects are refreshed.
+  /// - Throws: Errors of reading the row; `foreignObject` if the object is not in this context;
+  ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
   ) throws {
@@ -18,13 +18,13 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // Its row may be there again, and the program has not deleted that.
+    // The row may exist again, and the program has not deleted it.
     if object.isGivenUp {
       deleted.remove(object)
       object.state.remove(.deleted)
       return turnIntoFault(object)
     }
-    // What was set to the value it had is no edit.
+    // Setting a property to its current value is not an edit.
     if mergeChanges { _ = settleUnedited(object) }
     guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
       if !force { try requireSavedRelationships(object) }
@@ -35,12 +35,12 @@ extension ManagedObjectContext {
     try reload(object, under: changes)
   }
 
-  /// Turns all objects into faults, or reads those that were changed again and keeps the changes.
+  /// Turns all objects into faults; objects with unsaved changes are read again and keep them.
   public func refreshAllObjects() {
     confinement?.enter()
     defer { confinement?.leave() }
     for part in others { part.refreshAllObjects() }
-    // What was removed cannot be read again.
+    // Objects of a removed store cannot be read again.
     guard !model.isRemoved else { return }
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { whole.faultError = error }
@@ -56,27 +56,28 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .unsavedRelationships,
-      "\(entity.name).\(property.name) was changed and not saved. Save first, take the change "
-        + "back, or refresh with force, and what it led to as well.",
+      "\(entity.name).\(property.name) has unsaved changes. Save first, revert the change, "
+        + "or refresh it and the related objects with force.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 
-  // MARK: Changes on top
+  // MARK: Keeping changes
 
-  /// A reference that was changed here, while its object is read again.
+  /// A reference with an unsaved change, while its object is read again.
   private struct ChangedReference {
     let property: PropertyDescription
-    /// Where it leads here.
+    /// The target in this context.
     let target: ToOneTarget
-    /// What the row had when it was read before.
+    /// The target in the row at the previous read.
     let original: StoredValue?
   }
 
-  /// Reads an object again and puts on top what was changed in it.
+  /// Reads an object again and reapplies its unsaved changes.
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // A new object is referred to by itself: its number leads nowhere while it is taken back.
+    // Holds new target objects themselves: their numbers are not valid while the reference is
+    // reset.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]
@@ -90,7 +91,7 @@ extension ManagedObjectContext {
       }
     }
     guard try fillAgain(object, changes) else {
-      // Without a row it has no members but those that were added here.
+      // Without a row, only the members that were added here remain.
       if parent == nil { forgetMembers(of: object, entity) }
       return
     }
@@ -102,8 +103,8 @@ extension ManagedObjectContext {
     tell(\.refreshed, object)
   }
 
-  /// Gives a changed object the values of its row, or of the parent's object, which it has been
-  /// changed from then; false if there is none.
+  /// Fills a changed object from its row, or from the parent's object, which becomes the base of
+  /// its changes; returns `false` if there is none.
   private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
     guard let entity = object.entityDescription else { return false }
     if let parent {
@@ -123,10 +124,10 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Forgets edits of members that others have made, too, and merges ordered lists that were
-  /// changed here with those of the store, or of the parent.
+  /// Discards edits of members that other contexts have also made, and merges changed ordered lists
+  /// with those of the store or of the parent.
   ///
-  /// Of one-to-many relationships without an order the members' own references decide
+  /// For an unordered one-to-many relationship, the references of the members decide
   /// (``moveEdit(of:_:)``).
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
@@ -151,7 +152,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The members of a relationship that the parent or the generation that is read has.
+  /// Returns the members of a relationship in the parent, or in the generation that is read.
   private func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> [ObjectNumber] {
@@ -164,13 +165,13 @@ extension ManagedObjectContext {
       in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
   }
 
-  // MARK: The other side
+  // MARK: The inverse
 
-  /// Has an edit of a reference take its object away from where others have put it, not from where
-  /// it was.
+  /// Rebases an edit of a reference: it now removes its object from the owner that others have
+  /// assigned, rather than from the previous one.
   ///
-  /// Otherwise two owners would show it: the one that the reference leads to here, and the one that
-  /// it leads to in the generation that was read.
+  /// Otherwise two owners would show the object: the target of the reference in this context, and
+  /// its target in the generation that was read.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -186,14 +187,14 @@ extension ManagedObjectContext {
       return
     }
     if theirs === mine {
-      // Others have done the same.
+      // Another context has made the same change.
       cancel(object, theirs, inverse) { $0.added.contains(object) ? $0.leave(object) : () }
     } else {
       takeOut(object, of: theirs, inverse)
     }
   }
 
-  /// Takes back an edit of members that others have made, too.
+  /// Reverts an edit of members that another context has also made.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -204,8 +205,8 @@ extension ManagedObjectContext {
     settleMembers(of: owner, property)
   }
 
-  /// Takes an object out of a relationship that others have put it into, as an edit that was made
-  /// when its own side was changed.
+  /// Removes an object from a relationship to which others have added it, as part of the edit of
+  /// the object's own side.
   private func takeOut(
     _ object: ManagedObject, of owner: ManagedObject, _ property: PropertyDescription
   ) {

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
   // MARK: Reading
 
-  /// The target of a to-one relationship, a fault perhaps.
+  /// Returns the target of a to-one relationship, which may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject? {
     if object.isFault { fire(object) }
     switch object.target(property) {
@@ -9,14 +9,14 @@ extension ManagedObjectContext {
     case .object(let target): return target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
-      // It comes back if the deletion is taken back.
+      // The target must stay stored: it becomes visible again if its deletion is reverted.
       if !deleted.isEmpty, forgets(target, object, property) { return nil }
       object.setTarget(.object(target), property)
       return target
     }
   }
 
-  /// The members of a to-many relationship, which are loaded first if need be.
+  /// Returns the members of a to-many relationship, and loads them if necessary.
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if object.isFault { fire(object) }
     if object.hasMembers(property) { return object.members(property) ?? [] }
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
-        // Of a store that was removed, nobody is related to anybody.
+        // Objects of a removed store have no related objects.
         if !model.isRemoved || !whole.shouldDeleteInaccessibleFaults { noteUnreadable(error) }
       }
     }
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // One that left when it was deleted comes back by itself if the deletion is taken back.
+        // A member removed by its deletion returns by itself if the deletion is reverted.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
         return true
       }
@@ -67,8 +67,8 @@ extension ManagedObjectContext {
     return members + changes.added.filter { !present.contains($0) }
   }
 
-  /// Whether an object was deleted here, and so is no member of an object that others have related
-  /// it to since.
+  /// Returns whether an object was deleted here, and so is not a member of an object to which
+  /// others have related it since.
   private func forgets(
     _ other: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -81,8 +81,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets members that were read without objects that were deleted here, so that the next use
-  /// reads them again.
+  /// Discards members that were loaded without objects deleted here, so that the next use loads
+  /// them again.
   func showHiddenMembers() {
     for number in hidingMembers {
       guard let object = registeredObject(number), let entity = object.entityDescription else {
@@ -126,7 +126,8 @@ extension ManagedObjectContext {
     keepSpare(members, of: object, property)
   }
 
-  /// Keeps a list for the next change in place, if it is another one with the members of an object.
+  /// Keeps a list with an object's members for the next in-place mutation, if it has separate
+  /// storage.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -150,9 +151,9 @@ extension ManagedObjectContext {
     let isOther =
       unsafeBitCast(old, to: UnsafeRawPointer.self)
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
-    // Held by nobody else any more, so that it is not copied to be changed.
+    // Releases the last other reference, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
-    // What awakeFromInsert does may make it another set than this one.
+    // `awakeFromInsert` may make other changes to the members.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
     change(object, property, difference)
     if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {
@@ -164,7 +165,7 @@ extension ManagedObjectContext {
     if object.isFault || !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
   }
 
-  /// Has objects leave and join a to-many relationship, on both sides of it.
+  /// Removes members from a to-many relationship and adds others, on both sides.
   private func change(
     _ object: ManagedObject, _ property: PropertyDescription, _ difference: MemberDifference
   ) {
@@ -179,7 +180,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Sets the order of the members of a relationship, who stay the same.
+  /// Changes the order of a relationship's members, which stay the same.
   func reorder(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -192,12 +193,12 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Sees that an object can be related to those of this context; one of none is inserted.
+  /// Requires that an object belongs to this context; an object in no context is inserted.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.part, other.store !== store {
-      // Not a precondition: those do not say in release builds what is wrong.
+      // `precondition` would drop the message in a release build.
       fatalError(
         "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "
           + "in an attribute instead.")
@@ -207,7 +208,7 @@ extension ManagedObjectContext {
         + "with its objectID.")
   }
 
-  /// Takes an object that is deleted out of all its relationships of a kind, and the others' sides.
+  /// Removes a deleted object from one relationship, on both sides.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
     if case .toOne = property.kind { return relate(object, property, to: nil) }
     let members = loadedMembers(of: object, property)
@@ -222,15 +223,15 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Lets the other side of a relationship forget an object.
+  /// Removes an object from the other side of a relationship.
   private func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
     guard let inverse = object.entityDescription?.inverses[property.slot] else { return }
     let there = inverse.property
-    // One that is deleted forgets all members at once.
+    // A deleted object removes all of its members at once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
-    // It was related to itself, which is one change of one side.
+    // An object related to itself has changed on this side already.
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
@@ -240,7 +241,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Lets the other side of a relationship know of an object, and whoever had it before forget it.
+  /// Adds an object to the other side of a relationship, and removes it from its previous one.
   private func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -250,7 +251,7 @@ extension ManagedObjectContext {
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else { return add(object, to: other, there) }
     if let before = toOneTarget(of: other, there), before !== object {
-      // It can be related to one only, and leaves the one it was related to.
+      // The other object can refer to only one object, and leaves its previous one.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {
@@ -304,8 +305,9 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Notes who joins or leaves, before that is recorded for undo and the list itself is changed; of
-  /// an inserted object too, whose members are not in the store.
+  /// Records that members join or leave, before undo records it and the list itself changes.
+  ///
+  /// That includes inserted objects, whose members are not in the store.
   func noteMembers(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -325,7 +327,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets that members were changed, if they are again as they were read.
+  /// Discards the record of changed members, if they are the same as when they were read.
   func settleMembers(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes,
       changes.members[property.slot]?.hasSameMembers == true
@@ -341,7 +343,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship of an object that is being deleted, which loses its members at once.
+/// A to-many relationship of an object that is being deleted and loses all members at once.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier
   private let slot: Int

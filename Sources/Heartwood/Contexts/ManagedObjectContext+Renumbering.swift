@@ -1,13 +1,13 @@
 extension ManagedObjectContext {
-  /// Returns the number that an object has now, for one that it had before it was saved.
+  /// Returns the current number of an object, from one that it had before it was saved.
   ///
   /// - Complexity: O(1) for most numbers; see ``RenumberedObjects``.
   func resolved(_ number: ObjectNumber) -> ObjectNumber { renumbered.resolved(number) }
 
-  /// Gives an object another number, here and in the child contexts, and remembers the one it had.
+  /// Renumbers an object in this context and its children, and records its old number.
   ///
-  /// - Returns: The objects that have to leave, because another one in their context has the
-  ///   number.
+  /// - Returns: The objects that must leave their contexts, because another object there already
+  ///   has the number.
   func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [Leaver] {
     let old = object.number
     guard old != number else { return [] }
@@ -15,10 +15,10 @@ extension ManagedObjectContext {
     return exchange(old, for: number)
   }
 
-  /// Gives the objects of a number another one, in this context and the child contexts; nothing
-  /// leads there from the one they had.
+  /// Renumbers the objects with a number in this context and its children; the old number is not
+  /// recorded.
   ///
-  /// - Returns: The objects that have to leave, those of a context before those of its children.
+  /// - Returns: The objects that must leave, those of a context before those of its children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [Leaver] {
     var leavers: [Leaver] = []
     if let object = registered[old]?.takeUnretainedValue() {
@@ -39,8 +39,7 @@ extension ManagedObjectContext {
     return leavers
   }
 
-  /// Dismisses the fault that stands for a number under which the context had no object: it gets
-  /// one.
+  /// Removes the fault that exists for a number without an object; an object gets the number now.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

@@ -1,7 +1,7 @@
-/// What becomes of objects when a save has been committed.
+/// The updates of objects after a save was committed.
 extension ManagedObjectContext {
-  /// Has the objects show what the commit has stored, once they have their permanent numbers;
-  /// returns those that were saved.
+  /// Updates the objects to what the commit stored, after they got their permanent numbers; returns
+  /// the saved objects.
   func finish(_ request: SaveRequest) -> [ManagedObject] {
     var saved: [ManagedObject] = []
     for (object, outcome) in request.outcomes {
@@ -38,12 +38,12 @@ extension ManagedObjectContext {
     return saved
   }
 
-  /// Gives new objects their permanent numbers; returns those whose row another object has.
+  /// Assigns permanent numbers to new objects; returns those whose row already has another object.
   func renumberInserted(_ request: SaveRequest) -> [Leaver] {
     inserted.all.flatMap { renumber($0, request.number(of: $0)) }
   }
 
-  /// Has child contexts read rows again that their new objects have become.
+  /// Refreshes the objects of child contexts whose new objects became existing rows.
   private func refreshBelow(_ numbers: Set<ObjectNumber>) {
     guard !numbers.isEmpty else { return }
     for context in children.compactMap(\.context) {
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes a saved object what its row is.
+  /// Updates a saved object to its row.
   private func finish(
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
@@ -71,12 +71,12 @@ extension ManagedObjectContext {
     } else {
       showDerived(change, object)
     }
-    // Others may have joined, and edits may have given way.
+    // Other contexts may have added members, and edits may have lost in conflicts.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
     object.setHelp(.writing)
   }
 
-  /// Has an object that was not saved itself show what the save has made of its row.
+  /// Refreshes an object that was not itself saved but whose row the save changed.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }
@@ -95,11 +95,11 @@ extension ManagedObjectContext {
     observer?.note(object)
   }
 
-  /// Gives an object the values of its row, where it has others.
+  /// Copies the values of its row to an object, where they differ.
   private func take(_ values: [StoredValue], _ object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
-      // What it is related to stays in memory.
+      // A related object stays in memory.
       if let mine = try? object.storedValue(property), mine.isIdentical(to: value) { continue }
       try? object.setStoredValue(value, property)
     }
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Ends the time of objects whose rows are gone, those included that the context has not deleted.
+  /// Removes the objects whose rows are gone, including those not deleted in this context.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {
@@ -122,13 +122,13 @@ extension ManagedObjectContext {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     watched.remove(object)
-    // What it was can still be looked at, in didSave for one.
+    // The attributes stay readable, for example in `didSave`.
     object.help = []
     object.releaseRelated()
     leave(object)
   }
 
-  /// The changes that a save has made of this context's objects, under the IDs they have now.
+  /// Returns the changes of this context's objects in a save, with their new IDs.
   func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
     var change = ContextChange(kind: .didSave)
     for (object, outcome) in request.outcomes {
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
         change.updated.insert(id)
       }
     }
-    // If it is over already, nobody can be pinned to it.
+    // `nil` if the generation no longer exists: nothing can be pinned to it.
     change.generation = token(of: generation)
     return change
   }

@@ -1,16 +1,16 @@
 extension ManagedObjectContext {
-  /// Makes everything that was changed one generation of the store.
+  /// Saves all changes to the store, as one generation.
   ///
-  /// In this order: objects are asked by `willSave` (again if that has changed objects) and by
-  /// `validate`; conflicts with others are settled by ``mergePolicy``; everything is written in one
-  /// transaction; new objects get their permanent IDs; `didSave` is called. Without changes nothing
-  /// is written. A context that is pinned to a generation reads the one it has made from then on,
-  /// without changes the newest, unless ``generationAfterSave`` says otherwise.
+  /// The steps are, in this order: `willSave` of the objects (again if it changed objects) and
+  /// `validate`; the resolution of conflicts with ``mergePolicy``; writing everything in one
+  /// transaction; assigning permanent IDs to new objects; `didSave`. Without changes, nothing is
+  /// written. A context that is pinned to a generation advances to the one it created, or without
+  /// changes to the newest, unless ``generationAfterSave`` says otherwise.
   ///
-  /// - Throws: `validation` with all that is wrong, `deniedDelete`, `mergeConflict`,
-  ///   `constraintConflict`; what `willSave` or a custom policy throws; what kept the store from
-  ///   being written. Objects and changes are as they were then.
-  /// - Complexity: For each changed object one row read and written, and an entry for each of its
+  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
+  ///   `constraintConflict`; errors of `willSave` or a custom policy; errors of writing the store.
+  ///   Objects and changes are unchanged then.
+  /// - Complexity: For each changed object, one row read and written, and an entry for each of its
   ///   indexes; one sync.
   public func save() throws {
     confinement?.enter()
@@ -22,13 +22,13 @@ extension ManagedObjectContext {
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
-    // Which may be others now.
+    // The callbacks may have changed objects of other stores.
     let changed = try partsToSave()
     guard !changed.isEmpty else { return advance() }
     for part in changed { try part.saveOwn(start) }
   }
 
-  /// Saves what was changed in this part.
+  /// Saves the changes of this store context.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     tell(pendingChange)
     if let parent {
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     Self.dismiss(leavers)
     if hadChanges { forgetUndo() }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // A row that a new object has become shows what others have related it to.
+    // A row that a new object became may have relations that other contexts added.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -68,7 +68,8 @@ extension ManagedObjectContext {
     for object in saved { object.didSave() }
   }
 
-  /// Has the next save check that nobody else has changed an object, even if it is unchanged here.
+  /// Makes the next save check that no other context has changed an object, even if it is unchanged
+  /// here.
   public func detectConflicts(for object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -76,7 +77,7 @@ extension ManagedObjectContext {
     watched.insert(object)
   }
 
-  /// What a save to the parent has written.
+  /// Returns the changes that a save wrote to the parent.
   private func didSave(
     _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
   ) -> ContextChange {
@@ -88,9 +89,9 @@ extension ManagedObjectContext {
       deleted: ids(written.deleted))
   }
 
-  // MARK: Before
+  // MARK: Before the commit
 
-  /// The most rounds of `willSave`, as a change in each may ask for another.
+  /// The maximum number of `willSave` rounds, as each may change further objects.
   private static let roundLimit = 100
 
   private func callWillSave() throws {
@@ -104,12 +105,12 @@ extension ManagedObjectContext {
         object.state.insert(.isAsked)
         asked.append(object)
         try object.willSave()
-        // One that has changed itself is asked again.
+        // An object that changed itself gets another call.
         if object.changes?.count != before { object.state.remove(.isAsked) }
       }
     }
     throw ObjectGraphError(
-      .endlessSave, "willSave has changed objects \(Self.roundLimit) times over.")
+      .endlessSave, "willSave still changes objects after \(Self.roundLimit) rounds.")
   }
 
   private func validateAll() throws {
@@ -126,12 +127,13 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // In the store, the merge policy decides first whether an object is deleted.
+    // For the root context, the merge policy decides first whether an object is deleted.
     if parent != nil { for object in deleted.all { failures += denials(of: object) } }
     return failures
   }
 
-  /// What keeps an object from being deleted: others, unless they are deleted too.
+  /// Returns the errors that prevent the deletion of an object: related objects that are not
+  /// deleted, too.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }
     return entity.relationships.compactMap { property in

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
-  /// Whether changes are remembered, so that ``undo()`` can take them back; off at first.
+  /// Whether changes are recorded for ``undo()``; `false` by default.
   ///
-  /// What is remembered ends with a save, ``rollback()`` and ``reset()``.
+  /// A save, ``rollback()`` and ``reset()`` discard the record.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -12,7 +12,7 @@ extension ManagedObjectContext {
       for part in parts {
         part.undoLog = log
         part.pendingValues = []
-        // New objects do not tell of what is set otherwise.
+        // The setters of new objects report nothing otherwise.
         for object in part.inserted.all {
           object.setHelp(part.helpOfNew(part.entity(of: object)))
         }
@@ -20,18 +20,19 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether there is something that ``undo()`` would take back.
+  /// Whether ``undo()`` has something to revert.
   public var canUndo: Bool { undoLog?.canUndo ?? false }
-  /// Whether there is something that ``redo()`` would do again.
+  /// Whether ``redo()`` has something to reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
-  /// Ends a group of changes, which ``undo()`` takes back together; the next change begins another.
+  /// Ends a group of changes, which ``undo()`` reverts together; the next change starts another
+  /// group.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
-  /// Takes back the last group of changes; nothing happens if there is none.
+  /// Reverts the last group of changes, if there is one.
   public func undo() { take(back: { $0.beginUndo() }) }
 
-  /// Does again what was last taken back; nothing happens if there was a change since.
+  /// Reapplies the last reverted group, unless there was a change since.
   public func redo() { take(back: { $0.beginRedo() }) }
 
   private func take(back begin: (UndoLog) -> [UndoLog.Step]) {
@@ -61,7 +62,7 @@ extension ManagedObjectContext {
       return
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
-    // It may have become a fault since, or have gone.
+    // The object may have become a fault, or left the context, since.
     guard object.source === self else { return }
     if object.isFault { fire(object) }
     guard !object.isFault, !object.isGivenUp else { return }
@@ -87,7 +88,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes back that a member left, if it refers to the object now that its own step is taken back.
+  /// Reverts the departure of a member, if it refers to the object after its own step was reverted.
   private func take(postponed step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -104,7 +105,7 @@ extension ManagedObjectContext {
   ) {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
-    // Read again without the change, it has the value of its row already.
+    // If the object was read again without the change, it already has the value of its row.
     if let value = isFirst ? original : value { try? object.setStoredValue(value, property) }
     settle(object, property)
     object.tellIfObserved(property)
@@ -120,24 +121,24 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // Read again without the change, it leads where its row does already.
+      // If the object was read again without the change, it already has the target of its row.
       case .none: target = toOneTarget(of: object, property)
       }
     }
-    // One that is gone cannot be referred to again.
+    // An object that has left the context cannot be a target.
     if target?.source !== self { target = nil }
     let before = toOneTarget(of: object, property)
     setToOne(object, property, target)
     settle(object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Others may have moved it since, and no recorded step is about the owner it has then.
+    // Another context may have moved it since; no recorded step covers its current owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
     if let target { join(object, target, inverse) }
   }
 
-  /// Has an object leave one side of a relationship, if it is there.
+  /// Removes an object from one side of a relationship, if it is there.
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -152,7 +153,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has an object join one side of a relationship, unless it is there.
+  /// Adds an object to one side of a relationship, unless it is there.
   private func join(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -162,7 +163,8 @@ extension ManagedObjectContext {
     settle(object, property)
   }
 
-  /// Whether a member, if it refers to one object only and as its row does, refers to this one.
+  /// Returns whether a member whose reference is unchanged and exclusive refers to this object;
+  /// `true` for all others.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -173,7 +175,7 @@ extension ManagedObjectContext {
     return toOneTarget(of: member, inverse) === object
   }
 
-  /// Forgets that a member left that others have moved since.
+  /// Discards the departure of a member that others have moved since.
   private func forgetLeaving(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -182,7 +184,7 @@ extension ManagedObjectContext {
     settleMembers(of: object, property)
   }
 
-  /// Whether somebody is a member, as it may be otherwise if the members were read again.
+  /// Returns whether an object is a member; the members may have been read again since.
   private func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -199,7 +201,7 @@ extension ManagedObjectContext {
     add(member, to: object, property, at: index)
   }
 
-  /// The index for a member that comes back, behind the one it followed: others may have joined.
+  /// Returns the index for a returning member, after its predecessor: others may have joined.
   private func index(
     behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Int {
@@ -213,7 +215,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Gives back the members of a relationship that lost all of them.
+  /// Restores the members of a relationship that lost all of them.
   private func fill(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -230,8 +232,8 @@ extension ManagedObjectContext {
     object.tellIfObserved(property)
   }
 
-  /// Puts members in the order they had; those that a merge has brought stay behind the members
-  /// that they follow.
+  /// Restores the order of members; those that a merge added stay after the members that they
+  /// follow.
   private func takeBackOrder(
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -242,7 +244,7 @@ extension ManagedObjectContext {
     reorder(object, property, order.merged(numbers).compactMap { self.object($0) })
   }
 
-  /// Puts members in the order of the row, which may be another than when they were changed first.
+  /// Restores the order of the row, which may have changed since the first edit.
   private func takeBackToOriginal(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes?.members[property.slot], changes.hasSameMembers,
       let base = changes.base
@@ -250,7 +252,7 @@ extension ManagedObjectContext {
     reorder(object, property, base)
   }
 
-  /// Forgets that a property was set, if it is again as its row is.
+  /// Discards the change of a property, if its value equals that of the row.
   func settle(_ object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],
@@ -260,7 +262,7 @@ extension ManagedObjectContext {
     settle(object)
   }
 
-  /// Takes back that an object was inserted.
+  /// Reverts the insertion of an object.
   private func withdraw(_ object: ManagedObject) {
     undoLog?.record(.deletion(object))
     inserted.remove(object)
@@ -268,7 +270,7 @@ extension ManagedObjectContext {
     abandon(object)
   }
 
-  /// Takes back that an object left, which was never saved.
+  /// Reverts the removal of an object that was never saved.
   private func restore(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
     let assigned = object.changes?.assigned ?? SlotSet()
@@ -276,7 +278,7 @@ extension ManagedObjectContext {
     if !assigned.isEmpty { object.ownChanges.assigned = assigned }
     object.state.insert(.inserted)
     object.setHelp(.writing)
-    // Somebody may have asked for it while it was gone.
+    // The program may have created a fault for its ID meanwhile.
     dismissFault(object.number)
     register(object, object.number)
     inserted.insert(object)

@@ -1,27 +1,27 @@
-/// Objects that have a value in common, and what was made of them.
+/// The aggregated values of a group of objects with a common key.
 public struct AggregateGroup<Key, Values> {
-  /// What they have in common.
+  /// The common value.
   public let key: Key
-  /// What was made of them: one value, or several as a tuple.
+  /// The aggregated values: one, or several as a tuple.
   public let values: Values
 }
 
 extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
 
 extension ManagedObjectContext {
-  /// Values made of all objects that a request asks for, without making the objects.
+  /// Returns values aggregated over all objects of a request, without creating the objects.
   ///
   /// ```swift
   /// let (count, strongest) = try context.aggregate(request, .count, .max(\.magnitude))
   /// ```
   ///
-  /// What was changed in the context counts, unless the request says otherwise. With a limit or an
-  /// offset they are made of that part of the list.
+  /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
+  /// an offset, only that page is aggregated.
   ///
-  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property that has
+  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property with
   ///   several values.
-  /// - Complexity: As ``fetch(_:)``; memory does not grow with the objects, unless there is a limit
-  ///   or an offset.
+  /// - Complexity: As ``fetch(_:)``; memory does not grow with the number of objects, unless there
+  ///   is a limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
     _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
   ) throws -> (repeat each Value) {
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     return (repeat try (each states).result())
   }
 
-  /// Values made of the objects that a request asks for, for each value that a property has.
+  /// Returns values aggregated over the objects of a request, grouped by a property.
   ///
   /// ```swift
   /// for group in try context.aggregate(request, by: \.network, .count) {
@@ -42,10 +42,10 @@ extension ManagedObjectContext {
   /// }
   /// ```
   ///
-  /// - Returns: A group for each value there is, in their order: `nil` first, texts as the language
-  ///   orders them.
+  /// - Returns: A group for each distinct value, in ascending order: `nil` first, strings in the
+  ///   order of Swift.
   /// - Throws: As ``aggregate(_:_:)``.
-  /// - Complexity: As ``aggregate(_:_:)``; memory grows with the groups.
+  /// - Complexity: As ``aggregate(_:_:)``; memory grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
     _ request: FetchRequest<M>, by key: KeyPath<M, Key>,
     _ aggregates: repeat Aggregate<M, each Value>
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The values of some properties of the objects that a request asks for, without making them.
+  /// Fetches the values of some properties of a request's objects, without creating the objects.
   ///
   /// ```swift
   /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
@@ -74,11 +74,11 @@ extension ManagedObjectContext {
   /// Key paths may lead through to-one relationships.
   ///
   /// - Parameters:
-  ///   - request: Of which objects, in which order.
-  ///   - keyPaths: The properties to give the values of.
-  ///   - isDistinct: Whether equal rows of values are returned once; the limit and the offset of
-  ///     the request count what is left then.
-  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property that has several values.
+  ///   - request: The objects and their order.
+  ///   - keyPaths: The properties to fetch.
+  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request
+  ///     then apply to the remaining rows.
+  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
   /// - Complexity: As ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
     _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,
@@ -108,8 +108,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `body` with the values of some key paths for each object of a request; `nil` stands for
-  /// the object itself.
+  /// Calls `body` with the values of some key paths for each object of a request; a `nil` key path
+  /// stands for the object itself.
   private func forEachRow<M: ManagedObject>(
     _ request: FetchRequest<M>, _ keyPaths: [AnyKeyPath?], inOrder: Bool = false,
     _ body: @escaping ([StoredValue]) throws -> Void
@@ -147,7 +147,7 @@ extension ManagedObjectContext {
     try log(plan) { ContextLog.counted($0, count, start) }
   }
 
-  /// Adds a row of values to as many aggregations.
+  /// Adds one row of values to the aggregations.
   private static func add<each Value>(
     _ row: some Collection<StoredValue>, to states: repeat Aggregation<each Value>
   ) throws {

@@ -1,8 +1,9 @@
-/// A place to work on objects: what is changed in it becomes one generation when it is saved.
+/// A workspace for objects, whose changes a save commits as one generation.
 ///
-/// A context and its objects are used by one thread at a time; debug builds trap where two are in
-/// it at once, and others where the environment has `HEARTWOOD_CHECKS=1`. It holds its objects
-/// weakly, unless they were changed; each row has at most one object in it.
+/// A context and its objects are used by one thread at a time. Debug builds trap if two threads are
+/// in a context at once; so do release builds if `HEARTWOOD_CHECKS=1` is in the environment. A
+/// context holds its objects weakly, unless they were changed. It has at most one object for each
+/// row.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -12,91 +13,95 @@
 public final class ManagedObjectContext {
   let store: Store
   let model: StoreModel
-  /// The stores of the container, of which this is one.
+  /// The stores of the container, including this one.
   let group: StoreGroup
-  /// The context that takes the place of the store, if it is one below another.
+  /// The parent of a child context, which takes the place of the store.
   let parent: ManagedObjectContext?
-  /// The context that this is the part of another store of; `nil` for the one the program has.
+  /// The root context that owns this store context; `nil` for a root context.
   unowned let owner: ManagedObjectContext?
-  /// Whether there is such a context, though it may be gone.
+  /// Whether this is a store context of another context, even if that is gone.
   let isPart: Bool
-  /// The parts of this context for other stores than the first, as far as they were needed.
+  /// The store contexts of other stores than the first, as far as they were needed.
   var others: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// What finds two threads in the context, or in one above or below it; `nil` if nothing does.
+  /// Detects two threads in the context, its parents and its children; `nil` if the check is off.
   let confinement: ConfinementCheck?
-  /// A name for people: logs and history.
+  /// A name for the log and the history.
   public var name: String?
-  /// Who makes the changes, for the history.
+  /// The author of the changes, for the history.
   public var transactionAuthor: String?
-  /// What happens when a save meets the changes of others; by default it throws.
+  /// The handling of conflicts in a save; by default it throws.
   public var mergePolicy: MergePolicy = .error
   /// Whether an object whose row is gone counts as deleted when it is read; if not, reading it sets
   /// ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
-  /// Decides it for one object, if set: whether that counts as deleted.
+  /// Overrides ``shouldDeleteInaccessibleFaults`` for single objects: returns whether an object
+  /// counts as deleted.
   ///
-  /// Not called where the caller is told by other means, nor while objects are being deleted.
+  /// It is not called where the caller learns of the missing row otherwise, nor while objects are
+  /// being deleted.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
-  /// Whether the context holds all its objects, not only those that were changed.
+  /// Whether the context retains all its objects, not only changed ones.
   public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
       for part in others { part.retainsRegisteredObjects = retainsRegisteredObjects }
     }
   }
-  /// Why an object could not be read; fetching and saving throw it until ``reset()``.
+  /// The error of the first object that could not be read; fetches and saves throw it until
+  /// ``reset()``.
   public internal(set) var faultError: (any Error)?
 
-  /// Told when somebody wants the context to merge by itself, or does not any more.
+  /// Called after automatic merging was turned on or off.
   var automaticMergingChanged: ((Bool) -> Void)?
-  /// How far it has merged what others have saved; `nil` if it does not do so by itself.
+  /// The state of automatic merging; `nil` if it is off.
   var autoMerge: AutoMerge?
 
-  /// The objects by number, not retained: one takes itself out when it goes.
+  /// The registered objects by number, not retained: an object removes itself when it is
+  /// deallocated.
   ///
-  /// Unchecked, as are other lists here, because it is used for every row, and a table calls nobody
-  /// while it is changed.
+  /// This and other collections here skip exclusivity checks, because they are used for every row,
+  /// and changing a table calls no other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()
   @exclusivity(unchecked) var updated = ObjectList()
   @exclusivity(unchecked) var deleted = ObjectList()
-  /// Where objects with unsaved changes are, by the unique attributes that were asked for.
+  /// The indexes of objects with unsaved changes, for the unique attributes that were looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
-  /// Objects that a save checks though they are unchanged.
+  /// Unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
-  /// Objects whose members were read without those that were deleted here.
+  /// Objects whose members were loaded without objects that were deleted here.
   var hidingMembers: Set<ObjectNumber> = []
-  /// The generation of the last save, if no object here was older than that then.
+  /// The generation of the last save, if all objects here were up to date with it.
   var upToDate: Generation?
   var undoLog: UndoLog?
-  /// Those who want to be told what happens here.
+  /// The observers of changes of the context.
   var listeners: [WeakListener] = []
-  /// Who keeps lists of objects of this part up to date.
+  /// The follower that maintains lists of this store context's objects.
   var follower: (any ContextFollower)?
-  /// Whether somebody follows this part, or one of a context below.
+  /// Whether this store context or one of its children has a follower.
   var isFollowed = false
-  /// Has ``processPendingChanges()`` called soon, if somebody can.
+  /// Schedules a call of ``processPendingChanges()``, if possible.
   var scheduleProcessing: (() -> Void)?
   var isProcessingScheduled = false
-  /// Who tells those who observe objects of this part; `nil` if they cannot be observed.
+  /// Notifies observers of this store context's objects; `nil` if they are not observable.
   var observer: ContextObserver?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
-  /// The numbers that objects had before they were saved, in all contexts from the root downwards.
+  /// The numbers that objects had before they were saved, shared by the whole tree of contexts.
   package let renumbered: RenumberedObjects
-  /// Which generation is read.
+  /// The generation to read.
   var pin = Pin.none
-  /// What was read last without a pin; held for a moment only.
+  /// The view of the last read without a pin; it is retained elsewhere for a moment only.
   weak var recentView: StoreView?
-  /// What becomes of a pin when the context has saved.
+  /// The effect of a save on the pin.
   public var generationAfterSave = GenerationAfterSave.advance
-  /// Objects that are being deleted, so that a cycle of cascades ends.
+  /// Objects whose deletion is in progress, so that cyclic cascades end.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// Relationships of those that are about to lose all members.
+  /// Relationships of those objects that are about to lose all members.
   var clearing: Set<ClearedRelationship> = []
 
-  /// Makes a context of the first store of a group.
+  /// Creates a context for the first store of a group.
   convenience init(_ group: StoreGroup) { self.init(group.first, of: group) }
 
   init(
@@ -119,42 +124,42 @@ public final class ManagedObjectContext {
 
   deinit {
     (follower, observer, isFollowed) = (nil, nil, false)
-    // What was loaded can still be read: the compiler lets go of a context after its last use, and
-    // objects may be used for longer.
+    // Loaded attributes stay readable: the compiler releases a context after its last use, but the
+    // program may use objects for longer.
     abandonAll(isOver: true)
     if !isPart { for place in listeners { place.listener?.end() } }
   }
 
-  /// Who makes the changes, for the history.
+  /// The author and the context of the changes, for the history.
   var origin: HistoryWriter.Origin {
     HistoryWriter.Origin(author: whole.transactionAuthor, contextName: whole.name)
   }
 
-  // MARK: What has changed
+  // MARK: Changes
 
-  /// Whether saving would do something.
+  /// Whether a save would write anything.
   public var hasChanges: Bool {
     observer?.noteRead(\.hasChanges)
     return hasOwnChanges || others.contains(where: \.hasOwnChanges)
   }
-  /// Whether saving would do something to the store of this part.
+  /// Whether this store context has changes to save.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
-  /// Objects that will be new rows.
+  /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
     observer?.noteRead(\.insertedObjects)
     return gather { $0.inserted.all }
   }
-  /// Objects whose rows will be changed.
+  /// The objects that the next save updates.
   public var updatedObjects: Set<ManagedObject> {
     observer?.noteRead(\.updatedObjects)
     return gather { $0.updated.all }
   }
-  /// Objects whose rows will be gone.
+  /// The objects that the next save deletes.
   public var deletedObjects: Set<ManagedObject> {
     observer?.noteRead(\.deletedObjects)
     return gather { $0.deleted.all }
   }
-  /// All objects that are in use.
+  /// All registered objects.
   public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }
 
   private func gather(_ list: (ManagedObjectContext) -> [ManagedObject]) -> Set<ManagedObject> {
@@ -165,19 +170,19 @@ public final class ManagedObjectContext {
 
   // MARK: Reading the store
 
-  /// Throws what kept an object from being read.
+  /// Throws the error of an object that could not be read.
   func requireReadable() throws {
     if let faultError = whole.faultError { throw faultError }
   }
 
-  /// Notes why an object could not be read.
+  /// Records the error of an object that could not be read.
   func noteUnreadable(_ error: any Error) {
     if whole.faultError == nil { whole.faultError = error }
   }
 
   // MARK: Registration
 
-  /// The number of a new object, which no other object has or had, in any context.
+  /// Returns the number of a new object, which no other object has or had in any context.
   func nextTemporaryNumber(_ entity: EntityDescription) -> ObjectNumber {
     if let parent { return parent.nextTemporaryNumber(entity) }
     return temporaryNumbers.next(
@@ -193,10 +198,10 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Ends an object's time in the context; it is of no context then.
+  /// Removes an object from the context; it belongs to none afterwards.
   ///
-  /// Its attributes stay as they are. It lets go of all related objects: those that hold each other
-  /// would do so for ever.
+  /// Its attributes stay. It releases all related objects: otherwise, reference cycles would never
+  /// be released.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
@@ -207,9 +212,9 @@ public final class ManagedObjectContext {
     if let assigned { object.changes?.assigned = assigned }
   }
 
-  /// Lets go of an object, which keeps its ID.
+  /// Unregisters an object, which keeps its ID.
   func leave(_ object: ManagedObject) {
-    // Its number may be another object's by now.
+    // Another object may have its number by now.
     if registered[object.number]?.takeUnretainedValue() === object {
       registered[object.number] = nil
       observer?.forget(object.number)
@@ -220,9 +225,10 @@ public final class ManagedObjectContext {
     object.changes?.space = model.space
   }
 
-  /// Ends the time of all objects.
+  /// Removes all objects.
   ///
-  /// - Parameter isOver: Whether the context is, so that what was not loaded cannot be known.
+  /// - Parameter isOver: Whether the context is being deallocated, so that values that are not
+  ///   loaded become unknown.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -241,37 +247,37 @@ public final class ManagedObjectContext {
     tellFollowersOfAll()
   }
 
-  /// Forgets what could be taken back, because it can not any more.
+  /// Discards the undo record, which no longer applies.
   func forgetUndo() {
     undoLog?.forget()
   }
 
-  /// The entity of an object's class, which must be part of the model.
+  /// Returns the entity of an object's class, which must be in the model.
   func entity(of object: ManagedObject) -> EntityDescription {
     if let known = object.entityDescription { return known }
     guard let entity = model.schema.entity(of: type(of: object)) else {
-      // Not a precondition: those do not say in release builds what is wrong.
+      // `precondition` would drop the message in a release build.
       fatalError(
-        "\(type(of: object)) is no part of the model; name it when you make the Schema, or add a "
-          + "store for it")
+        "\(type(of: object)) is not part of the model. Pass it to the Schema, or add a "
+          + "store for it.")
     }
     return entity
   }
 }
 
 extension ManagedObject {
-  /// The context it belongs to; `nil` before it was inserted, and after the context is gone.
+  /// The context of the object; `nil` before it is inserted, and after the context is gone.
   public final var managedObjectContext: ManagedObjectContext? { part?.whole }
 
-  /// The part of that context which it is in.
+  /// The store context of the object.
   final var part: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether it left a context, and its row is there still as far as that knew.
+  /// Whether it left a context, and still had a row as far as that context knew.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
-  /// What names it; temporary until it was saved.
+  /// The ID of the object; temporary until it is saved.
   ///
-  /// - Precondition: It was inserted into a context.
+  /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
     guard let space = part?.model.space ?? changes?.space else {
       fatalError("A \(type(of: self)) that was inserted into no context has no ID.")
@@ -279,10 +285,10 @@ extension ManagedObject {
     return ManagedObjectID(number, space)
   }
 
-  /// Makes an object and inserts it.
+  /// Creates an object and inserts it.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // What an initializer sets is what a new object has by itself.
+    // Properties set in an initializer count as declared values.
     changes?.written = []
     context.insert(self)
   }

@@ -1,14 +1,14 @@
-/// Objects in the order they were added, each once, strongly held.
+/// An ordered set of retained objects, in insertion order.
 ///
-/// An object keeps its own place, so it can be in one of these lists only.
+/// An object stores its own position, so it can be in only one list.
 struct ObjectList {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0
-  /// How often the places were given anew.
+  /// The number of times that the list was emptied, which resets positions.
   private var emptyings = 0
 
   var isEmpty: Bool { count == 0 }
-  /// The objects, the first that was added first.
+  /// The objects in insertion order.
   var all: [ManagedObject] { objects.compactMap { $0 } }
 
   func contains(_ object: ManagedObject) -> Bool {
@@ -38,16 +38,16 @@ struct ObjectList {
 }
 
 extension ObjectList {
-  /// How far somebody has gone through a list.
+  /// A position of an iteration over a list.
   struct Place {
     fileprivate var position = 0
     fileprivate var emptyings = 0
   }
 
-  /// Whether the list was not emptied since somebody was at a place.
+  /// Returns whether the list was not emptied since a position was taken.
   func continues(_ place: Place) -> Bool { place.emptyings == emptyings || place.position == 0 }
 
-  /// The objects that were added since somebody was at a place, which moves to the end.
+  /// Returns the objects added after a position, and moves the position to the end.
   func objects(after place: inout Place) -> [ManagedObject] {
     defer { place = Place(position: objects.count, emptyings: emptyings) }
     return objects[min(place.position, objects.count)...].compactMap { $0 }

@@ -1,24 +1,23 @@
 import Foundation
 
-/// Where the objects with unsaved changes are that have a value of one unique attribute.
+/// An index of the objects with unsaved changes by the values of one unique attribute.
 ///
-/// Without it, to find or create n objects would ask n objects n times. It takes up an object when
-/// somebody looks for one after that was changed. From then on the object tells of each value that
-/// is set, as one with a row does, and is taken up again at the next search. An entry only says
-/// that its object had the value once: whoever finds one compares.
+/// Without it, finding or creating n objects would examine n objects n times. It adds a changed
+/// object at the first search after the change. From then on, the object reports each assignment,
+/// as an object with a row does, and is added again at the next search. An entry only means that
+/// its object had the value at some time: a search verifies the current value.
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
-  /// The numbers of the objects by what they had.
+  /// The numbers of objects, by their values when they were added.
   private var numbers: [StoredValue: [ObjectNumber]] = [:]
   private var entryCount = 0
-  /// Objects that may have another value since.
+  /// Objects that may have another value by now.
   private var stale: Set<ObjectNumber> = []
   private var inserted = ObjectList.Place()
   private var updated = ObjectList.Place()
 
-  /// How many entries there may be beside twice as many as there are objects, before all are taken
-  /// up anew.
+  /// The number of entries beyond twice the number of objects at which the index is rebuilt.
   private static let mostSpare = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {
@@ -26,12 +25,12 @@ struct PendingValues {
     self.entity = entity
   }
 
-  /// Notes that an object has another value, or may have.
+  /// Records that an object has, or may have, another value.
   mutating func note(_ object: ManagedObject) { stale.insert(object.number) }
 
-  /// Returns the objects of a context that are changed and have a value.
+  /// Returns the changed objects of a context that have a value.
   ///
-  /// - Throws: What a value cannot be read for.
+  /// - Throws: Errors of reading a value.
   mutating func objects(
     with value: StoredValue, in context: ManagedObjectContext
   ) throws -> [ManagedObject] {
@@ -59,7 +58,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Without that, a new object sets its values without a word.
+    // Without this flag, the setters of a new object report nothing.
     if object.isInserted { object.setHelp(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -69,7 +68,7 @@ struct PendingValues {
 }
 
 extension StoredValue {
-  /// The same for all values that are equal.
+  /// A representation that is the same for all equal values.
   fileprivate var asKey: StoredValue {
     switch self {
     case .string(let text): .string(text.composed)
@@ -81,13 +80,13 @@ extension StoredValue {
 }
 
 extension ManagedObjectContext {
-  /// The object of a number if it is here.
+  /// Returns the registered object with a number.
   func registeredObject(_ number: ObjectNumber) -> ManagedObject? {
     registered[number]?.takeUnretainedValue()
   }
 
-  /// Notes that an object with unsaved changes has another value of a property, or of any, or may
-  /// have.
+  /// Records that an object with unsaved changes has, or may have, another value of a property, or
+  /// of all properties.
   func notePendingValue(of object: ManagedObject, _ property: PropertyDescription? = nil) {
     guard object.hasChanges else { return }
     for position in pendingValues.indices
@@ -96,7 +95,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The object of the row that has a unique value; the context has no parent.
+  /// Returns the object of the row with a unique value; the context must have no parent.
   func storedObject(
     with value: StoredValue, _ index: IndexDescription
   ) throws -> ManagedObject? {
@@ -107,9 +106,9 @@ extension ManagedObjectContext {
     return try view.withRecord(number, storage) { try realise(number, storage, $0) } ?? nil
   }
 
-  /// Returns the objects that have a value of a unique attribute, as they are here.
+  /// Returns the objects that have a value of a unique attribute in this context.
   ///
-  /// - Throws: What kept rows from being read.
+  /// - Throws: Errors of reading rows.
   func objects(
     with value: StoredValue, of property: PropertyDescription, _ index: IndexDescription
   ) throws -> [ManagedObject] {

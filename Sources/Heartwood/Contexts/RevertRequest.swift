@@ -1,4 +1,4 @@
-/// Makes rows what they were in a generation, in one transaction.
+/// Reverts rows to a generation, in one transaction.
 struct RevertRequest {
   private let model: StoreModel
   private let rows: RowWriter
@@ -7,10 +7,10 @@ struct RevertRequest {
   private let difference: RowDifference
   private let generation: QueryGenerationToken
 
-  /// Finds out what is to be written.
+  /// Determines the rows to write.
   ///
   /// - Throws: `unknownEntity` if rows differ for which the model has no class;
-  ///   `incompatibleSchema` if the store, or the generation, has another model.
+  ///   `incompatibleSchema` if the store or the generation has another model.
   init(
     _ transaction: WriteTransaction, to snapshot: Snapshot, _ model: StoreModel,
     _ origin: HistoryWriter.Origin
@@ -22,7 +22,7 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects have changed for which the model has no class. Revert with the model that has "
+        "Objects of classes that the model lacks have changed. Revert with the model that has "
           + "them.")
     }
     self.model = model
@@ -32,7 +32,7 @@ struct RevertRequest {
     generation = QueryGenerationToken(generation: snapshot.token)
   }
 
-  /// Writes it; returns what that has changed.
+  /// Writes the rows; returns the resulting changes.
   func run() throws -> ChangeSet {
     for number in difference.numbers {
       guard let storage = model.storage(of: number) else { continue }
@@ -55,7 +55,7 @@ struct RevertRequest {
     return result
   }
 
-  /// Takes up that a row is deleted that was not there; what it is related to differs as well.
+  /// Adds the deletion of a row that did not exist; its related rows differ as well.
   private func delete(_ change: RowChange) {
     changes.delete(RowChanges.Deletion(change: change, followsRules: false))
   }

@@ -1,7 +1,7 @@
-/// The conflicts that a custom policy settles.
+/// Conflict resolution with a custom policy.
 extension SaveRequest {
-  /// Asks a custom policy what is to become of an object that was changed here; false if its row is
-  /// to be deleted.
+  /// Lets a custom policy resolve the conflict of an object that was changed here; returns `false`
+  /// if its row is to be deleted.
   func resolve(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]?, _ after: inout [StoredValue], _ edited: inout SlotSet
@@ -15,8 +15,8 @@ extension SaveRequest {
     return !conflict.isDeleted
   }
 
-  /// Asks a custom policy whether an object that was deleted here, and that others have changed, is
-  /// kept.
+  /// Lets a custom policy decide whether to keep an object that was deleted here and changed by
+  /// others.
   func keeps(
     _ object: ManagedObject, base: [StoredValue], theirs: [StoredValue]
   ) throws -> Bool {
@@ -48,7 +48,7 @@ extension SaveRequest {
       theirReferences: theirs.map(references), isDeletedHere: mine == nil)
   }
 
-  /// Takes over what a policy has set.
+  /// Applies the result of a policy.
   private func apply(
     _ conflict: MergeConflict, _ object: ManagedObject, _ after: inout [StoredValue],
     _ edited: inout SlotSet
@@ -74,9 +74,9 @@ extension SaveRequest {
     }
   }
 
-  /// A value that a policy has set, in the form in which the attribute is stored.
+  /// Returns a value set by a policy, in the stored representation of the attribute.
   ///
-  /// - Throws: `validation` if the attribute cannot have the value.
+  /// - Throws: `validation` if the value is not valid for the attribute.
   private func checked(
     _ value: StoredValue, _ property: PropertyDescription, _ object: ManagedObject
   ) throws -> StoredValue {
@@ -89,9 +89,9 @@ extension SaveRequest {
     }
   }
 
-  /// Checks that a reference may lead to the object that a policy has set.
+  /// Requires that a reference may lead to the object set by a policy.
   ///
-  /// - Throws: `validation` if that is of another class or another store.
+  /// - Throws: `validation` if the object is of another class or another store.
   private func requireTarget(
     _ id: ManagedObjectID, _ property: PropertyDescription, _ object: ManagedObject
   ) throws {

@@ -1,8 +1,8 @@
-/// Values that cannot be stored.
+/// Detection of values that cannot be stored.
 extension SaveRequest {
-  /// Checks that all rows can be stored and read again.
+  /// Requires that all rows can be stored and read back.
   ///
-  /// - Throws: `validation`, with all that cannot.
+  /// - Throws: `validation`, with all failures.
   func requireStorable(_ rows: [RowChange]) throws {
     var failures = unencodable
     for row in rows where !row.isDeleted {
@@ -14,7 +14,8 @@ extension SaveRequest {
     try failures.throwAll(.validation, "cannot be stored")
   }
 
-  /// The value of an attribute; none if its type does not give one, which the save fails by.
+  /// Returns the value of an attribute; `null` if its type fails to encode it, which fails the
+  /// save.
   mutating func storedValue(
     _ property: PropertyDescription, of object: ManagedObject
   ) -> StoredValue {

@@ -1,18 +1,18 @@
-/// The changes of a context on their way into the store, in one transaction.
+/// The changes of a context during a save, in one transaction.
 ///
-/// What each object is to become is decided here, by what others have changed since it was read and
-/// by the merge policy; what follows from that, ``RowChanges`` finds. What it means for the objects
-/// is kept until the commit has succeeded, so that a save that fails changes nothing.
+/// It decides the new values of each object, from the changes of others since it was read and from
+/// the merge policy; ``RowChanges`` determines the consequences. The effects on objects are applied
+/// only after the commit has succeeded, so that a failed save changes nothing.
 struct SaveRequest {
-  /// What becomes of an object when the commit has succeeded.
+  /// The effect of a successful commit on an object.
   enum Outcome {
-    /// It is as its row.
+    /// It equals its row.
     case saved
-    /// It had no edits, and is left as it is.
+    /// It had no edits, and its row was not written.
     case unchanged
-    /// It gave way, and is read again.
+    /// It lost in a conflict, and is read again.
     case dropped
-    /// Its row is gone.
+    /// Its row is deleted.
     case deleted
   }
 
@@ -22,14 +22,14 @@ struct SaveRequest {
   let base: UInt64
   let rows: RowWriter
   let changes: RowChanges
-  /// The numbers that inserted objects were given.
+  /// The numbers assigned to inserted objects.
   private var numbers = NumberTable<ObjectNumber>()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
-  /// What objects hold that has no stored form.
+  /// The values that cannot be encoded.
   var unencodable: [ObjectGraphError] = []
-  /// Whether the values that were taken last are without a reference that the object has.
+  /// Whether the last values lack a reference to an object that has no row.
   private var hasLostReference = false
-  /// Whether others have changed what is saved.
+  /// Whether others have changed any of the saved objects.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
@@ -41,9 +41,9 @@ struct SaveRequest {
     changes = RowChanges(rows, context.model, policy.kind)
   }
 
-  /// Writes everything.
+  /// Writes all changes.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all of them; `deniedDelete`.
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`.
   mutating func run() throws {
     let inserted = context.inserted.all
     for object in inserted {
@@ -68,23 +68,23 @@ struct SaveRequest {
     ManagedObjectID(object.number, model.space)
   }
 
-  /// The number of the row that an object is after the commit.
+  /// Returns the number of an object's row after the commit.
   func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
 
-  /// The number of the row that an object is after the commit, by one that it has or had.
+  /// Returns the number of an object's row after the commit, from a current or earlier number.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
     return changes.resolved(numbers[present] ?? present)
   }
 
-  /// Whether the save has made a row.
+  /// Returns whether the save has inserted a row.
   func isNew(_ number: ObjectNumber) -> Bool {
     changes.known(number).map { $0.before == nil } ?? false
   }
 
-  // MARK: What objects hold
+  // MARK: Values of objects
 
-  /// The values of an object as its row is to hold them.
+  /// Returns the values to store for an object.
   private mutating func values(of object: ManagedObject) -> [StoredValue] {
     hasLostReference = false
     return entity(object).properties.map { property in
@@ -93,7 +93,7 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // One with a permanent number may have been taken out before it was saved, too.
+        // An object with a permanent number may also have been removed before it was saved.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null
@@ -106,12 +106,12 @@ struct SaveRequest {
   private mutating func reference(to number: ObjectNumber) -> StoredValue {
     let row = numbers[number] ?? number
     guard row.isTemporary else { return .integer(row.bits) }
-    // One that was taken out of the context before it was saved has no row.
+    // An object that was removed from the context before it was saved has no row.
     hasLostReference = true
     return .null
   }
 
-  /// The edits of an object's to-many relationships.
+  /// Returns the edits of an object's to-many relationships.
   private func members(of object: ManagedObject) -> [Int: MemberEdit] {
     guard let members = object.changes?.members, !members.isEmpty else { return [:] }
     var result: [Int: MemberEdit] = [:]
@@ -121,7 +121,7 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // Without a base nothing but its end is known to be this context's.
+        // Without a base, only the members added at the end are known to be this context's.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -133,17 +133,16 @@ struct SaveRequest {
     return result
   }
 
-  /// The slots of an object's references among some.
+  /// Returns the references among some slots.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
     SlotSet(slots.filter { entity.properties[$0].isReference })
   }
 
-  // MARK: Deciding
+  // MARK: Conflict resolution
 
-  /// Decides what becomes of an object without edits if others have changed it; false if they have
-  /// not.
+  /// Handles an object without edits that others have changed; returns `false` if they have not.
   private mutating func check(_ object: ManagedObject) throws -> Bool {
     let row = try rows.row(object.number, model.storage(of: entity(object)))
     guard row?.version != object.version else { return false }
@@ -182,11 +181,11 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.noteGone(object.number)
-      // What others have deleted too may still be referred to here.
+      // Other objects of this context may still refer to an object that others have also deleted.
       isContested = true
       return outcomes.append((object, .deleted))
     }
-    // It is there again: nobody has asked for this one to be deleted.
+    // The row exists again, and the program did not delete this object.
     if object.isGivenUp { return spare(object) }
     if row.version != object.version, object.version != 0 {
       isContested = true
@@ -214,13 +213,13 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Has the deletion of an object give way.
+  /// Records that the deletion of an object lost in a conflict.
   private mutating func spare(_ object: ManagedObject) {
     changes.spare(object.number)
     outcomes.append((object, .dropped))
   }
 
-  /// The values that an object had when it was read.
+  /// Returns the values with which an object was read.
   private mutating func originals(of object: ManagedObject) -> [StoredValue] {
     var values = values(of: object)
     for (slot, value) in object.changes?.originals ?? [:] { values[slot] = value }
@@ -265,7 +264,7 @@ struct SaveRequest {
     outcomes.append((object, .saved))
   }
 
-  /// Deletes the row of an object that a custom policy wants to be deleted.
+  /// Deletes the row of an object, as a custom policy decided.
   private mutating func carryOutDeletion(
     _ object: ManagedObject, _ storage: EntityStorage, _ row: [StoredValue]?
   ) throws {
@@ -276,7 +275,8 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// What a row that others have changed is to hold, and which references of the object count.
+  /// Returns the merged values of a row that others have changed, and the references whose edits
+  /// win.
   private func merge(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]

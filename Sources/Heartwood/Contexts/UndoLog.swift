@@ -1,13 +1,13 @@
-/// What was done in a context, so that it can be taken back, and done again; its parts share it.
+/// The record of changes for undo and redo, shared by all store contexts of a context.
 final class UndoLog {
-  /// A change, with what is needed to take it back.
+  /// A change, with the data to revert it.
   enum Step {
-    // Of the first change since the object was read, what is taken back is whatever its row holds
-    // by then: it may have been read again.
+    // If it is the first change since the object was read, undo restores the current value of the
+    // row: the object may have been read again since.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    /// A member left, who had a position in an ordered relationship.
+    /// A member left, from a position if the relationship is ordered.
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members left at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
@@ -29,10 +29,10 @@ final class UndoLog {
     }
   }
 
-  /// Where a member was in an ordered relationship.
+  /// The position of a member in an ordered relationship.
   struct Position {
     let index: Int
-    /// The member before it; `nil` if it was the first.
+    /// The preceding member; `nil` for the first.
     let predecessor: ManagedObject?
   }
 
@@ -54,27 +54,27 @@ final class UndoLog {
   private var undoable: [[Step]] = []
   private var redoable: [[Step]] = []
   private var open: [Step] = []
-  /// The attributes whose values the open group has: only the first of each is taken back to.
+  /// The attributes whose values the open group has recorded: only the first value of each is
+  /// restored.
   private var valued: Set<Place> = []
   private var direction = Direction.doing
-  /// Steps that relate objects to one that is not back yet, by that.
+  /// Steps that wait for the restoration of an object, by that object.
   private var waiting: [ObjectIdentifier: [Step]] = [:]
-  /// Steps that depend on where the others of the group lead.
+  /// Steps that depend on the final references of others in the group.
   private var postponed: [Step] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
-  /// Whether steps are being taken back, and not done again.
+  /// Whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
   func record(_ step: Step) {
     open.append(step)
-    // What is done anew is not what was taken back.
+    // A new change invalidates the redo record.
     if direction == .doing { redoable = [] }
   }
 
-  /// Records the value that an attribute has before it is set, if that is the first time in the
-  /// group.
+  /// Records the value of an attribute before it is set, for the first assignment in the group.
   func recordValue(
     of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
   ) {
@@ -84,7 +84,8 @@ final class UndoLog {
     record(.value(object, property, value, isFirst: isFirst))
   }
 
-  /// Forgets that a member joined or left an object, because others have done the same.
+  /// Discards the record of a member that joined or left an object, because others have made the
+  /// same change.
   func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
     func left(of step: Step) -> Step? {
       switch step {
@@ -101,13 +102,13 @@ final class UndoLog {
     open = open.compactMap(left)
   }
 
-  /// Forgets everything, because it cannot be taken back any more.
+  /// Discards everything, because it can no longer be reverted.
   func forget() {
     (undoable, redoable, open, valued) = ([], [], [], [])
     direction = .doing
   }
 
-  /// Ends a group: what follows is taken back by itself.
+  /// Ends a group: later changes are reverted separately.
   func endGroup() {
     valued = []
     guard !open.isEmpty else { return }
@@ -115,7 +116,7 @@ final class UndoLog {
     open = []
   }
 
-  /// The steps to take back, the last one first; what taking them back records can be redone.
+  /// Returns the steps to revert, last one first; the changes made by reverting them can be redone.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
@@ -128,20 +129,20 @@ final class UndoLog {
     return redoable.popLast()?.reversed() ?? []
   }
 
-  /// Has a step of the group that is taken back wait until an object is back.
+  /// Postpones a step of the current group until an object is restored.
   func wait(for object: ManagedObject, _ step: Step) {
     waiting[ObjectIdentifier(object), default: []].append(step)
   }
 
-  /// The steps that have waited for an object.
+  /// Returns the steps that wait for an object.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
     waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
   }
 
-  /// Has a step of the group wait until all others are taken back.
+  /// Postpones a step until all others of the group are reverted.
   func postpone(_ step: Step) { postponed.append(step) }
 
-  /// The steps that have waited for all others.
+  /// Returns the postponed steps.
   func postponedSteps() -> [Step] {
     defer { postponed = [] }
     return postponed

@@ -1,38 +1,39 @@
-/// The way to the rows that a plan asks for.
+/// A way to access the rows of a plan.
 struct AccessPath {
   enum Kind {
-    /// All rows of the entities, one after the other.
+    /// A scan of all rows of the entities.
     case everyRow
-    /// Rows that are named by their numbers.
+    /// Lookups of rows by number.
     case objects([ObjectNumber])
-    /// Rows that the entries of an index name.
+    /// Lookups of rows from the entries of an index.
     case index(IndexUse)
-    /// Rows that the entries of several indexes name.
+    /// Lookups of rows in the intersection of several indexes.
     case all([IndexUse])
   }
 
   let kind: Kind
-  /// Whether rows come in the order of the request, and then whether backwards.
+  /// The direction, `true` for reversed, if rows come in the order of the request; otherwise `nil`.
   var direction: Bool?
-  /// By how many of the first terms they are in order, if not by all.
+  /// The number of leading sort terms by which rows are ordered; `nil` if all.
   var leadingTermCount: Int?
-  /// About how many rows are looked at.
+  /// The estimated number of rows to examine.
   let rowCount: Double
-  /// What it takes, in rows that are read one after the other.
+  /// The cost, in units of one sequentially read row.
   let cost: Double
 }
 
-/// Chooses the way to the rows of a plan that takes the least.
+/// Chooses the cheapest access path for a plan.
 ///
-/// What indexes would give is estimated from their trees as they are at the moment, so nothing has
-/// to be kept up. The costs are in rows that are read one after the other and asked the conditions;
-/// they were measured once, and are right within a factor of two on the machines we have seen.
+/// The number of rows that an index yields is estimated from its tree at planning time, so there
+/// are no statistics to maintain. Costs are in units of one row that is read sequentially and
+/// checked against the conditions. They were measured once, and are within a factor of two on the
+/// machines tested.
 struct AccessPlanner {
-  /// An entry of an index that is read among its neighbours.
+  /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
-  /// A row that is looked up by its number.
+  /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// What a condition that nothing is known of leaves over.
+  /// The assumed selectivity of a condition without an estimate.
   private static let unknownShare = 0.4
 
   let plan: FetchPlan
@@ -45,7 +46,7 @@ struct AccessPlanner {
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
     let possible = plan.indexUses(model)
-    // Nothing takes less, and to find that out would take more than to do it.
+    // No path is cheaper, and estimating others would cost more than the lookup.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
     }
@@ -68,11 +69,11 @@ struct AccessPlanner {
   private struct Candidate {
     let use: IndexUse
     let count: Double
-    /// How its rows are grouped, if they are in order by some terms only.
+    /// The size of its groups of equal rows, if it orders rows by some leading terms only.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// How the rows of an index come in groups, where the order of the plan goes on within them.
+  /// Returns how an index orders rows in groups, within which the rest of the plan's order applies.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
@@ -83,18 +84,18 @@ struct AccessPlanner {
     return (count, isBackwards, first)
   }
 
-  /// What is known of a request while ways are compared.
+  /// The inputs of the comparison of access paths.
   private struct Search {
     let plan: FetchPlan
-    /// All rows of the entities.
+    /// The number of rows of all entities.
     let total: Double
     let candidates: [Candidate]
 
-    /// Which part of rows the conditions leave over that are not about some properties.
+    /// Returns the combined selectivity of all conditions except those on some properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
-      // The narrowest first, each property once.
+      // Uses the most selective candidates first, and each property once.
       for candidate in candidates.sorted(by: { $0.count < $1.count })
       where known.isDisjoint(with: candidate.use.slots) && !candidate.use.slots.isEmpty {
         known.formUnion(candidate.use.slots)
@@ -109,7 +110,8 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// The ways with one index: in the order of the numbers, and in that of the index if it helps.
+    /// Returns the paths with one index: in the order of row numbers, and in index order if that
+    /// helps.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -128,7 +130,7 @@ struct AccessPlanner {
           AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // To the end of the group in which the limit is reached.
+        // The scan continues to the end of the group in which the limit is reached.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(
@@ -139,7 +141,7 @@ struct AccessPlanner {
       return paths
     }
 
-    /// The way with the two narrowest indexes that ask for different properties.
+    /// Returns the path with the two most selective indexes on different properties.
     func intersection() -> AccessPath? {
       let narrow = candidates.filter { !$0.use.slots.isEmpty && $0.use.keys.isEmpty }
         .sorted { $0.count < $1.count }

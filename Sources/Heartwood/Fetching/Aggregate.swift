@@ -1,19 +1,19 @@
-/// One value made of all objects of a fetch: how many there are, a sum, the least, the greatest,
-/// a mean.
+/// A value aggregated over all objects of a fetch: their count, or the sum, minimum, maximum or
+/// mean of an attribute.
 ///
 /// ```swift
 /// let strongest = try context.aggregate(FetchRequest<Quake>(), .max(\.magnitude))
 /// ```
 ///
-/// Values that are `nil` do not count, as in the aggregates of SQL.
+/// `nil` values are ignored, as in the aggregates of SQL.
 public struct Aggregate<M: ManagedObject, Value> {
-  /// The property it is made of; `nil` for the objects themselves.
+  /// The aggregated property; `nil` for the objects themselves.
   let keyPath: AnyKeyPath?
-  /// Begins to make one.
+  /// Starts an aggregation.
   let begin: () -> Aggregation<Value>
 }
 
-/// A value that is being made of others.
+/// An aggregation in progress.
 final class Aggregation<Value> {
   let add: (StoredValue) throws -> Void
   let result: () throws -> Value
@@ -25,7 +25,7 @@ final class Aggregation<Value> {
 }
 
 extension Aggregate where Value == Int {
-  /// How many objects there are.
+  /// The number of objects.
   public static var count: Aggregate {
     Aggregate(keyPath: nil) {
       var count = 0
@@ -33,7 +33,7 @@ extension Aggregate where Value == Int {
     }
   }
 
-  /// How many objects have a value of a property.
+  /// The number of objects with a non-`nil` value of a property.
   public static func count<Wrapped>(_ keyPath: KeyPath<M, Wrapped?>) -> Aggregate {
     Aggregate(keyPath: keyPath) {
       var count = 0
@@ -41,9 +41,9 @@ extension Aggregate where Value == Int {
     }
   }
 
-  /// How many different values a property has.
+  /// The number of distinct values of a property.
   ///
-  /// - Complexity: Holds each of them.
+  /// - Complexity: Memory proportional to the number of distinct values.
   public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
     Aggregate(keyPath: keyPath) {
       var values: Set<StoredValue> = []
@@ -53,12 +53,12 @@ extension Aggregate where Value == Int {
 }
 
 extension Aggregate where Value: AttributeValue & Numeric {
-  /// The sum of an attribute; 0 if there is none.
+  /// The sum of an attribute; 0 if there are no values.
   ///
   /// Fetching throws `numericOverflow` if it does not fit the type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
-  /// The sum of an attribute where it is not `nil`; 0 if there is none.
+  /// The sum of the non-`nil` values of an attribute; 0 if there are none.
   ///
   /// Fetching throws `numericOverflow` if it does not fit the type.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
@@ -71,29 +71,29 @@ extension Aggregate where Value: AttributeValue & Numeric {
         result: {
           if let value = total.value { return value }
           throw ObjectGraphError(
-            .numericOverflow, "The sum is no \(Value.self); sum up an attribute of a wider type.")
+            .numericOverflow, "The sum exceeds \(Value.self). Use an attribute of a wider type.")
         })
     }
   }
 }
 
 extension Aggregate {
-  /// The least value of an attribute, NaN left out; `nil` if there is none.
+  /// The least value of an attribute, ignoring NaN; `nil` if there is none.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The least value of an attribute, NaN left out; `nil` if there is none.
+  /// The least value of an attribute, ignoring NaN; `nil` if there is none.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The greatest value of an attribute, NaN left out; `nil` if there is none.
+  /// The greatest value of an attribute, ignoring NaN; `nil` if there is none.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
 
-  /// The greatest value of an attribute, NaN left out; `nil` if there is none.
+  /// The greatest value of an attribute, ignoring NaN; `nil` if there is none.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
@@ -105,8 +105,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          // One that the program does not know cannot be compared.
-          // NaN is not equal to itself.
+          // Skips values that this program cannot decode, which cannot be compared, and NaN, which
+          // does not equal itself.
           guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
@@ -115,12 +115,12 @@ extension Aggregate {
 }
 
 extension Aggregate where Value == Double? {
-  /// The mean of an attribute; `nil` if there is none.
+  /// The mean of an attribute; `nil` if there are no values.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number>
   ) -> Aggregate { mean(keyPath) }
 
-  /// The mean of an attribute where it is not `nil`; `nil` if there is none.
+  /// The mean of the non-`nil` values of an attribute; `nil` if there are none.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number?>
   ) -> Aggregate { mean(keyPath) }

@@ -1,11 +1,11 @@
-/// Entries of an index that are read in order, where it may not be known from their keys.
+/// Restores the order of index entries whose shortened keys do not determine it.
 ///
-/// Keys that are longer than what shortened ones have of their values, and begin with that alike,
-/// may be in any order. They follow each other; the values in their rows say in which they belong.
+/// Keys longer than the values' prefix in a shortened key can be in any order if that prefix is the
+/// same. Such entries are adjacent; the values in their rows determine their order.
 struct EntryTies {
   private let search: RowSearch
   private let scope: QueryScope
-  /// What the keys of the entries that wait begin with.
+  /// The common prefix of the pending entries.
   private var start: [UInt8] = []
   private var numbers: [ObjectNumber] = []
 
@@ -14,10 +14,10 @@ struct EntryTies {
     self.scope = scope
   }
 
-  /// Takes an entry up, and hands on those that are in their order.
+  /// Adds an entry, and passes on those whose order is known.
   ///
-  /// - Parameter body: Returns false if it wants no more.
-  /// - Returns: Whether more are wanted.
+  /// - Parameter body: Returns `false` to stop.
+  /// - Returns: Whether to continue.
   mutating func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool
   ) throws -> Bool {
@@ -33,7 +33,7 @@ struct EntryTies {
     return true
   }
 
-  /// Hands on what waits.
+  /// Passes on the pending entries.
   mutating func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

@@ -1,20 +1,19 @@
-/// How the objects of a request are found, in words.
+/// The access path and the steps of a fetch, in words.
 ///
 /// ```swift
 /// print(try context.explain(request))
 /// // Quake by its index time, backwards: about 312 of 200,000 rows, until 100 are found.
-/// // Each is asked: magnitude >= 4.5.
+/// // Each is checked: magnitude >= 4.5.
 /// ```
 public struct FetchExplanation: CustomStringConvertible, Sendable {
-  /// What is done, one step after the other.
+  /// The steps, in order.
   public let steps: [String]
-  /// The attributes of the indexes that are used, each as they are declared; none if every row is
-  /// looked at.
+  /// The attributes of the indexes used, as declared; empty for a full scan.
   public let indexes: [String]
-  /// About how many rows are looked at.
+  /// The estimated number of rows to examine.
   public let estimatedRowCount: Int
 
-  /// The steps, a line each.
+  /// The steps, one per line.
   public var description: String { steps.joined(separator: "\n") }
 }
 
@@ -42,7 +41,7 @@ extension FetchExplanation {
     let isInOrder = stopsEarly && path.leadingTermCount == nil
     if let limit = plan.limit, stopsEarly { steps[0] += ", until \(Self.text(limit)) are found" }
     if !plan.isEverything {
-      steps.append("Each is asked: \(plan.namesWithValues.joined(separator: "; "))")
+      steps.append("Each is checked: \(plan.namesWithValues.joined(separator: "; "))")
     }
     if !isInOrder {
       let names = plan.order?.terms.map { $0.name + ($0.isReversed ? ", backwards" : "") }

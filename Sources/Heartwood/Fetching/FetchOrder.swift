@@ -1,39 +1,39 @@
 import Foundation
 
-/// The order of a fetch, by values as they are stored.
+/// The order of a fetch, by stored values.
 ///
-/// `nil` comes first, NaN last, and texts are in the order of the language. Objects with the same
-/// values are in the order in which they were made, or the other way round if the last descriptor
-/// is reversed, so that every way of finding them gives the same list.
+/// `nil` comes first, NaN last, and strings are in the order of Swift. Objects with equal values
+/// are in the order of their creation, or reversed if the last descriptor is. So every access path
+/// yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
     let value: QueryTerm.Value
-    /// The slot of the property, if it is one of the object itself.
+    /// The slot of the property, if the object itself has it.
     let slot: Int?
     let isReversed: Bool
-    /// Whether values are decimal numbers, which are stored as texts.
+    /// Whether the values are decimal numbers, which are stored as strings.
     let isDecimal: Bool
-    /// Whether each value takes as much space as every other one.
+    /// Whether all values have the same size.
     let hasFixedLength: Bool
   }
 
-  /// What an object is sorted by.
+  /// The sort keys of an object.
   struct Keys {
     let values: [StoredValue]
     let number: ObjectNumber
   }
 
-  /// The first one is what objects are grouped by, if they are.
+  /// The sort terms; the section key, if any, comes first.
   let terms: [Term]
 
   private init() { terms = [] }
 
-  /// The order in which objects were made.
+  /// The order in which objects were created.
   static var byRow: FetchOrder { FetchOrder() }
 
-  /// - Parameter section: What objects are grouped by, which comes first.
-  /// - Returns: `nil` if the descriptors compare something else than stored values.
+  /// - Parameter section: The key by which objects are grouped, which comes first.
+  /// - Returns: `nil` if the descriptors compare anything but stored values.
   init?<M>(
     _ descriptors: [SortDescriptor<M>], _ resolver: QueryResolver, section: AnyKeyPath? = nil
   ) throws {
@@ -58,12 +58,12 @@ struct FetchOrder {
   /// Whether equal objects are in the reversed order of their rows.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// What the object that a scope is about is sorted by.
+  /// Returns the sort keys of the object of a scope.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
 
-  /// Whether one object comes before another.
+  /// Returns whether one object comes before another.
   func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
     for (position, term) in terms.enumerated() {
       let order = term.order(first.values[position], second.values[position])
@@ -75,15 +75,17 @@ struct FetchOrder {
 }
 
 extension ObjectNumber {
-  /// Whether an object was made before another: those that are not saved come last, whose numbers
-  /// are negative.
+  /// Returns whether an object was created before another.
+  ///
+  /// Unsaved objects, whose numbers are negative, come last.
   func isMade(before other: ObjectNumber) -> Bool {
     UInt64(bitPattern: bits) < UInt64(bitPattern: other.bits)
   }
 }
 
 extension FetchRequest {
-  /// Objects in the order of the request, compared by its descriptors as they are in memory.
+  /// Returns the objects in the order of the request, by comparing values in memory with its
+  /// descriptors.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)
@@ -98,9 +100,9 @@ extension FetchRequest {
 }
 
 extension FetchOrder.Term {
-  /// What objects are grouped by, in ascending order.
+  /// Creates the section key, in ascending order.
   ///
-  /// - Throws: `unknownProperty` if the key path leads to no value that has an order.
+  /// - Throws: `unknownProperty` if the key path does not lead to a value with an order.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
     let term = try resolver.term(at: section)
     guard case .value(let value) = term.content, term.type.hasOrder else {
@@ -113,7 +115,8 @@ extension FetchOrder.Term {
       isDecimal: term.type.isDecimal, hasFixedLength: term.type.hasFixedLength)
   }
 
-  /// Below 0 if the first value comes first, above if the other does, were it not reversed.
+  /// Returns a negative number if the first value precedes the other, a positive one if it follows,
+  /// ignoring the reversal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.place(beside: second, isDecimal: isDecimal)
   }
@@ -127,7 +130,7 @@ extension QueryType {
     }
   }
 
-  /// Whether values can be put in an order that brings equal ones together.
+  /// Whether values have an order in which equal ones are adjacent.
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
@@ -137,7 +140,7 @@ extension QueryType {
 }
 
 extension QueryResolver {
-  /// What a key path of the object in question leads to.
+  /// Resolves a key path of the fetched object.
   func term(at keyPath: AnyKeyPath) throws -> QueryTerm {
     var place = QueryExpression.variable(0)
     for step in try schema.path(keyPath) {
@@ -148,18 +151,18 @@ extension QueryResolver {
 }
 
 extension StoredValue {
-  /// Whether one comes before the other: `nil` first, NaN last.
+  /// Returns whether one value precedes another: `nil` first, NaN last.
   static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
     first.place(beside: second, isDecimal: false) < 0
   }
 
-  /// Below 0 if this comes first, above if the other does.
+  /// Returns a negative number if this value precedes the other, a positive one if it follows.
   fileprivate func place(beside other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }
     if case (.bool(let first), .bool) = (self, other) { return first ? 1 : -1 }
     let order = isDecimal ? decimalOrder(to: other) : order(to: other)
-    // Only NaN has no order.
+    // Only NaN is unordered.
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 
@@ -173,10 +176,10 @@ extension StoredValue {
 }
 
 extension SortDescriptor where Compared: ManagedObject {
-  /// The comparison of two objects.
+  /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a text compares as it does for stored values, also where another one of
-  /// the request needs objects. On Darwin `compare` would ask a locale.
+  /// A plain descriptor of a string compares in the order of stored values, even if another
+  /// descriptor of the request requires objects. On Darwin `compare` would use a locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in
@@ -186,7 +189,7 @@ extension SortDescriptor where Compared: ManagedObject {
     }
   }
 
-  /// What reads the text that a key path leads to; `nil` if it leads to something else.
+  /// Returns the function that reads the string at a key path; `nil` if it leads to something else.
   private static func text(_ keyPath: PartialKeyPath<Compared>) -> ((Compared) -> StoredValue)? {
     switch keyPath {
     case let keyPath as KeyPath<Compared, String>: { .string($0[keyPath: keyPath]) }
@@ -198,22 +201,22 @@ extension SortDescriptor where Compared: ManagedObject {
 }
 
 extension SortDescriptor {
-  /// Whether values are compared by `<`.
+  /// Whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
-      // What a descriptor of a text has there unless another comparator is named.
+      // The default comparator of a string descriptor on Darwin.
       if stringComparator == .localizedStandard { return true }
     #endif
     return stringComparator == nil
   }
 }
 
-/// How values of a type are in order where they are stored.
+/// The order of a type's stored values.
 private enum StoredOrder {
   case plain
   case decimal
 
-  /// `nil` for a type of which that is not known: it may compare as it likes.
+  /// `nil` for other types, whose `<` is unknown.
   init?(of type: Any.Type) {
     if type == Decimal.self || type == Decimal?.self {
       self = .decimal

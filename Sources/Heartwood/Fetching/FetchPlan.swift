@@ -1,17 +1,17 @@
-/// What a request asks for, resolved: which rows, which conditions, in which order.
+/// A resolved request: its rows, conditions and order.
 ///
-/// How the rows are found is chosen for each generation anew, by ``AccessPlanner``.
+/// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
   private let question: Question
-  /// The order by stored values; `nil` if the descriptors compare something else, so that objects
-  /// are needed.
+  /// The order by stored values; `nil` if the descriptors compare anything else, which requires
+  /// objects.
   let order: FetchOrder?
-  /// The most objects that matter, those that are left out at the start included.
+  /// The maximum number of objects needed, including those that the offset skips.
   let limit: Int?
 
   /// - Parameters:
-  ///   - renumbered: The numbers that objects had when their IDs were put into the predicate.
-  ///   - section: What objects are grouped by, before anything else.
+  ///   - renumbered: Maps the numbers that objects had when their IDs were put into the predicate.
+  ///   - section: The key by which objects are grouped first.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
     section: AnyKeyPath? = nil
@@ -35,7 +35,7 @@ struct FetchPlan {
     self.limit = limit
   }
 
-  /// The conditions that must all hold for an expression to.
+  /// Returns the conjuncts of an expression.
   private static func parts(of expression: QueryExpression?) -> [QueryExpression] {
     switch expression {
     case nil: []
@@ -50,96 +50,97 @@ struct FetchPlan {
     }
   }
 
-  /// The entity whose objects are asked for.
+  /// The entity of the requested objects.
   var entity: EntityDescription { question.entity }
 
-  /// The entities whose rows are looked at, in the order of their numbers.
+  /// The entities whose rows are examined, in the order of their numbers.
   var storages: [EntityStorage] { question.storages }
 
-  /// Whether other objects are asked than the one in question, too.
+  /// Whether the conditions also depend on other objects.
   var leavesObject: Bool { question.leavesObject }
 
-  /// The entities whose objects are asked, that of the objects in question included.
+  /// The entities that the conditions depend on, including that of the requested objects.
   var askedEntities: [EntityDescription] { question.askedEntities }
 
-  /// The objects that the conditions name, by the numbers they had when the plan was made.
+  /// The objects named in the conditions, by their numbers at planning time.
   var namedObjects: [ObjectNumber] { question.namedObjects }
 
-  /// For how many variables a scope needs room.
+  /// The number of variables in a scope.
   var variableCount: Int { question.variableCount }
 
   /// Whether every row matches.
   var isEverything: Bool { question.conditions.isEmpty }
 
-  /// How many conditions must hold.
+  /// The number of conjuncts.
   var conditionCount: Int { question.conditions.count }
 
-  /// What each condition is called.
+  /// The name of each condition.
   var names: [String] { question.terms.map(\.name) }
 
-  /// Whether objects belong in another order than that of their rows.
+  /// Whether the requested order differs from that of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
-  /// The plan for all objects, in the order of their rows.
+  /// The plan for all objects without conditions, in the order of their rows.
   var everything: FetchPlan {
     FetchPlan(question.everything, .byRow, limit: nil)
   }
 
-  /// The plan for all objects that the conditions hold for, in the order of their rows.
+  /// The plan for all matching objects, without a limit, in the order of their rows.
   var unordered: FetchPlan { FetchPlan(question, .byRow, limit: nil) }
 
-  /// The plan in the order of the rows.
+  /// The same plan, in the order of the rows.
   var counting: FetchPlan { FetchPlan(question, .byRow, limit: limit) }
 
-  /// The plan for the first objects only.
+  /// Returns the plan with another limit.
   func limited(to limit: Int?) -> FetchPlan { FetchPlan(question, order, limit: limit) }
 
-  /// Whether the request asks for objects of this class.
+  /// Returns whether the request covers the entity of an object.
   func includes(_ object: ManagedObject) -> Bool {
     question.storages.contains { $0.entity === object.entityDescription }
   }
 
-  /// Whether the request asks for objects of the entity that a number names.
+  /// Returns whether the request covers the entity in an object number.
   func includes(_ number: ObjectNumber) -> Bool {
     question.storages.contains { $0.number == number.entity }
   }
 
-  /// What a key path of an object leads to; of `nil`, the object itself.
+  /// Returns the function that reads the value at a key path of an object; for `nil`, the object
+  /// itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
     guard let keyPath else { return { $0.own } }
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     let term = try resolver.term(at: keyPath)
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
-        "\(term.name) is \(term.type.sentence); ask for one value of each object.")
+        "\(term.name) is \(term.type.sentence). Request a single value of each object.")
     }
     return value
   }
 
   // MARK: Conditions
 
-  /// Whether an object is asked for, as it is in memory.
+  /// Returns whether an object matches with its values in memory.
   func holds(for object: ManagedObject, _ scope: QueryScope) throws -> Bool {
     try scope.with(object) { try holds(in: scope) }
   }
 
-  /// Whether what a scope is about meets the conditions.
+  /// Returns whether the object of a scope matches.
   func holds(in scope: QueryScope) throws -> Bool {
     for condition in question.conditions where try !condition(scope) { return false }
     return true
   }
 
-  /// What each condition is called, with the values that it compares.
+  /// The name of each condition, with the values that it compares.
   var namesWithValues: [String] {
     question.terms.map { term in
-      // Those of a condition that is put together of others are not all that it compares.
+      // The demand of a compound condition does not contain all compared values.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
   }
 
-  // MARK: What can be looked up
+  // MARK: Lookups
 
-  /// How many conditions ask only for these properties.
+  /// Returns the number of conditions that demand something of these properties.
   func demandCount(of slots: Set<Int>) -> Int {
     question.terms.count { term in
       term.demands.contains { demand in
@@ -149,7 +150,7 @@ struct FetchPlan {
     }
   }
 
-  /// The objects that are asked for by their numbers; `nil` if none are.
+  /// The numbers of the requested objects, if a condition names them; otherwise `nil`.
   var namedNumbers: [ObjectNumber]? {
     for demand in question.demands {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
@@ -161,7 +162,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// What is asked of each property that an index could help with, by slot.
+  /// The demands on each property that an index can serve, by slot.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in question.demands {
@@ -171,7 +172,7 @@ struct FetchPlan {
     return result
   }
 
-  /// The indexes, and the lists of references, that name the rows asked for, or have them in order.
+  /// Returns the indexes and reference lists that yield the requested rows, or yield rows in order.
   func indexUses(_ model: StoreModel) -> [IndexUse] {
     let demands = demandsBySlot
     guard !demands.isEmpty || needsSorting else { return [] }
@@ -194,16 +195,16 @@ struct FetchPlan {
 }
 
 extension FetchPlan {
-  /// Which rows a plan asks for: what all plans made of it share.
+  /// The conditions of a plan, which all plans derived from it share.
   ///
-  /// A class, so that a plan is handed on without retaining each of its parts.
+  /// It is a class so that passing on a plan does not retain each of its parts.
   private final class Question {
     let entity: EntityDescription
     let storages: [EntityStorage]
-    /// What each condition is made of; all must hold.
+    /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// What the conditions ask, as far as it can be looked up.
+    /// The demands of the conditions that lookups can serve.
     let demands: [QueryDemand]
     let leavesObject: Bool
     let askedEntities: [EntityDescription]
@@ -237,7 +238,7 @@ extension FetchPlan {
       variableCount = other.variableCount
     }
 
-    /// The same rows without a condition.
+    /// The same rows without conditions.
     var everything: Question { Question(everythingOf: self) }
   }
 }

@@ -1,39 +1,42 @@
 public import Foundation
 
-/// Which objects of a class to fetch, and in which order.
+/// A description of the objects of a class to fetch, and of their order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(
 ///   where: #Predicate { $0.code == "nc73275410" }, sort: [SortDescriptor(\.time)], limit: 10)
 /// ```
 public struct FetchRequest<M: ManagedObject> {
-  /// Which objects; all without one.
+  /// The condition; `nil` for all objects.
   public var predicate: QueryPredicate<M>?
-  /// The order, by the first descriptor first; without one, that in which the rows were made.
+  /// The sort descriptors, most significant first; without any, objects come in the order of their
+  /// creation.
   public var sortDescriptors: [SortDescriptor<M>]
-  /// The most objects; all without one.
+  /// The maximum number of objects; `nil` for no limit.
   ///
   /// A negative limit counts as 0.
   public var fetchLimit: Int?
-  /// How many of the first objects to leave out.
+  /// The number of leading objects to skip.
   ///
   /// A negative offset counts as 0.
   public var fetchOffset: Int
-  /// How many objects a batched result loads at a time; 0 leaves that to the context.
+  /// The number of objects that a batched result loads at a time; 0 leaves that to the context.
   public var fetchBatchSize: Int
-  /// Relationships whose objects are fetched along, each in one pass.
+  /// The relationships whose objects are fetched as well, each with one query.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
-  /// Whether values are read with the objects; without, each object is a fault that reads its own.
+  /// Whether values are read along with the objects; if not, each object is a fault that reads its
+  /// own.
   public var includesPropertyValues = true
-  /// Whether objects come as faults, which need no reading any more when they fire if
-  /// ``includesPropertyValues`` is set.
+  /// Whether objects are returned as faults.
+  ///
+  /// If ``includesPropertyValues`` is set, firing them causes no further read.
   public var returnsObjectsAsFaults = true
-  /// Whether what was changed in the context and not saved counts.
+  /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true
-  /// Whether objects of subclasses belong to the result.
+  /// Whether objects of subclasses are included.
   public var includesSubentities = true
 
-  /// Describes what to fetch.
+  /// Creates a request.
   public init(
     where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
     limit: Int? = nil, offset: Int = 0, batchSize: Int = 0
@@ -45,7 +48,7 @@ public struct FetchRequest<M: ManagedObject> {
     fetchBatchSize = batchSize
   }
 
-  /// Describes what to fetch, by a predicate that was put together of others or read from a format.
+  /// Creates a request with a compound predicate or one parsed from a format.
   @_disfavoredOverload
   public init(
     where predicate: QueryPredicate<M>?, sort: [SortDescriptor<M>] = [], limit: Int? = nil,
@@ -57,26 +60,27 @@ public struct FetchRequest<M: ManagedObject> {
 
   // MARK: Pages
 
-  /// How many of the first objects are left out.
+  /// The number of leading objects to skip.
   var offset: Int { max(0, fetchOffset) }
 
-  /// The most objects.
+  /// The maximum number of objects.
   var limit: Int? { fetchLimit.map { max(0, $0) } }
 
-  /// The most objects that matter, those that are left out at the start included; `nil` if all do.
+  /// The end of the page, as a number of objects counted from the first; `nil` if there is no
+  /// limit.
   var end: Int? {
     guard let limit else { return nil }
     let (end, isBeyond) = offset.addingReportingOverflow(limit)
     return isBeyond ? nil : end
   }
 
-  /// What offset and limit leave of all that was found.
+  /// Returns the page of all objects that offset and limit select.
   func page<Element>(of all: [Element]) -> [Element] {
     guard offset > 0 || limit != nil else { return all }
     let rest = all.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// How many objects offset and limit leave of as many.
+  /// Returns the number of objects that offset and limit select from a total.
   func pageCount(of total: Int) -> Int { min(max(0, total - offset), limit ?? .max) }
 }

@@ -1,23 +1,24 @@
-/// How an index, or a list of references, narrows down what a plan asks for.
+/// The use of an index, or of a list of references, to narrow down a plan.
 struct IndexUse {
   private let entity: EntityDescription
   /// The attributes of the index.
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
-  /// Keys that are looked up one by one: all values of a unique index.
+  /// The keys to look up individually: complete values of a unique index.
   let keys: [Key]
-  /// Where else entries are read, in order.
+  /// The other ranges of entries to read, in order.
   let ranges: [EntryRange]
-  /// The subjects whose demands it uses.
+  /// The slots whose demands the index serves.
   let slots: [Int]
-  /// The attributes by which entries come in order; those before them are the same in all entries.
+  /// The attributes by which the entries are ordered; preceding attributes are the same in all
+  /// entries.
   let orderedSlots: [Int]
   /// The attributes that are the same in all entries.
   let fixedSlots: [Int]
 }
 
-/// What a plan asks of one property, all its demands together.
+/// The combined demands of a plan on one property.
 struct PropertyDemand {
   var values: [StoredValue]?
   var lower: StoredValue?
@@ -29,7 +30,7 @@ struct PropertyDemand {
     case .among(let others):
       if values.map({ $0.count > others.count }) ?? true { values = others }
     case .range(let first, let last):
-      // The narrower one of each.
+      // Keeps the narrower bound of each.
       if let first, (lower?.order(to: first) ?? -1) < 0 { lower = first }
       if let last, (upper?.order(to: last) ?? 1) > 0 { upper = last }
     case .prefix(let text):
@@ -37,7 +38,7 @@ struct PropertyDemand {
     }
   }
 
-  /// Whether an object without a value may be asked for.
+  /// Whether objects without a value are requested.
   var includesNull: Bool {
     if let values { return values.contains(.null) }
     return false
@@ -45,14 +46,14 @@ struct PropertyDemand {
 }
 
 extension IndexUse {
-  /// The most lookups that one use is made of; with more, fewer attributes are looked up.
+  /// The maximum number of lookups in one use; if it is exceeded, fewer attributes are used.
   private static let maxLookups = 1000
 
-  /// What it is called: the names of its attributes.
+  /// The names of the attributes.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// - Parameter needsDemands: Whether its order is of no use.
-  /// - Returns: `nil` if the index does not have all that may be asked for, or is of no use.
+  /// - Parameter needsDemands: Whether the index is of no use for its order alone.
+  /// - Returns: `nil` if the index may lack requested objects, or is of no use.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
     needsDemands: Bool, isNeverNull: (Int) -> Bool
@@ -62,7 +63,7 @@ extension IndexUse {
       self = use
       return
     }
-    // A unique index has no entries for objects without one of the values.
+    // A unique index has no entries for objects with a `nil` value.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
         guard let demand = demands[slot], !demand.includesNull else { return nil }
@@ -93,7 +94,7 @@ extension IndexUse {
     let isLookup =
       index.isUnique && rest.isEmpty
       && !prefixes.contains { EntryKey.isShortened($0, isUnique: true) }
-    // Each entry only once, in the order of the index.
+    // Merges overlapping ranges, so that each entry is read once, in index order.
     ranges = EntryRange.merged(ranges)
     entity = index.entity
     attributes = index.slots
@@ -106,7 +107,8 @@ extension IndexUse {
     orderedSlots = Array(index.slots.dropFirst(fixed.count))
   }
 
-  /// The use of a unique index for one value of each of its attributes, which most lookups are.
+  /// Creates the use of a unique index with one value for each attribute, which is the most common
+  /// lookup.
   private init?(
     lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
   ) {
@@ -129,7 +131,7 @@ extension IndexUse {
     fixedSlots = index.slots
   }
 
-  /// The use of the references that list the members of a relationship.
+  /// Creates the use of the references that list the members of a relationship.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue]
@@ -145,13 +147,13 @@ extension IndexUse {
     fixedSlots = owners.count == 1 ? [property.slot] : []
   }
 
-  /// About how many entries it reads.
+  /// Returns the estimated number of entries to read.
   func estimatedCount(_ view: StoreView) throws -> Int {
     guard let entries = try view.keyspace(keyspace) else { return 0 }
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Whether rows that it names come in an order, and then whether backwards; `nil` if they do not.
+  /// Returns the direction, `true` for reversed, if the rows come in an order; otherwise `nil`.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?
@@ -163,7 +165,7 @@ extension IndexUse {
       }
       isBackwards = term.isReversed
     }
-    // Equal ones go by their numbers, so nothing else may come between.
+    // Equal rows are ordered by number, so no other attribute may follow.
     guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
     return order.endsReversed
   }

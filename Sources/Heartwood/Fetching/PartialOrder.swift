@@ -1,9 +1,9 @@
-// Rows that an index has in the order of the first sort descriptors only: they come in groups, each
-// of which has to be sorted, and those behind the limit are not read.
+// Indexes that order rows by the leading sort descriptors only: the rows come in groups, each of
+// which is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
-  /// How many of the first terms of an order its entries follow, and whether backwards; `nil` if
-  /// none.
+  /// Returns the number of leading sort terms that the entries follow, and whether in reverse;
+  /// `nil` if none.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {
     var rest = orderedSlots[...]
     var count = 0
@@ -22,8 +22,8 @@ extension IndexUse {
     return isBackwards.map { (count, $0) }
   }
 
-  /// About how many rows are in the first group that a plan reads in this order; `nil` if nothing
-  /// says where the rows begin, as the key of the last page does.
+  /// Returns the estimated number of rows in the first group that a plan reads in this order; `nil`
+  /// if no bound gives the start, as the key of the previous page does.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {
@@ -38,7 +38,7 @@ extension IndexUse {
 }
 
 extension FetchOrder {
-  /// Whether two objects are in one group, which has the same values for the first terms.
+  /// Returns whether two objects are in the same group, with equal values of the first terms.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

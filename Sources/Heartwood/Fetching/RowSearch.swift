@@ -1,11 +1,11 @@
-/// Goes through the rows of a plan by one way to them.
+/// Iterates over the rows of a plan through an access path.
 struct RowSearch {
   let plan: FetchPlan
   let path: AccessPath
   let view: StoreView
   let model: StoreModel
 
-  /// Goes by the way that takes the least.
+  /// Creates a search with the cheapest path.
   init(_ plan: FetchPlan, _ view: StoreView, _ model: StoreModel) throws {
     self.plan = plan
     self.view = view
@@ -13,7 +13,7 @@ struct RowSearch {
     path = try AccessPlanner(plan: plan, view: view, model: model).best()
   }
 
-  /// Goes to rows that are known.
+  /// Creates a search over known rows.
   init(
     _ plan: FetchPlan, of numbers: [ObjectNumber], _ view: StoreView, _ model: StoreModel
   ) {
@@ -23,14 +23,15 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// Rows that are looked up together: few at first, since a limit may end it soon.
+  /// The numbers of rows to look up together: few at first, since a limit may end the search early.
   private static let firstLookups = 16
   private static let mostLookups = 512
 
-  /// Calls `body` with every record that the conditions hold for, until it returns false; the scope
-  /// is about that record then.
+  /// Calls `body` with each matching record, until it returns `false`; the scope is set to that
+  /// record during the call.
   ///
-  /// Rows come in the order of the plan if the path has one, and else in that of their numbers.
+  /// Rows come in the order of the plan if the path provides it, otherwise in the order of their
+  /// numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -62,11 +63,11 @@ struct RowSearch {
     }
   }
 
-  /// The numbers of the rows that the path names, in order; `nil` if it is all of them.
+  /// Returns the numbers of the rows on the path, in order; `nil` for a full scan.
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
-    // A temporary number names no row, though its digits may be those of one.
+    // A temporary number has no row, even if its row bits match one.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -86,7 +87,7 @@ struct RowSearch {
     return result
   }
 
-  /// - Parameter body: Takes the number of an entry, and its key where that was read.
+  /// - Parameter body: Called with the number of an entry, and its key if that was read.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {
@@ -132,7 +133,7 @@ struct RowSearch {
     }
   }
 
-  /// Rows that wait to be looked up, some of one entity at a time, whose waits for memory overlap.
+  /// Pending row lookups, run in batches of one entity so that their cache misses overlap.
   private struct RowLookups {
     let search: RowSearch
     let scope: QueryScope
@@ -148,7 +149,7 @@ struct RowSearch {
 
     mutating func add(_ number: ObjectNumber) { numbers.append(number) }
 
-    /// Looks up what waits; false if `body` wants no more.
+    /// Looks up the pending rows; returns `false` if `body` stopped.
     mutating func run(
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {

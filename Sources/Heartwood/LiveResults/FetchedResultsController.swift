@@ -1,7 +1,7 @@
 public import Foundation
 public import Observation
 
-/// The objects that a request asks for, as a list that goes on with its context.
+/// A live list of the objects that match a fetch request.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
@@ -11,30 +11,30 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
-/// Whenever it is asked, it shows what a fetch would find at that moment. It comes to that by
-/// looking at the objects that have changed, and at no others, unless the request asks for more
-/// than the values of the objects themselves; `Docs/LiveResults.md` says which those are. It is
-/// used by the thread of its context, and keeps the generation it shows readable.
+/// On each access, the list is what a fetch would return at that moment. Updates examine only the
+/// objects that changed, unless the request depends on more than the values of the objects
+/// themselves; see `Docs/LiveResults.md` for these requests. The controller must be used on the
+/// thread of its context, and it retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
-  /// What is asked for; another one counts from the next ``performFetch()`` on.
+  /// The request; a new one takes effect at the next ``performFetch()``.
   public var fetchRequest: FetchRequest<M>
-  /// The context that the objects are of.
+  /// The context of the objects.
   public let managedObjectContext: ManagedObjectContext
-  /// The property whose values make sections; `nil` for no sections.
+  /// The property whose values define the sections; `nil` for no sections.
   public let sectionKeyPath: PartialKeyPath<M>?
   private var list: LiveList?
   private var feed: ResultsFeed?
   private let stream = ResultsStream()
   private let registrar = ObservationRegistrar()
 
-  /// Describes a list, which is empty until ``performFetch()``.
+  /// Creates a controller, whose list is empty until ``performFetch()``.
   ///
   /// - Parameters:
-  ///   - fetchRequest: Which objects, and in which order.
-  ///   - context: The context whose objects they are.
-  ///   - sectionBy: An attribute, perhaps of an object that to-one relationships lead to. Objects
-  ///     with the same value are in one section, and sections in the order of the values: that of
-  ///     the first sort descriptor if it is of the same property, and ascending if not.
+  ///   - fetchRequest: The objects and their order.
+  ///   - context: The context of the objects.
+  ///   - sectionBy: An attribute, possibly of an object reached through to-one relationships.
+  ///     Objects with the same value form a section. Sections are in the order of their values:
+  ///     that of the first sort descriptor if it has the same property, otherwise ascending.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionBy: PartialKeyPath<M>? = nil
@@ -49,12 +49,12 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     if let list { feed?.remove(list) }
   }
 
-  /// Fills the list, and has it follow the context from then on.
+  /// Performs the fetch, and keeps the list up to date from then on.
   ///
-  /// If it was filled before, what is different then is a change like any other.
+  /// If the list was fetched before, the differences are reported like any other change.
   ///
-  /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if there can be no sections
-  ///   by the property.
+  /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
+  ///   define sections.
   /// - Complexity: As a fetch of IDs.
   public func performFetch() throws {
     try managedObjectContext.performAndWait {
@@ -65,7 +65,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, part, section: sectionKeyPath)
       let feed = part.resultsFeed
       let new = try feed.makeList(query)
-      // Who is told before may have let go of this one.
+      // An observer notified above may have released the controller.
       new.didChange = { [weak self] in self?.tell($0) }
       let old = list
       if let old { self.feed?.remove(old) }
@@ -78,19 +78,19 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The objects, in the order of the request.
   ///
-  /// - Complexity: O(objects), and one row read for each that was not asked for before. ``count``
-  ///   and ``object(at:)-(Int)`` do without.
+  /// - Complexity: O(objects), and one row read for each that was not accessed before. ``count``
+  ///   and ``object(at:)-(Int)`` avoid that.
   public var fetchedObjects: [M] {
     guard let list = currentList() else { return [] }
     return [M](list.objects(in: 0..<list.count))
   }
 
-  /// How many objects there are.
+  /// The number of objects.
   ///
   /// - Complexity: O(1) if nothing has changed.
   public var count: Int { currentList()?.count ?? 0 }
 
-  /// The IDs of the objects, in their order; no object is loaded.
+  /// The IDs of the objects, in order; no object is loaded.
   ///
   /// - Complexity: O(objects).
   public var objectIDs: [ManagedObjectID] {
@@ -98,19 +98,19 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.numbers().map { list.id($0) }
   }
 
-  /// An object by its place.
+  /// Returns the object at a position.
   ///
-  /// - Precondition: There is one.
-  /// - Complexity: O(log n), and one row read if it was not asked for before.
+  /// - Precondition: The position is in the list.
+  /// - Complexity: O(log n), and one row read if the object was not accessed before.
   public func object(at position: Int) -> M {
-    // Not a precondition: those do not say in release builds what is wrong.
+    // `precondition` would drop the message in a release build.
     guard let list = currentList(), position >= 0, position < list.count,
       let object = list.objects(in: position..<position + 1).first as? M
-    else { fatalError("Position \(position) is not in the list; compare with its count first.") }
+    else { fatalError("Position \(position) is not in the list. Compare it with count first.") }
     return object
   }
 
-  /// The place of an object; `nil` if it is not in the list.
+  /// Returns the position of an object; `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
@@ -118,7 +118,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.position(of: object.number)
   }
 
-  /// The place of the object of an ID; `nil` if it is not in the list.
+  /// Returns the position of the object with an ID; `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
@@ -128,7 +128,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Sections
 
-  /// The sections, in their order; one of all objects without a property to make them by.
+  /// The sections, in order; a single one with all objects if there is no section property.
   ///
   /// - Complexity: O(sections).
   public var sections: [ResultsSection<M>] {
@@ -146,19 +146,20 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     }
   }
 
-  /// An object by its section and its place in that.
+  /// Returns the object at a position in a section.
   ///
-  /// - Precondition: There is one.
-  /// - Complexity: O(sections + log n), and one row read if it was not asked for before.
+  /// - Precondition: The section and the position exist.
+  /// - Complexity: O(sections + log n), and one row read if the object was not accessed before.
   public func object(at path: IndexPath) -> M {
     let sections = sections
     guard path.count == 2, sections.indices.contains(path[0]),
       (0..<sections[path[0]].count).contains(path[1])
-    else { fatalError("\(path) is not in the list; compare with sections and their counts first.") }
+    else { fatalError("\(path) is not in the list. Compare with sections and their counts first.") }
     return object(at: sections[path[0]].range.lowerBound + path[1])
   }
 
-  /// The section of an object and its place in that; `nil` if it is not in the list.
+  /// Returns the section of an object and its position in it; `nil` if the object is not in the
+  /// list.
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {
@@ -170,13 +171,13 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// What changes from now on, for one listener; each change is given once, in their order.
+  /// The changes from now on, for one observer; each change is delivered once, in order.
   ///
-  /// There is an element only if objects went, came, moved or have other values. What is not asked
-  /// for is kept. It ends with the controller.
+  /// There is an element only if objects were removed, inserted or moved, or their values changed.
+  /// Undelivered changes are buffered. The stream ends with the controller.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
-  /// Told of each change at once, on the thread of the context.
+  /// Called immediately after each change, on the thread of the context.
   package var listener: ((ResultsChange) -> Void)?
 
   private func tell(_ change: ResultsChange) {
@@ -187,7 +188,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
   }
 
-  /// The list as it has to be now.
+  /// Returns the list after merging the changes that automatic merging requires.
   private func currentList() -> LiveList? {
     registrar.access(self, keyPath: \.fetchedObjects)
     guard list != nil else { return nil }
@@ -199,14 +200,14 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list
   }
 
-  /// How much was done for it, for those who look at costs.
+  /// The amount of work done for this list, for measurements.
   package var work: (looks: Int, asked: Int, comparisons: Int) {
     (feed?.lookCount ?? 0, feed?.askedCount ?? 0, list?.tree.comparisons ?? 0)
   }
 }
 
 extension ManagedObjectContext {
-  /// What tells the lists of this part.
+  /// The feed that updates the lists of this store context, created on first use.
   fileprivate var resultsFeed: ResultsFeed {
     if let feed = follower as? ResultsFeed { return feed }
     return ResultsFeed(self)

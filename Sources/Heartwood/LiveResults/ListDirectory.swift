@@ -1,19 +1,20 @@
-/// Which lists an object of an entity may belong to.
+/// A directory of the lists that an object of an entity may belong to.
 ///
-/// A list whose predicate wants certain values of a property is found by the value an object has
-/// there, so that of a thousand lists that each want others, few are asked about each object. It
-/// may name a list that does not want the object, and never leaves out one that does.
+/// A list whose predicate requires certain values of a property is found by the object's value of
+/// that property. So of a thousand lists with different requirements, only a few evaluate each
+/// object. The result may contain lists that the object does not match, but never misses one that
+/// it matches.
 struct ListDirectory {
-  /// The lists that want some range of the values of one property.
+  /// The lists that require ranges of values of one property: an interval tree in an array.
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []
-    /// For the middle of each part that a search divides, the greatest end within that part; `nil`
-    /// where one of them has none.
+    /// For the middle of each part of the binary search, the greatest upper bound in that part;
+    /// `nil` if one of them is unbounded.
     private var ends: [StoredValue?] = []
 
     struct Range {
-      /// The first and the last value; `nil` where there is none.
+      /// The first and the last value; `nil` if unbounded.
       let lower: StoredValue?
       let upper: StoredValue?
       let list: LiveList
@@ -44,7 +45,7 @@ struct ListDirectory {
       ends[middle] = greatest
     }
 
-    /// Calls `body` for each range that a value is in.
+    /// Calls `body` for each range that contains a value.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       func search(_ part: Swift.Range<Int>) {
         guard !part.isEmpty else { return }
@@ -62,11 +63,11 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// Those that any object may belong to.
+  /// The lists that any object may belong to.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
-  /// With so few lists, asking all of them takes less time than finding out which.
+  /// The number of lists up to which evaluating all of them is faster than searching.
   private static let fewLists = 8
 
   init(_ lists: [LiveList]) {
@@ -86,10 +87,10 @@ struct ListDirectory {
     self.ranges = ranges.map { Ranges($0.key, $0.value) }
   }
 
-  /// Whether every list may want every object.
+  /// Whether any object may belong to every list.
   var namesAll: Bool { ranges.isEmpty }
 
-  /// The lists that want an object as it is, or as it was, in one of several ways.
+  /// A search for the lists that an object may belong to, with its old or new values.
   struct Search {
     private let directory: ListDirectory
     private(set) var lists: [LiveList]
@@ -100,9 +101,9 @@ struct ListDirectory {
       lists = directory.others
     }
 
-    /// Adds those that want an object with these values.
+    /// Adds the lists that an object with these values may belong to.
     ///
-    /// - Parameter value: The value of the property of a slot.
+    /// - Parameter value: Returns the value of the property with a slot.
     mutating func add(_ value: (_ slot: Int) throws -> StoredValue) rethrows {
       for ranges in directory.ranges {
         ranges.forEach(at: try value(ranges.slot)) { list in
@@ -114,9 +115,9 @@ struct ListDirectory {
 }
 
 extension PropertyDemand {
-  /// The values asked for, as ranges with both ends; `nil` if they cannot be told like that.
+  /// The requested values as ranges; `nil` if that is impossible.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // What has no order with itself has none with others.
+    // A value that is unordered with itself, such as NaN, is unordered with all others.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

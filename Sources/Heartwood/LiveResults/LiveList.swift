@@ -1,34 +1,34 @@
-/// What a request finds, kept as a fetch would find it now.
+/// The result of a request, kept equal to that of a new fetch.
 ///
-/// It holds the places of objects and what they are sorted by, and objects only after somebody has
-/// asked for them. What has changed is told by the ``ResultsFeed`` of its part of the context:
-/// first which objects may be in another place, then to take that over.
+/// It stores the order and the sort keys of objects, and an object itself only after it was
+/// accessed. The ``ResultsFeed`` of its store context first reports the objects whose position may
+/// have changed, and then makes the list apply these changes.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
-  /// What is to become of an object.
+  /// The pending change of an object.
   private struct Edit {
     let keys: FetchOrder.Keys?
     let isUpdated: Bool
   }
 
   let query: LiveQuery
-  /// The part of the context that the objects are in.
+  /// The store context of the objects.
   let part: ManagedObjectContext
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private(set) var sections = SectionCounts()
-  /// Whether the tree has all that is found; if not, it is the beginning.
+  /// Whether the tree contains the complete result, rather than its beginning.
   private var isComplete = true
-  /// What each object was when it was looked at, for a list that is always fetched again in a
-  /// context below another.
+  /// The values of each object at the last fetch, for lists in a child context, which are always
+  /// refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false
-  /// Told of each change.
+  /// Called after each change.
   var didChange: (ResultsChange) -> Void = { _ in }
 
-  /// - Throws: What kept rows from being read.
+  /// - Throws: Errors of reading rows.
   init(_ query: LiveQuery, _ feed: ResultsFeed) throws {
     self.query = query
     self.feed = feed
@@ -39,10 +39,10 @@ final class LiveList {
     sections = SectionCounts(tree.entries(in: window), query.sectionTerm)
   }
 
-  /// How many objects the list has.
+  /// The number of objects in the list.
   var count: Int { window.count }
 
-  /// The places of the tree that belong to the list.
+  /// The positions in the tree that belong to the list.
   private var window: Range<Int> {
     let end = query.limit.map { min(query.offset + $0, tree.count) } ?? tree.count
     return min(query.offset, end)..<end
@@ -60,7 +60,7 @@ final class LiveList {
     tree.entry(at: window.lowerBound + position).number
   }
 
-  /// The place of an object; `nil` if it is not in the list.
+  /// Returns the position of an object; `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
@@ -70,7 +70,7 @@ final class LiveList {
 
   func numbers() -> [ObjectNumber] { tree.entries(in: window).map(\.number) }
 
-  /// The objects at some places, which are loaded if they were not here.
+  /// Returns the objects at some positions, and loads those that are not in memory.
   func objects(in range: Range<Int>) -> [ManagedObject] {
     let start = window.lowerBound
     let entries = tree.entries(in: start + range.lowerBound..<start + range.upperBound)
@@ -90,11 +90,12 @@ final class LiveList {
     return object.source === feed.part && object.number == entry.number
   }
 
-  // MARK: Changing
+  // MARK: Updates
 
-  /// Takes down what has become of an object.
+  /// Records the new state of an object.
   ///
-  /// - Parameter isUpdated: Whether a value of it is another; asked only of those in the list.
+  /// - Parameter isUpdated: Returns whether a value of the object changed; called only for objects
+  ///   in the list.
   func note(
     _ number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -108,11 +109,11 @@ final class LiveList {
     }
   }
 
-  /// Takes over what was taken down.
+  /// Applies the recorded changes.
   ///
-  /// - Parameter isUpdated: Whether a value of an object is another than before.
-  /// - Returns: What tells of it; `nil` if nothing has changed.
-  /// - Throws: What kept rows from being read; the list is as it was then.
+  /// - Parameter isUpdated: Returns whether a value of an object changed.
+  /// - Returns: A function that notifies the observer; `nil` if nothing changed.
+  /// - Throws: Errors of reading rows; the list is unchanged then.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
     defer {
       edits = [:]
@@ -154,7 +155,7 @@ final class LiveList {
     }
   }
 
-  /// Fetches what is missing at the end of a list with a limit.
+  /// Fetches the entries missing at the end of a list with a limit.
   private func refill() throws -> [ObjectNumber] {
     guard !isComplete, let limit = query.limit, tree.count < query.offset + limit else { return [] }
     let found = try query.fetch(feed.part)
@@ -187,7 +188,7 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// How this list differs from an earlier one of the same objects; `nil` if it does not.
+  /// Returns the difference from an earlier list; `nil` if there is none.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)
@@ -198,7 +199,7 @@ final class LiveList {
       sectionDifference: names(self).difference(from: names(other)), generation: feed.generation)
   }
 
-  // MARK: Telling
+  // MARK: Notifications
 
   private func change(
     _ edits: ResultsEdits, _ updated: Set<ObjectNumber>, _ oldWindow: Range<Int>, _ oldCount: Int
@@ -251,12 +252,12 @@ final class LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("changes of a list that contradict each other")
+      preconditionFailure("inconsistent changes of a list")
     }
     return difference
   }
 
-  /// Lets go of what is far behind the limit.
+  /// Discards entries far beyond the limit.
   private func trim() {
     guard let most = query.mostKept, tree.count > 2 * most else { return }
     isComplete = false

@@ -1,46 +1,46 @@
-/// What a list is of: a request that was resolved, and how objects are asked whether they belong
-/// to it.
+/// The resolved request of a list, and the evaluation of its conditions for objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
-  /// What a fetch has found.
+  /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// Whether it is all there is, or only the beginning.
+    /// Whether the result is complete, rather than its beginning.
     var isComplete = true
-    /// The values of the objects, in a context below another.
+    /// The values of the objects, in a child context.
     var values: [ObjectNumber: [StoredValue]] = [:]
   }
 
   let offset: Int
   let limit: Int?
-  /// What objects are grouped by; `nil` if they are not.
+  /// The section key; `nil` without sections.
   let sectionTerm: FetchOrder.Term?
   let includesPendingChanges: Bool
   /// The numbers of the entities whose objects can be in the list.
   let entities: [Int]
-  /// The numbers of the entities whose objects decide about the list.
+  /// The numbers of the entities whose objects can affect the list.
   let askedEntities: Set<Int>
-  /// Whether the list has to be fetched again when anything it asks has changed: because other
-  /// objects are asked than those in the list, or objects are compared by more than their values.
+  /// Whether the list must be refetched after any change of an entity it depends on: its conditions
+  /// depend on other objects than those in the list, objects are compared by more than their
+  /// values, or it belongs to a child context.
   let fetchesAgain: Bool
-  /// The property by whose values the list is found, and which of them it wants; `nil` if it may
-  /// want any.
+  /// The property by whose values ``ListDirectory`` finds the list, and the required ranges; `nil`
+  /// if any object may belong to it.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// How many replacements of numbers the plan takes into account.
+  /// The number of renumberings that the plan takes into account.
   private var changeCount: Int
-  /// Whether the plan names objects by other numbers than the list was fetched with.
+  /// Whether the plan refers to objects by other numbers than when the list was fetched.
   private(set) var isNamedAnew = false
   private let scope: QueryScope
-  /// Puts objects in the order of the request, if that is not one of stored values.
+  /// Sorts objects, if the order of the request is not one of stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
-  /// What the limit and the offset of the request leave.
+  /// Returns the page that the limit and the offset of the request select.
   private let page: ([Entry]) -> [Entry]
 
-  /// - Parameter section: What objects are grouped by, before anything else.
+  /// - Parameter section: The key by which objects are grouped first.
   /// - Throws: `unknownEntity`, `unknownProperty` or `unsupportedPredicate`.
   init<M: ManagedObject>(
     _ request: FetchRequest<M>, _ part: ManagedObjectContext, section: AnyKeyPath?
@@ -56,9 +56,9 @@ final class LiveQuery {
     askedEntities = Set(plan.askedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.leavesObject || part.parent != nil
-    // A list that is fetched again is fetched as the part of all that it is.
+    // A list that is refetched contains only its own page.
     offset = fetchesAgain ? 0 : request.offset
-    // One that no list can reach is none.
+    // A limit that no list can reach counts as none.
     limit = fetchesAgain || (request.end ?? .max) > Self.mostLimited ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
@@ -71,9 +71,9 @@ final class LiveQuery {
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { part.object($0) }
   }
 
-  /// Has the predicate name its objects by the numbers they have now.
+  /// Updates the objects named in the predicate to their current numbers.
   ///
-  /// - Returns: Whether any of them has another one than before.
+  /// - Returns: Whether any of them has another number than before.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
@@ -85,10 +85,11 @@ final class LiveQuery {
     return isNamedAnew
   }
 
-  /// Notes that the list was fetched with the plan.
+  /// Records that the list was fetched with the current plan.
   func noteFetch() { isNamedAnew = false }
 
-  /// Single values rather than a range, and a range with two ends rather than one with one.
+  /// Returns the most selective demand: values rather than ranges, and bounded ranges rather than
+  /// half-open ones.
   private static func wanted(
     _ plan: FetchPlan
   ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {
@@ -101,39 +102,39 @@ final class LiveQuery {
       .flatMap { slot, demand in demand.ranges.map { (slot, $0) } }
   }
 
-  /// The order of the entries of a list, as far as it is not simply kept.
+  /// The order of the entries in a list.
   var treeOrder: FetchOrder { plan.order ?? .byRow }
 
-  /// How many entries a list with a limit is filled up to: more than belong to it, so that not
-  /// every one that goes has it fetched again.
+  /// The number of entries to which a list with a limit is filled: more than the list shows, so
+  /// that not every removal causes a fetch.
   var mostKept: Int? { limit.map { offset + 2 * $0 + Self.leastSpare } }
 
-  /// What a fetch takes, in rows that are read one after the other.
+  /// Returns the cost of a fetch, in units of one sequentially read row.
   func fetchCost(_ view: StoreView, _ model: StoreModel) throws -> Double {
     guard !fetchesAgain else { return 0 }
     return try AccessPlanner(plan: plan.limited(to: mostKept), view: view, model: model).best().cost
   }
 
   private static let leastSpare = 64
-  /// The greatest end of a list that is kept in part.
+  /// The greatest end of a list with a limit that is not treated as unlimited.
   private static let mostLimited = 1 << 40
 
-  /// Whether two entries are in the same section.
+  /// Returns whether two entries are in the same section.
   func areTogether(_ first: Entry, _ second: Entry) -> Bool {
     guard let sectionTerm else { return true }
     return sectionTerm.order(first.keys.values[0], second.keys.values[0]) == 0
   }
 
-  // MARK: One object
+  // MARK: Evaluation of one object
 
-  /// What a row is sorted by; `nil` if it does not belong to the list.
+  /// Returns the sort keys of a row; `nil` if it does not match.
   func keys(
     _ number: ObjectNumber, _ storage: EntityStorage, _ record: RecordView
   ) throws -> FetchOrder.Keys? {
     try scope.with(record, storage, number) { try keys(number) }
   }
 
-  /// What an object is sorted by, as it is in memory; `nil` if it does not belong to the list.
+  /// Returns the sort keys of an object with its values in memory; `nil` if it does not match.
   func keys(_ object: ManagedObject) throws -> FetchOrder.Keys? {
     try scope.with(object) { try keys(object.number) }
   }
@@ -142,13 +143,13 @@ final class LiveQuery {
     try plan.holds(in: scope) ? plan.order?.keys(number, scope) : nil
   }
 
-  // MARK: All
+  // MARK: Fetching
 
-  /// What a fetch finds now.
+  /// Returns the result of a fetch.
   ///
-  /// - Throws: What kept rows from being read.
+  /// - Throws: Errors of reading rows.
   func fetch(_ part: ManagedObjectContext) throws -> Found {
-    // Nobody has anything of a store that was removed.
+    // A removed store has no objects.
     guard !part.model.isRemoved else { return Found(entries: []) }
     guard let order = plan.order, part.parent == nil else { return try fetchObjects(part) }
     let kept = fetchesAgain ? plan : plan.limited(to: mostKept)
@@ -161,7 +162,7 @@ final class LiveQuery {
     return Found(entries: entries, isComplete: mostKept.map { entries.count < $0 } ?? true)
   }
 
-  /// What a fetch finds, as objects with their values.
+  /// Returns the result of a fetch as objects with their values.
   private func fetchObjects(_ part: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
     let candidates = try part.candidates(plan, includesPendingChanges, .object)
@@ -187,7 +188,7 @@ final class LiveQuery {
     return Found(entries: entries, values: values)
   }
 
-  /// Puts entries of one section together, which stay in their order within it.
+  /// Groups the entries by section, and keeps their order within each.
   private func grouped(_ entries: [Entry]) -> [Entry] {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in
@@ -198,7 +199,7 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// The values of its attributes and to-one relationships by slot, as they are in memory.
+  /// Returns the values of attributes and to-one relationships in memory, by slot.
   func columnValues() throws -> [StoredValue] {
     // A fault would show the declared values.
     source?.fire(self)

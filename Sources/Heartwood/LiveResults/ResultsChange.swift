@@ -1,4 +1,4 @@
-/// How the list of a ``FetchedResultsController`` has changed.
+/// A change of the list of a ``FetchedResultsController``.
 ///
 /// ```swift
 /// for await change in controller.changes {
@@ -6,18 +6,17 @@
 /// }
 /// ```
 public struct ResultsChange: Sendable {
-  /// What leads from the list before to the list after: which objects went, came and moved.
+  /// The difference between the old and the new list: removed, inserted and moved objects.
   ///
-  /// One that has moved is taken out and put in, each associated with the other. An object that was
-  /// saved for the first time has another ID from then on: the temporary one goes, the lasting one
-  /// comes.
+  /// A moved object is removed and inserted, each associated with the other. The first save of an
+  /// object changes its ID: the temporary ID is removed, and the permanent one is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// Objects that are where they were among the others, with an attribute or a to-one relationship
-  /// of another value than before, in the order of the list.
+  /// The objects that kept their position among the others, but have another value of an attribute
+  /// or a to-one relationship than before, in list order.
   public let updated: [ManagedObjectID]
-  /// What leads from the names of the sections before to those after; empty without sections.
+  /// The difference between the old and the new section names; empty without sections.
   public let sectionDifference: CollectionDifference<String?>
-  /// The generation that the list shows now, with what the context has changed; `nil` if it cannot
-  /// be named, as in a context below another.
+  /// The generation that the list shows now, on top of which are the context's changes; `nil` if it
+  /// has no token, as in a child context.
   public let generation: QueryGenerationToken?
 }

@@ -1,7 +1,7 @@
-/// What was taken out of a list and put into it, each with its place before or after.
+/// The entries removed from and inserted into a list, with their old or new positions.
 ///
-/// An entry that was only put where it had been, among those that stayed, counts as one of these.
-/// From this alone, places before and after can be told apart for all others.
+/// An entry that was only reinserted at its old position, relative to those that stayed, counts as
+/// one that stayed. The edits alone determine the mapping of positions for all entries that stayed.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -10,20 +10,20 @@ struct ResultsEdits {
     let entry: Entry
   }
 
-  /// By their places before.
+  /// By old position.
   private(set) var removed: [Placed]
-  /// By their places after.
+  /// By new position.
   private(set) var inserted: [Placed]
-  /// What was taken out and put back where it was.
+  /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
 
-  /// - Parameter areTogether: Whether an entry is in the section that it was in.
+  /// - Parameter areTogether: Returns whether an entry is still in its section.
   init(
     removed: [Placed], inserted: [Placed], areTogether: (Entry, Entry) -> Bool
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // What is behind as many of those that stayed as before can be one of them.
+    // An entry can have stayed only if the number of entries that stayed before it is the same.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (place: placed, gap: placed.position - index))
@@ -42,9 +42,9 @@ struct ResultsEdits {
     self.inserted.removeAll { returned.contains($0.entry.number) }
   }
 
-  /// What leads from one list to another, and who need not move.
+  /// Returns the edits from one list to another, and the entries that need not move.
   ///
-  /// - Complexity: O(entries · log entries), less where most are in the same order.
+  /// - Complexity: O(entries · log entries), less if most are in the same order.
   static func between(
     _ old: [Entry], _ new: [Entry], areTogether: (Entry, Entry) -> Bool
   ) -> (edits: ResultsEdits, stays: Set<ObjectNumber>) {
@@ -65,9 +65,10 @@ struct ResultsEdits {
     return (edits, stays)
   }
 
-  /// The indices of as many elements as can be that rise: those that need not move.
+  /// Returns the indices of a longest increasing subsequence, whose elements need not move.
   ///
-  /// Each pile ends with the least element that so many can rise to (C. Schensted, 1961).
+  /// Each pile ends with the least possible last element of an increasing subsequence of its length
+  /// (C. Schensted, 1961).
   static func longestRise(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []
@@ -89,26 +90,28 @@ struct ResultsEdits {
     return result.reversed()
   }
 
-  // MARK: Places of those that stayed
+  // MARK: Positions of entries that stayed
 
-  /// Where an entry is that was at a place and stayed; `nil` if that one was taken out.
+  /// Returns the new position of an entry that stayed, from its old one; `nil` if the entry was
+  /// removed.
   func positionAfter(_ position: Int) -> Int? {
     Self.position(removed, position).map { Self.position(of: $0, inserted) }
   }
 
-  /// Where an entry was that is at a place; `nil` if that one was put in.
+  /// Returns the old position of an entry that stayed, from its new one; `nil` if the entry was
+  /// inserted.
   func positionBefore(_ position: Int) -> Int? {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// How many of those that stayed are before a place; `nil` if what is there did not stay.
+  /// Returns the number of entries that stayed before a position; `nil` if its entry did not stay.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
     if index < others.count, others[index].position == position { return nil }
     return position - index
   }
 
-  /// The place that has so many of those that stayed before it.
+  /// Returns the position with a number of entries that stayed before it.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {
@@ -127,21 +130,21 @@ struct ResultsEdits {
     return lower
   }
 
-  // MARK: A part of the list
+  // MARK: Windows
 
-  /// The same for a part of the list: what has left it and what has come into it, be it only that
-  /// others before it were taken out or put in.
+  /// Returns the edits of a window of the list: they include the entries that left or entered it
+  /// because others before it were removed or inserted.
   ///
   /// - Parameters:
-  ///   - window: The places of the part; its end may be behind that of the list.
-  ///   - oldCount: How many entries there were.
-  ///   - tree: The list as it is now.
+  ///   - window: The positions of the window; it may extend beyond the list.
+  ///   - oldCount: The old number of entries.
+  ///   - tree: The new list.
   func within(
     _ window: Range<Int>, oldCount: Int, _ tree: ResultsTree
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var came = inserted.filter { window.contains($0.position) }
-    // Nobody has moved on further than that.
+    // The maximum distance by which an entry that stayed can have shifted.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }
@@ -157,7 +160,7 @@ struct ResultsEdits {
   private static func edges(of window: Range<Int>, _ reach: Int, count: Int) -> [Int] {
     let end = min(window.upperBound, count)
     guard window.lowerBound < end else { return [] }
-    // Nothing is before the first of all, nor behind the end of a list that is all there is.
+    // No entry can enter or leave before the first position, or after the end of an unlimited list.
     let head =
       window.lowerBound == 0 ? 0..<0 : window.lowerBound..<min(window.lowerBound + reach, end)
     let tail = max(end - reach, head.upperBound, window.lowerBound)..<end

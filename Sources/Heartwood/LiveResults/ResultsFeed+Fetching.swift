@@ -1,13 +1,13 @@
-// Fetching lists again, where that takes less than looking at what has changed.
+// Refetching lists, if that is cheaper than examining the changes.
 extension ResultsFeed {
-  /// With fewer rows that differ, nobody asks what fetching takes.
+  /// The number of changed rows from which the costs are compared.
   private static let manyRows = 2000
-  /// What it takes to look at an object that differs, and to compare one that stays in a list, in
-  /// rows that are read one after the other.
+  /// The cost of examining a changed object, or of comparing one that stays in a list, in units of
+  /// one sequentially read row.
   private static let lookCost = 8.0
 
-  /// Returns a function that tells whether looking at a number of rows takes less than fetching all
-  /// lists.
+  /// Returns a function that returns whether examining a number of rows is cheaper than refetching
+  /// all lists.
   func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
     var next = Self.manyRows
     var cost: Double?
@@ -26,8 +26,7 @@ extension ResultsFeed {
     }
   }
 
-  /// Brings the objects that are here up to date, as a fetch does, where it is not known which of
-  /// them were changed.
+  /// Updates all registered objects, as a fetch does, when it is unknown which of them changed.
   func refreshRegistered(_ view: StoreView) throws {
     guard part.parent == nil else { return }
     let objects = part.allRegistered().filter {

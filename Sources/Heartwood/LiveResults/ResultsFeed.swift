@@ -1,46 +1,47 @@
-/// Tells the lists of a context, or of its part of one store, what has become of which objects.
+/// Updates the lists of a store context after changes of objects.
 ///
-/// Whatever has changed comes from two sources: what the context says of its own objects, which is
-/// taken down as it happens, and the difference between the generation that the lists show and the
-/// one that the context reads now. Each object of them is looked at once, and the lists of its
-/// entity that may want it are asked about it.
+/// Changes come from two sources: the context reports changes of its own objects, which are
+/// recorded as they happen; and the generation that the lists show is compared with the one that
+/// the context reads now. Each changed object is examined once, and the lists of its entity that it
+/// may belong to evaluate it.
 final class ResultsFeed: ContextFollower {
-  /// The part of the context that the lists are of, which holds this.
+  /// The store context of the lists, which retains this object.
   unowned let part: ManagedObjectContext
-  /// The lists, each until its controller gives it up.
+  /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The same by the entities of their objects, but for those that are always fetched again; `nil`
-  /// when lists have come or gone since.
+  /// The lists by entity, without those that are always refetched; `nil` after lists were added or
+  /// removed.
   private var directories: [Int: ListDirectory]?
-  /// What names the generation that the lists come to show.
+  /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
-  /// What the lists show, but for what was changed in the context.
+  /// The view of the generation that the lists show; changes of the context come on top.
   private var shownView: StoreView?
-  /// What objects with unsaved changes are in the lists; no values if they were deleted.
+  /// The values of objects with unsaved changes, as shown in the lists; no values for deleted
+  /// objects.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
-  /// Objects that were changed since.
+  /// The objects that changed since the last update.
   private var noted: Set<ManagedObject> = []
-  /// Whether all that are shown with changes have to be looked at.
+  /// Whether all objects that are shown with changes must be examined.
   private var isAllNoted = false
-  /// Whether something has changed in a context above.
+  /// Whether something changed in a parent context.
   private var isChangedAbove = false
-  /// The numbers that objects were given since, by those they had.
+  /// The new numbers of objects that were renumbered since, by their old numbers.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
-  /// How many rows and objects were looked at, for those who look at costs.
+  /// The number of examined rows and objects, for measurements.
   private(set) var lookCount = 0
-  /// How many lists were asked about them.
+  /// The number of evaluations by lists, for measurements.
   private(set) var askedCount = 0
 
   init(_ part: ManagedObjectContext) { self.part = part }
 
   // MARK: Lists
 
-  /// Makes a list that is told of what happens from then on.
+  /// Creates a list, and keeps it up to date from then on.
   ///
-  /// - Throws: What kept rows from being read.
+  /// - Throws: Errors of reading rows.
   func makeList(_ query: LiveQuery) throws -> LiveList {
-    // So that the new list and the others show the same.
+    // Updates the other lists first, so that all lists show the same state.
     try update()
     let view = try topView()
     if shownView == nil { try takeUpChanges() }
@@ -52,7 +53,7 @@ final class ResultsFeed: ContextFollower {
     return list
   }
 
-  /// Lets go of a list that nobody has any more.
+  /// Removes the list of a controller that no longer exists.
   func remove(_ list: LiveList) {
     lists.removeAll { $0 === list }
     directories = nil
@@ -62,17 +63,17 @@ final class ResultsFeed: ContextFollower {
     (shown, noted) = ([:], [])
   }
 
-  /// Takes down what was changed before there was a list.
+  /// Records the changes made before there was a list.
   private func takeUpChanges() throws {
     noted = []
     shown = [:]
     for object in part.changedObjects where object.source === part { try show(object) }
   }
 
-  // MARK: What is told
+  // MARK: Reports of the context
 
   func note(_ object: ManagedObject, isRefreshed: Bool) {
-    // What was read again without having been changed is in the rows.
+    // An object that was reread without unsaved changes is covered by the difference of rows.
     if isRefreshed, shown[object.number] == nil { return }
     noted.insert(object)
   }
@@ -85,10 +86,9 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Updating
 
-  /// Has all lists show what a fetch would find now.
+  /// Updates all lists to what a fetch would return now.
   ///
-  /// What keeps rows from being read is noted by the context, as for a fault; the lists stay as
-  /// they were.
+  /// The context records an error of reading rows, as for a fault; the lists stay unchanged then.
   func updateLists() {
     do { try update() } catch { part.noteUnreadable(error) }
   }
@@ -97,7 +97,7 @@ final class ResultsFeed: ContextFollower {
     guard !isUpdating, !lists.isEmpty else { return }
     isUpdating = true
     defer { isUpdating = false }
-    // Objects that are loaded on the way may change others.
+    // Objects that are loaded during an update may change others.
     for _ in 0..<Self.roundLimit {
       let view = try topView()
       let isNews = !noted.isEmpty || isAllNoted || isChangedAbove
@@ -109,7 +109,7 @@ final class ResultsFeed: ContextFollower {
 
   private static let roundLimit = 10
 
-  /// What the context at the top reads now; nothing if its store was removed.
+  /// Returns the current view of the root context; an empty one if its store was removed.
   private func topView() throws -> StoreView {
     var top = part
     while let parent = top.parent { top = parent }
@@ -120,7 +120,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Runs `body` while the context reads one generation, though it may not be pinned.
+  /// Runs `body` while the context reads one generation, even if it is not pinned.
   private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
     guard part.parent == nil else { return try body() }
     let before = part.pin
@@ -129,9 +129,9 @@ final class ResultsFeed: ContextFollower {
     return try body()
   }
 
-  /// Finds out what has changed and has the lists take it over.
+  /// Determines the changes and applies them to the lists.
   ///
-  /// - Returns: What tells of it.
+  /// - Returns: Functions that notify the observers.
   private func takeOver(_ view: StoreView) throws -> [() -> Void] {
     var numbers: Set<ObjectNumber> = []
     for object in noted { numbers.insert(object.number) }
@@ -139,7 +139,7 @@ final class ResultsFeed: ContextFollower {
     if isAllNoted { numbers.formUnion(shown.keys) }
     let difference = try rowDifference(to: view)
     if let difference { numbers.formUnion(difference) }
-    // As a fetch does: what was set to the values it had counts as the store has it (C-05).
+    // As in a fetch: an edit that equals the stored value does not count (C-05).
     for number in numbers { _ = registered(number).map { part.settleUnedited($0) } }
     let touched = Set(numbers.map(\.entity))
     for list in lists where try list.query.updateNames() { directories = nil }
@@ -178,8 +178,8 @@ final class ResultsFeed: ContextFollower {
     return tellings
   }
 
-  /// The objects whose rows, or members, two generations hold differently; `nil` if that cannot be
-  /// told, or if they are so many that the lists are fetched again in less time.
+  /// Returns the objects whose rows or members differ between two generations; `nil` if that is
+  /// unknown, or if there are so many that refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard part.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
@@ -204,7 +204,7 @@ final class ResultsFeed: ContextFollower {
     return new
   }
 
-  /// The lists that have an object, or may have it now.
+  /// Returns the lists that contain an object, or that may contain it now.
   private func candidates(
     for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
     _ view: StoreView
@@ -225,7 +225,7 @@ final class ResultsFeed: ContextFollower {
     return search.lists
   }
 
-  /// Asks the lists of an object's entity about it.
+  /// Lets the lists of an object's entity evaluate it.
   private func look(
     at number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
     _ changes: ValueChanges
@@ -239,11 +239,11 @@ final class ResultsFeed: ContextFollower {
     if !number.isTemporary, part.parent == nil {
       _ = try view.withRecord(number, storage) { record in
         isRow = true
-        // As a fetch does: what is here is brought up to date.
+        // As in a fetch: a registered object is updated.
         if let object = registered(number), !object.isFault || object.isGivenUp {
           _ = try part.realise(number, storage, record)
         }
-        // Most have no changes, which is asked once for all lists.
+        // Most objects have no changes; this is checked once for all lists.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.note(number, try list.query.keys(number, storage, record)) {
@@ -269,7 +269,7 @@ final class ResultsFeed: ContextFollower {
     part.registered[number]?.takeUnretainedValue()
   }
 
-  /// The object that counts instead of its row.
+  /// Returns the object that counts instead of its row.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -277,25 +277,25 @@ final class ResultsFeed: ContextFollower {
     return object
   }
 
-  /// Takes down what an object is in the lists.
+  /// Records the state of an object in the lists.
   private func show(_ object: ManagedObject) throws {
     guard object.hasChanges, object.source === part else { return }
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
-  /// What was shown of an object with changes; `nil` if it had none.
+  /// Returns the values shown for an object with changes; `nil` if it had none.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
-  /// The number that a reference has now.
+  /// Returns the current number of a reference's target.
   func currentNumber(_ bits: Int64) -> Int64 {
     renumbered[ObjectNumber(bits: bits)]?.bits ?? bits
   }
 
   func id(_ number: ObjectNumber) -> ManagedObjectID { ManagedObjectID(number, part.model.space) }
 
-  /// Loads objects that are to be looked at, in the order of their rows.
+  /// Loads objects, in the order of their rows.
   ///
-  /// - Returns: The objects, for who asked to hold them.
+  /// - Returns: The objects, to be retained by the caller.
   func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
     guard part.parent == nil, let shownView else { return [] }
     var loaded: [ManagedObject] = []

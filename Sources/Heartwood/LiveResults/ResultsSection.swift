@@ -1,31 +1,31 @@
-/// Objects of a ``FetchedResultsController`` that have a value in common.
+/// The objects of a ``FetchedResultsController`` with a common value.
 public struct ResultsSection<M: ManagedObject> {
-  /// The value as a text; `nil` if there is none.
+  /// The value as text; `nil` for no value.
   public let name: String?
-  /// The places that its objects have among all.
+  /// The positions of its objects in the list.
   public let range: Range<Int>
   let value: StoredValue
   let list: LiveList
 
-  /// How many objects it has.
+  /// The number of objects.
   public var count: Int { range.count }
 
-  /// Its objects, as the list is now.
+  /// The objects in the current list.
   ///
-  /// - Complexity: O(objects of the section); one row read for each that is not here yet.
+  /// - Complexity: O(objects of the section), and one row read for each that is not in memory.
   public var objects: [M] {
     [M](list.objects(in: range.clamped(to: 0..<list.count)))
   }
 
-  /// The value itself.
+  /// Returns the value.
   ///
-  /// - Throws: If it is no value of the type.
+  /// - Throws: An error if it is not a value of the type.
   public func value<Value: AttributeValue>(as type: Value.Type = Value.self) throws -> Value {
     try Value(storedValue: value)
   }
 }
 
-/// How many objects have which value in common, in the order of a list.
+/// The number of objects for each section value, in list order.
 struct SectionCounts {
   struct Section {
     let value: StoredValue
@@ -49,11 +49,11 @@ struct SectionCounts {
     }
   }
 
-  /// Counts entries that went and came.
+  /// Updates the counts for removed and inserted entries.
   ///
-  /// - Returns: What leads from the names before to those after.
-  /// - Complexity: A search among the sections for each entry, and a look at all of them if one
-  ///   goes or comes.
+  /// - Returns: The changes of the section names.
+  /// - Complexity: A binary search for each entry, and a pass over all sections if one is added or
+  ///   removed.
   mutating func update(
     removed: [ResultsTree.Entry], inserted: [ResultsTree.Entry], _ term: FetchOrder.Term
   ) -> [CollectionDifference<String?>.Change] {
@@ -94,7 +94,7 @@ struct SectionCounts {
     return place
   }
 
-  /// The first section that is not before a value.
+  /// Returns the first section that does not precede a value.
   private func place(of value: StoredValue, _ term: FetchOrder.Term) -> Int {
     var (lower, upper) = (0, sections.count)
     while lower < upper {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Those who listen to the changes of a list.
+/// The observers of a list's changes.
 final class ResultsStream: Sendable {
   private struct Content {
     var listeners: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
@@ -10,7 +10,7 @@ final class ResultsStream: Sendable {
 
   private let content = Mutex(Content())
 
-  /// A stream for one more of them.
+  /// Returns a stream for a new observer.
   func make() -> AsyncStream<ResultsChange> {
     let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
     let listener: Int? = content.withLock { content in
@@ -33,7 +33,7 @@ final class ResultsStream: Sendable {
     for listener in content.withLock({ Array($0.listeners.values) }) { listener.yield(change) }
   }
 
-  /// Nothing will change any more.
+  /// Ends all streams.
   func finish() {
     let all = content.withLock { content in
       content.isFinished = true

@@ -1,21 +1,21 @@
-/// The objects of a list in their order, of each of which the place is known.
+/// The ordered objects of a list, with fast lookup of positions.
 ///
-/// A B+tree that counts: each node knows how many entries are below it, and a table says in which
-/// leaf an object is. So an object is found, put in, taken out, or asked for its place without a
-/// look at more than a leaf and the nodes above it. Nodes that become empty go; others are not
-/// merged, so that what was taken out leaves room for what comes.
+/// A counted B+tree: each node stores the number of entries below it, and a table maps each object
+/// to its leaf. Finding, inserting, removing and locating an object touch only one leaf and its
+/// ancestors. Empty nodes are removed; others are never merged, so that removed entries leave room
+/// for new ones.
 final class ResultsTree {
-  /// An object in its place.
+  /// An object with its sort keys.
   struct Entry {
     let keys: FetchOrder.Keys
-    /// The object, once somebody has asked for it.
+    /// The object, after its first access.
     var object: ManagedObject?
 
     var number: ObjectNumber { keys.number }
   }
 
   final class Node {
-    // The node above holds this one.
+    // The parent retains this node.
     unowned(unsafe) var parent: Node?
     var children: [Node] = []
     var entries: [Entry] = []
@@ -25,32 +25,32 @@ final class ResultsTree {
 
     var isLeaf: Bool { children.isEmpty }
 
-    /// The keys of the first entry below.
+    /// The sort keys of the first entry in the subtree.
     var first: FetchOrder.Keys {
       var node = self
       while let child = node.children.first { node = child }
       return node.entries[0].keys
     }
 
-    /// Where an object is in this leaf.
+    /// Returns the index of an object in this leaf.
     func position(of number: ObjectNumber) -> Int {
       guard let position = entries.firstIndex(where: { $0.number == number }) else {
-        preconditionFailure("an object is in another leaf than the table says")
+        preconditionFailure("an object is not in the leaf that the table maps it to")
       }
       return position
     }
   }
 
-  /// The most entries of a leaf, and children of another node: a few lines of the cache.
+  /// The maximum number of entries in a leaf, and of children in other nodes: a few cache lines.
   private static let mostEntries = 64
 
   private let order: FetchOrder
   private var root = Node(parent: nil)
   private var leaves = NumberTable<Node>()
-  /// How often two entries were compared, for those who look at costs.
+  /// The number of comparisons, for measurements.
   private(set) var comparisons = 0
 
-  /// Makes a list of entries that are in order.
+  /// Creates a tree from sorted entries.
   init(_ order: FetchOrder, _ entries: [Entry] = []) {
     self.order = order
     guard !entries.isEmpty else { return }
@@ -78,14 +78,14 @@ final class ResultsTree {
 
   var count: Int { root.count }
 
-  // MARK: Looking
+  // MARK: Lookup
 
-  /// The entry of an object; `nil` if that is not in the list.
+  /// Returns the entry of an object; `nil` if it is not in the list.
   subscript(number: ObjectNumber) -> Entry? {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }
 
-  /// The place of an object; `nil` if it is not in the list.
+  /// Returns the position of an object; `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let leaf = leaves[number] else { return nil }
     var position = leaf.position(of: number)
@@ -100,13 +100,13 @@ final class ResultsTree {
     return position
   }
 
-  /// The entry at a place that is in the list.
+  /// Returns the entry at a position, which must exist.
   func entry(at position: Int) -> Entry {
     let (leaf, rest) = place(of: position)
     return leaf.entries[rest]
   }
 
-  /// The entries from a place on, up to another.
+  /// Returns the entries in a range of positions.
   func entries(in range: Range<Int>) -> [Entry] {
     var result: [Entry] = []
     result.reserveCapacity(range.count)
@@ -118,7 +118,7 @@ final class ResultsTree {
   var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
   private func place(of position: Int) -> (leaf: Node, position: Int) {
-    precondition(position >= 0 && position < count, "a position that is not in the list")
+    precondition(position >= 0 && position < count, "position out of range")
     var (node, rest) = (root, position)
     while !node.isLeaf {
       for child in node.children {
@@ -148,15 +148,15 @@ final class ResultsTree {
     if !range.isEmpty { visit(root, 0) }
   }
 
-  // MARK: Changing
+  // MARK: Modification
 
-  /// Keeps an object with its entry.
+  /// Stores an object in its entry.
   func hold(_ object: ManagedObject, _ number: ObjectNumber) {
     guard let leaf = leaves[number] else { return }
     leaf.entries[leaf.position(of: number)].object = object
   }
 
-  /// Puts an entry in its place.
+  /// Inserts an entry at its position.
   func insert(_ entry: Entry) {
     var node = root
     while !node.isLeaf { node = node.children[child(of: node, for: entry.keys)] }
@@ -170,7 +170,7 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Takes an object out; `nil` if it was not there.
+  /// Removes an object; returns `nil` if it was not there.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }
@@ -189,7 +189,7 @@ final class ResultsTree {
     return entry
   }
 
-  /// Whether some keys come before those of the last entry.
+  /// Returns whether sort keys precede those of the last entry.
   func isBeforeLast(_ keys: FetchOrder.Keys) -> Bool {
     guard let last else { return false }
     return areInOrder(keys, last.keys)
@@ -200,7 +200,8 @@ final class ResultsTree {
     return order.areInOrder(first, second)
   }
 
-  /// Which child an entry with some keys belongs to: the last one that does not begin behind it.
+  /// Returns the child for an entry with these sort keys: the last one that does not start after
+  /// them.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {
@@ -249,7 +250,7 @@ final class ResultsTree {
     }
   }
 
-  /// Makes a root above the one there is.
+  /// Adds a new root above the current one.
   private func growRoot() -> Node {
     let new = Node(parent: nil)
     new.children = [root]

@@ -1,12 +1,13 @@
-/// Whether objects have other values than the lists of a feed show, each found out once.
+/// Determines whether objects have other values than the lists of a feed show, once for each
+/// object.
 final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?
   private let after: StoreView
-  /// Whether the rows that are shown can be read.
+  /// Whether the rows of the shown generation can be read.
   private let isReadable: Bool
   private var known: [ObjectNumber: Bool] = [:]
-  /// The same for lists that leave out what was changed in the context.
+  /// The same for lists that exclude unsaved changes.
   private var knownOfRows: [ObjectNumber: Bool] = [:]
 
   init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {
@@ -16,9 +17,9 @@ final class ValueChanges {
     isReadable = before?.snapshot != nil && before?.isCurrent == true
   }
 
-  /// Whether an object that was there, and still is, has other values.
+  /// Returns whether an object that exists before and after the change has other values.
   ///
-  /// - Complexity: Two rows read, for the first list that asks.
+  /// - Complexity: Two row reads, for the first list.
   func isUpdated(_ number: ObjectNumber, _ query: LiveQuery) throws -> Bool {
     if query.includesPendingChanges {
       if let known = known[number] { return known }
@@ -32,7 +33,7 @@ final class ValueChanges {
     return result
   }
 
-  /// - Parameter shown: What it was here; `nil` if it was as in its row.
+  /// - Parameter shown: The shown values; `nil` if they are those of the row.
   private func differs(
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {
@@ -47,7 +48,7 @@ final class ValueChanges {
     return storage.entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // A reference to an object that has another number now is none to another object.
+      // A reference to an object that was renumbered has not changed.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))
       }
@@ -62,7 +63,8 @@ final class ValueChanges {
     return try view.withRecord(number, storage) { try storage.values($0) }
   }
 
-  /// Whether a row was written since what is shown; all that can be told if that is over.
+  /// Returns whether a row was written since the shown generation; the fallback if that is no
+  /// longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false

@@ -1,11 +1,11 @@
-/// What becomes of the objects at the other end of a relationship when an object is deleted.
+/// The effect of deleting an object on the objects that a relationship leads to.
 public enum DeleteRule: String, Hashable, Codable, Sendable {
-  /// They forget the deleted one.
+  /// They lose their reference to the deleted object.
   case nullify
-  /// They are deleted too.
+  /// They are deleted, too.
   case cascade
-  /// The object cannot be deleted while there are any: saving throws.
+  /// The object cannot be deleted while there are related objects: saving throws.
   case deny
-  /// Nothing: they go on referring to an object that is gone.
+  /// None: they keep a dangling reference to the deleted object.
   case noAction
 }

@@ -1,4 +1,4 @@
-/// What is computed from all objects of a to-many relationship.
+/// Values computed from all objects of a to-many relationship.
 extension Derivation {
   private static func members(
     _ name: String, _ members: AnyKeyPath, _ attribute: AnyKeyPath?,
@@ -11,26 +11,26 @@ extension Derivation {
 }
 
 extension Derivation where Value: FixedWidthInteger {
-  /// How many objects a relationship has.
+  /// The number of objects in a relationship.
   public static func count<Members: Collection>(_ members: KeyPath<Owner, Members>) -> Derivation {
     Self.members("count", members, nil) { try Value(exactly: $0.count)?.storedValue }
   }
 }
 
 extension Derivation where Value: Numeric {
-  /// The sum of an attribute of the objects of a relationship; 0 if there are none.
+  /// The sum of an attribute over the objects of a relationship; 0 if there are none.
   ///
-  /// Saving throws `validation` if it does not fit the type.
+  /// Saving throws `validation` if the sum does not fit the type.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
   ) -> Derivation {
     Self.members("sum", members, attribute) { try total($0) }
   }
 
-  /// The sum of an attribute of the objects of a relationship, where it is not `nil`; 0 if there
+  /// The sum of the non-`nil` values of an attribute over the objects of a relationship; 0 if there
   /// are none.
   ///
-  /// Saving throws `validation` if it does not fit the type.
+  /// Saving throws `validation` if the sum does not fit the type.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
   ) -> Derivation {
@@ -45,39 +45,35 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
-  /// none.
+  /// The least value of an attribute over the objects of a relationship; `nil` if there is none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute) { try first($0, by: <) }
   }
 
-  /// The least value that an attribute of the objects of a relationship has; `nil` if there is
-  /// none.
+  /// The least value of an attribute over the objects of a relationship; `nil` if there is none.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute) { try first($0, by: <) }
   }
 
-  /// The greatest value that an attribute of the objects of a relationship has; `nil` if there is
-  /// none.
+  /// The greatest value of an attribute over the objects of a relationship; `nil` if there is none.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("max", members, attribute) { try first($0, by: >) }
   }
 
-  /// The greatest value that an attribute of the objects of a relationship has; `nil` if there is
-  /// none.
+  /// The greatest value of an attribute over the objects of a relationship; `nil` if there is none.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("max", members, attribute) { try first($0, by: >) }
   }
 
-  /// The value that comes before all others.
+  /// Returns the value that precedes all others.
   private static func first<Wrapped: AttributeValue>(
     _ values: [StoredValue], by precedes: (Wrapped, Wrapped) -> Bool
   ) throws -> StoredValue where Value == Wrapped? {
@@ -86,14 +82,14 @@ extension Derivation {
 }
 
 extension Derivation where Value == Double? {
-  /// The mean of an attribute of the objects of a relationship; `nil` if there are none.
+  /// The mean of an attribute over the objects of a relationship; `nil` if there are none.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
   ) -> Derivation {
     Self.members("average", members, attribute, mean)
   }
 
-  /// The mean of an attribute of the objects of a relationship, where it is not `nil`; `nil` if
+  /// The mean of the non-`nil` values of an attribute over the objects of a relationship; `nil` if
   /// there are none.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
@@ -108,11 +104,11 @@ extension Derivation where Value == Double? {
 }
 
 extension StoredValue {
-  /// The nearest floating-point number; `nil` if it is no number.
+  /// The nearest floating-point number; `nil` if the value is not a number.
   var approximation: Double? {
     switch self {
     case .number(let bits): Double(bitPattern: bits)
-    // A decimal number is written out.
+    // A decimal number is stored as text.
     case .string(let text): Double(text)
     default: wideInteger.map { Double($0) }
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares that an attribute is computed from others each time its object is saved.
+/// Declares an attribute that each save of its object computes from other attributes.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -11,14 +11,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// What is computed is seen when the save is over, and what was set by hand is lost then. What it
-/// is computed from must not be derived itself. Where there is nothing to compute it from, the
-/// attribute is `nil`, or what it is in a new object.
+/// The computed value is visible after the save and replaces any value that was set by hand. The
+/// source must not be a derived attribute itself. Without a source value, the attribute is `nil`,
+/// or has the value it has in a new object.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
 
-  /// Declares how an attribute is computed.
+  /// Declares the derivation of an attribute.
   public init<Owner, Value>(
     _ attribute: KeyPath<Owner, Value>, _ derivation: Derivation<Owner, Value>
   ) {
@@ -27,22 +27,24 @@ public struct Derived: EntityRule {
   }
 }
 
-/// How an attribute of type `Value` is computed for objects of class `Owner`.
+/// The computation of an attribute of type `Value` for objects of class `Owner`.
 public struct Derivation<Owner, Value: AttributeValue> {
   let formula: DerivationFormula
 }
 
-/// What an attribute is computed from, and how.
+/// The sources and the function of a derivation.
 struct DerivationFormula {
-  /// What it does, in a word that must stay the same: stores keep it.
+  /// The name of the function.
+  ///
+  /// It must never change: stores record it.
   let name: String
-  /// The relationship to the objects it is computed from, if it is not computed from its own.
+  /// The relationship to the source objects; `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
   var attribute: AnyKeyPath?
-  /// Computes the value from those there are; `null` if there is none, `nil` if it does not fit.
+  /// Computes the value; returns `null` for no value, and `nil` if it does not fit.
   ///
-  /// Given are the values of the attribute, without those that are `nil`; without an attribute the
-  /// numbers of the related objects, and without a relationship either, the time.
+  /// The argument has the values of the attribute that are not `nil`; without an attribute, the
+  /// numbers of the related objects; without a relationship either, the time.
   let compute: ([StoredValue]) throws -> StoredValue?
 }
 
@@ -67,30 +69,30 @@ extension Derivation {
 }
 
 extension Derivation where Value == String {
-  /// The text without upper case and accents, which finds it however it is written.
+  /// The string without case and diacritics, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     canonical(of: source)
   }
-  /// The text in capitals.
+  /// The string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text("uppercase", source) { $0.uppercased() }
   }
-  /// The text in small letters.
+  /// The string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text("lowercase", source) { $0.lowercased() }
   }
 }
 
 extension Derivation where Value == String? {
-  /// The text without upper case and accents, which finds it however it is written.
+  /// The string without case and diacritics, for searches that ignore both.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     canonical(of: source)
   }
-  /// The text in capitals.
+  /// The string in upper case.
   public static func uppercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text("uppercase", source) { $0.uppercased() }
   }
-  /// The text in small letters.
+  /// The string in lower case.
   public static func lowercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text("lowercase", source) { $0.lowercased() }
   }
@@ -122,14 +124,15 @@ extension Derivation {
       ) { $0.first ?? .null })
   }
 
-  /// What an attribute is in the object at the other end of a relationship.
+  /// A copy of an attribute of the object at the other end of a relationship.
   public static func copy<Destination>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Value>
   ) -> Derivation {
     copy(of: relationship, attribute: attribute)
   }
 
-  /// What an attribute is in the object at the other end of a relationship; `nil` without one.
+  /// A copy of an attribute of the object at the other end of a relationship; `nil` if there is no
+  /// such object.
   public static func copy<Destination, Wrapped>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Wrapped>
   ) -> Derivation where Value == Wrapped? {

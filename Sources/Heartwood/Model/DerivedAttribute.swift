@@ -1,20 +1,20 @@
-/// An attribute that is computed when its object is saved, as the schema has found it.
+/// A derived attribute of a schema, with its sources resolved.
 struct DerivedAttribute {
   let property: PropertyDescription
   let formula: DerivationFormula
-  /// What it is computed from; all `nil` if that is the time.
+  /// The sources; both `nil` if the source is the time of the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
-  /// The entity the relationship leads to.
+  /// The entity that the relationship leads to.
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
-  /// Whether it is computed from objects other than its own.
+  /// Whether the sources are other objects than the attribute's own.
   var isOverRelationship: Bool { relationship != nil }
-  /// Whether it is the time of the save.
+  /// Whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
-  /// The value, if what it is computed from has these values; `nil` if it does not fit.
+  /// Returns the value computed from the values of the sources; `nil` if it does not fit.
   func value(_ sources: [StoredValue]) throws -> StoredValue? {
     let value = try formula.compute(sources.filter { !$0.isNull })
     guard value == .null, case .attribute(_, isOptional: false) = property.kind else {
@@ -24,11 +24,11 @@ struct DerivedAttribute {
   }
 }
 
-/// That an attribute elsewhere is computed from objects of an entity.
+/// An attribute of another entity that is computed from objects of this one.
 struct Dependence {
   /// The entity with the derived attribute, and its relationship to these objects.
   unowned let entity: EntityDescription
   let relationship: PropertyDescription
-  /// Of the attribute it is computed from; `nil` if it counts the objects only.
+  /// The slot of the source attribute; `nil` if the derivation only counts the objects.
   let slot: Int?
 }

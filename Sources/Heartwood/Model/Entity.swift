@@ -1,4 +1,4 @@
-/// What a class of objects is called in the store, and which rules hold for all of them.
+/// The stored name of a class, and the rules for all of its objects.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -11,18 +11,18 @@
 public struct Entity {
   /// The name in the store.
   public var name: String
-  /// Whether only subclasses have objects.
+  /// Whether only subclasses have instances.
   public var isAbstract: Bool
-  /// The names earlier versions of the model gave it.
+  /// The entity's names in earlier versions of the model.
   public var renamedFrom: [String]
   var rules: [any EntityRule]
 
   /// Describes a class.
   ///
   /// - Parameters:
-  ///   - name: The name in the store, the same as long as the store lives.
-  ///   - abstract: Whether only subclasses have objects.
-  ///   - renamedFrom: The names earlier versions of the model gave it.
+  ///   - name: The name in the store, which must never change.
+  ///   - abstract: Whether only subclasses have instances.
+  ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
     _ name: String, abstract: Bool = false, renamedFrom: String...,
@@ -38,7 +38,7 @@ public struct Entity {
 /// A rule for all objects of an entity: ``Unique``, ``Index``, ``Inverse`` or ``Derived``.
 public protocol EntityRule {}
 
-/// Declares that no two objects have the same values of some attributes; `nil` is like no other.
+/// Declares that no two objects have the same values of some attributes; `nil` equals no value.
 public struct Unique: EntityRule {
   let attributes: [AnyKeyPath]
 
@@ -46,15 +46,15 @@ public struct Unique: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares that objects are to be found quickly by some attributes, by the first one first.
+/// Declares an index over some attributes, ordered by the first of them first.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 
-  /// Declares attributes to find objects by.
+  /// Declares the attributes of the index.
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares that two relationships are each other's inverse, where no wrapper says so.
+/// Declares that two relationships are each other's inverse, where no property wrapper does.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath
@@ -71,6 +71,6 @@ public struct Inverse: EntityRule {
 /// Collects the rules of an ``Entity``.
 @resultBuilder
 public enum EntityBuilder {
-  /// One rule after the other.
+  /// Returns the rules in the order of their declaration.
   public static func buildBlock(_ rules: any EntityRule...) -> [any EntityRule] { rules }
 }

@@ -1,6 +1,6 @@
-/// An entity with all that its class and its superclasses declare.
+/// An entity with the declarations of its class and its superclasses.
 final class EntityDescription: @unchecked Sendable {
-  // @unchecked because it is changed only while the schema is made, by one thread.
+  // @unchecked because only one thread changes it, while the schema is built.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]
@@ -11,26 +11,27 @@ final class EntityDescription: @unchecked Sendable {
   let superentity: EntityDescription?
   private(set) var subentities: [EntityDescription] = []
   let properties: [PropertyDescription]
-  /// Those with a field in records, in the order of their slots.
+  /// The properties with a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether new objects differ in what they have before anything was set.
+  /// Whether two new objects can differ in their declared values, as those of `UUID()` do.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
-  /// The uniques and indexes, those inherited first.
+  /// The unique constraints and indexes, inherited ones first.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniques = indexes.contains(where: \.isUnique) }
   }
-  /// Whether only one object may have certain values.
+  /// Whether the entity has a unique constraint.
   private(set) var hasUniques = false
-  /// The attributes that are computed when an object is saved.
+  /// The attributes that a save computes.
   var derived: [DerivedAttribute] = []
-  /// What is computed elsewhere from its objects.
+  /// The attributes of other entities that are computed from this entity's objects.
   var dependences: [Dependence] = []
-  /// The slot of the property at each offset, from that of the first; -1 between properties.
+  /// The slot of the property at each offset, counted from the offset of the first; -1 between
+  /// properties.
   ///
-  /// A table, because it is asked whenever a property is set.
+  /// It is a table because every property setter looks it up.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -64,7 +65,7 @@ final class EntityDescription: @unchecked Sendable {
     superentity?.subentities.append(self)
   }
 
-  /// The property that lies at an offset of an object.
+  /// Returns the property at an offset in the memory of an object.
   func property(at offset: Int) -> PropertyDescription? {
     let position = offset - firstOffset
     guard position >= 0, position < slotsByOffset.count, slotsByOffset[position] >= 0 else {
@@ -73,10 +74,11 @@ final class EntityDescription: @unchecked Sendable {
     return properties[Int(slotsByOffset[position])]
   }
 
-  /// It and all entities below it.
+  /// The entity and all its subentities.
   var family: [EntityDescription] { [self] + subentities.flatMap(\.family) }
 
-  /// Whether a reference is listed at the other end, in an unordered relationship.
+  /// Returns whether the inverse of a property is an unordered to-many relationship, which lists
+  /// the reference as a member.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
@@ -94,26 +96,27 @@ final class EntityDescription: @unchecked Sendable {
   }
 }
 
-/// Attributes by which objects are found, and whether only one object may have the same.
+/// The attributes of an index, and whether they are unique.
 struct IndexDescription {
-  /// The entity that declares it; subentities have their objects in it too.
+  /// The entity that declares the index, which also covers the objects of subentities.
   unowned let entity: EntityDescription
-  /// Its position among those the entity declares itself.
+  /// The position among the indexes that the entity itself declares.
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether an attribute is computed over a relationship, so that its entries are known only when
-  /// those are written.
+  /// Whether an attribute is derived over a relationship.
+  ///
+  /// The index entries are then known only after the related rows are written.
   let isOverRelationship: Bool
 }
 
 extension IndexDescription {
-  /// That an object has the unique values of another.
+  /// Returns the error for an object with the same unique values as another.
   func conflict(_ id: ManagedObjectID) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
-      "There is a \(entity.name) with the same \(names) already. Fetch and change it, or set a "
+      "A \(entity.name) with the same \(names) exists already. Fetch and change it, or set a "
         + "mergePolicy.", objectID: id)
   }
 }

@@ -1,27 +1,27 @@
 /// A stored property of an entity, as its class declares it.
 final class PropertyDescription: Sendable {
-  /// What a property holds.
+  /// The kind of a property, with its type.
   enum Kind: Sendable {
     case attribute(StoredForm, isOptional: Bool)
     case toOne
     case toMany(isOrdered: Bool)
-    /// Kept in memory only.
+    /// A property that exists in memory only.
     case transient
   }
 
   /// The name in the class.
   let name: String
-  /// The position among the properties of its entity, those inherited first.
+  /// The position among the properties of the entity, inherited ones first.
   let slot: Int
   let kind: Kind
-  /// How the property lies in an object, and where.
+  /// The layout of the property in memory, and its offset in the object.
   let storage: any PropertyStorage.Type
   let representation: PropertyRepresentation
   let offset: Int
   let options: PropertyOptions
-  /// What an object has before anything was set; one of many if ``isVolatile``.
+  /// The value in a new object; one of many if ``isVolatile``.
   let initialValue: StoredValue
-  /// Whether each new object has another one, as a declaration of `UUID()` says.
+  /// Whether each new object gets a different value, as with a declaration of `UUID()`.
   let isVolatile: Bool
 
   init(
@@ -47,7 +47,7 @@ final class PropertyDescription: Sendable {
     return false
   }
 
-  /// Whether it is a to-one relationship.
+  /// Whether the property is a to-one relationship.
   var isReference: Bool {
     if case .toOne = kind { return true }
     return false
@@ -60,7 +60,7 @@ final class PropertyDescription: Sendable {
     }
   }
 
-  /// The form of its field in a record; `nil` if it has none.
+  /// The storage type of the property's field in a record; `nil` if it has none.
   var recordForm: StoredForm? {
     switch kind {
     case .attribute(let form, _): form
@@ -70,7 +70,7 @@ final class PropertyDescription: Sendable {
   }
 }
 
-/// What a declaration says of a property besides its type.
+/// The options of a property's declaration, besides its type.
 struct PropertyOptions: @unchecked Sendable {
   // @unchecked because key paths without captured values, the only ones here, never change.
   var storedName: String?

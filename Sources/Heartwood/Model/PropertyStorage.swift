@@ -1,23 +1,24 @@
-/// How the properties of a wrapper type lie in the memory of an object.
+/// The memory layout of a property wrapper type in an object.
 ///
-/// - Note: Places must hold an initialised wrapper of the type; the schema has made sure of it.
+/// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees that.
 protocol PropertyStorage: SendableMetatype {
-  /// What lies in memory, if it is one of the simple forms.
+  /// The representation in memory, if it is one of the simple ones.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The class at the other end of a relationship.
   static var destination: AnyClass? { get }
-  /// Whether it is an optional of an optional, of which a row cannot tell which is `nil`.
+  /// Whether the type is a nested optional. A row cannot tell which of the two levels is `nil`.
   static var isNestedOptional: Bool { get }
-  /// Whether values of the property, or their raw values, are of a type or an optional of it.
+  /// Returns whether values of the property, or their raw values, have a type or its wrapped type.
   static func isValue(of type: Any.Type) -> Bool
-  /// The value of an attribute, in its stored form.
+  /// Returns the stored representation of an attribute.
   static func value(at place: UnsafeRawPointer) throws -> StoredValue
   /// Sets an attribute.
   static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws
 }
 
-/// Simple forms of properties in memory, which are read and filled without asking their types.
+/// Simple in-memory representations, which are read and filled without dynamic dispatch to their
+/// types.
 enum PropertyRepresentation: Sendable {
   /// Eight bytes that are an `Int` or `Int64`.
   case integer
@@ -25,14 +26,14 @@ enum PropertyRepresentation: Sendable {
   case number
   /// A `String`.
   case text
-  /// Anything else: the type has to be asked.
+  /// Any other type, through dynamic dispatch.
   case other
 }
 
 extension PropertyStorage {
   static var representation: PropertyRepresentation { .other }
 
-  /// Sets a property to what it is at another place.
+  /// Copies a property from one location to another.
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
     target.assumingMemoryBound(to: Self.self).pointee =
       source.assumingMemoryBound(to: Self.self).pointee

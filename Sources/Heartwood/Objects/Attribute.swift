@@ -5,26 +5,26 @@
 /// @Attribute("n", renamedFrom: "title") var nickname: String? = nil
 /// ```
 ///
-/// - Complexity: Reading costs what a stored property does, and a load of the row if the object is
-///   a fault. Writing to an object that was fetched keeps the value it had.
+/// - Complexity: A read costs as much as one of a stored property, plus loading the row if the
+///   object is a fault. A write to a fetched object keeps the original value, too.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
 
-  /// Declares an attribute and the value new objects have.
+  /// Declares an attribute and its value in new objects.
   @inlinable
   public init(wrappedValue: Value) {
     stored = wrappedValue
     if PropertyRecorder.isRecording { Self.note() }
   }
 
-  /// Declares an attribute and the value new objects have.
+  /// Declares an attribute and its value in new objects.
   ///
   /// - Parameters:
-  ///   - wrappedValue: What new objects have.
+  ///   - wrappedValue: The value in new objects.
   ///   - name: Its name in the store; by default that of the property.
   ///   - renamedFrom: Its names in the store in earlier versions of the model.
-  ///   - preservesValueOnDeletion: Whether the history keeps its value when an object is deleted.
+  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
     wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
     preservesValueOnDeletion: Bool = false
@@ -41,20 +41,20 @@ public struct Attribute<Value: AttributeValue> {
   @usableFromInline
   static func note() { PropertyRecorder.note(Self.self, PropertyOptions()) }
 
-  /// Not to be used: an attribute belongs to a class of objects.
+  /// Unavailable: an attribute belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "An attribute belongs to a subclass of ManagedObject.")
   public var wrappedValue: Value {
     get { stored }
     set { stored = newValue }
   }
 
-  /// The value in an object, which is loaded first if that is a fault.
+  /// The value in an object, which is loaded first if it is a fault.
   ///
-  /// While the value is changed in place, by a method that changes it or an `inout` parameter, the
-  /// property shows what it was before or, if it is a collection, an empty one.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
+  /// its previous value, or an empty one if it is a collection.
   ///
-  /// Always inlined: only then the compiler knows the key path, and takes the property's place
-  /// instead of a projection at run time, which is a hundred times as much.
+  /// Always inlined: only then does the compiler know the key path and access the property
+  /// directly. Otherwise it projects the key path at run time, which costs a hundred times as much.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -83,9 +83,9 @@ public struct Attribute<Value: AttributeValue> {
       if owner.help.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
-      // Moved out, so that a collection is not copied, and that the property can be read meanwhile.
-      // Not by `swap`: with that, every read of the property would be checked for exclusive access
-      // at run time, which takes a fifth of a fetch that reads all values.
+      // Moves the value out, so that a collection is not copied and the property stays readable.
+      // `swap` would do the same, but with it every read of the property would be checked for
+      // exclusive access at run time, which costs a fifth of a fetch that reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -136,14 +136,15 @@ extension Attribute: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Makes sure that the property at a place can be read.
+  /// Prepares a read of the property at an offset.
   @usableFromInline
   final func willRead(at offset: Int) {
     willModify(at: offset)
     if help.contains(.observed) { didRead(at: offset) }
   }
 
-  /// Makes sure that the property at a place can be changed in place, which shows it to nobody.
+  /// Prepares an in-place mutation of the property at an offset, which does not count as an
+  /// observed read.
   @usableFromInline
   final func willModify(at offset: Int) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
@@ -151,17 +152,17 @@ extension ManagedObject {
     source?.fire(self)
   }
 
-  /// Traps if the object's context is gone: what it would show then could be anything.
+  /// Traps if the object's context no longer exists: the values that are not loaded are undefined.
   final func requireContext() {
-    // A precondition would say nothing in a release build.
+    // `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
-        "A \(type(of: self)) was used whose context is gone, and asked for something that it had "
+        "A property of a \(type(of: self)) whose context is gone was used, but it was "
           + "not loaded. Hold the context for as long as you use its objects.")
     }
   }
 
-  /// Tells of a property that is about to be set.
+  /// Announces that a property is about to be set.
   @usableFromInline
   final func willWrite(at offset: Int) {
     if source == nil, number.bits == 0 { return noteWritten(at: offset) }
@@ -172,13 +173,13 @@ extension ManagedObject {
     if unreadable != nil { forgetUnreadable(property) }
   }
 
-  /// Notes that a property was set while the object is in no context.
+  /// Records that a property was set while the object is in no context.
   private func noteWritten(at offset: Int) {
     let changes = ownChanges
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
-  /// Notes that a property of a new object was set, if it matters for its unique constraints.
+  /// Records that a property of a new object was set, if the entity has unique constraints.
   final func noteAssigned(_ property: PropertyDescription) {
     if entityDescription?.hasUniques == true { ownChanges.assigned.insert(property.slot) }
   }

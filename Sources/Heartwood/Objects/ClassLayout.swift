@@ -1,6 +1,6 @@
-/// Where the stored properties of a class lie in its objects, as the Swift runtime tells.
+/// The memory layout of a class's stored properties, as reported by the Swift runtime.
 ///
-/// Properties without a wrapper may be of any type; only their places matter here.
+/// Properties without a wrapper may have any type; only their offsets matter here.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {
@@ -8,14 +8,14 @@ enum ClassLayout {
     let type: Any.Type
     let offset: Int
 
-    /// The wrapper, if it is a property of the model.
+    /// The wrapper type, if it is a property of the model.
     var storage: (any PropertyStorage.Type)? { type as? any PropertyStorage.Type }
-    /// The name in the class: that of a wrapper begins with an underscore.
+    /// The name in the class; the storage of a wrapper has an underscore before it.
     var name: String { String(label.drop { $0 == "_" }) }
   }
 
-  /// The stored properties that objects of a class have beyond those of ``ManagedObject``, for each
-  /// class on the way, the one nearest to that first.
+  /// Returns the stored properties that a class adds to those of ``ManagedObject``, by class, from
+  /// the topmost superclass down.
   static func fields(of type: ManagedObject.Type) -> [[Field]] {
     guard type != ManagedObject.self, let above = _getSuperclass(type) as? ManagedObject.Type
     else { return [] }
@@ -34,10 +34,10 @@ enum ClassLayout {
   }
 }
 
-// What `Mirror` is made of. It shows values only, and those of a type that describes itself may be
-// anything.
+// The functions that `Mirror` uses. `Mirror` itself shows values only, and a type that customises
+// its mirror may show anything.
 
-/// What the runtime tells of a field besides its type and place.
+/// The runtime's description of a field besides its type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?
@@ -45,7 +45,7 @@ private struct FieldDetails {
   var isVariable = false
 }
 
-/// How many fields a class has with those of its superclasses, which come first.
+/// Returns the number of fields of a class, with those of its superclasses, which come first.
 @_silgen_name("swift_reflectionMirror_recursiveCount")
 private func fieldCount(_ type: Any.Type) -> Int
 

@@ -1,5 +1,6 @@
 extension EntityDescription {
-  /// The values of a new object, computed anew where a declaration gives another value each time.
+  /// Returns the values of a new object, recomputed where a declaration yields another value each
+  /// time.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

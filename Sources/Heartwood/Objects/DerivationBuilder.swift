@@ -1,14 +1,14 @@
-/// Finds what the derived attributes of a schema are computed from.
+/// Resolves the sources of the derived attributes of a schema.
 struct DerivationBuilder {
   let content: Schema.Content
 
-  /// Takes up what an entity declares; its subentities have it too.
+  /// Adds a declaration of an entity to it and to its subentities.
   ///
-  /// - Throws: `invalidModel`, naming class and property.
+  /// - Throws: `invalidModel`, with the names of class and property.
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
-      throw Self.refusal(entity, property, "it is no attribute that is stored")
+      throw Self.refusal(entity, property, "it is not a stored attribute")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
       throw Self.refusal(entity, property, "it is derived already")
@@ -31,7 +31,7 @@ struct DerivationBuilder {
     if let keyPath = formula.relationship {
       let found = try named(keyPath, of: entity, for: property, of: entity)
       guard found.isRelationship, let type = found.storage.destination else {
-        throw Self.refusal(entity, property, "\(found.name) is no relationship that is stored")
+        throw Self.refusal(entity, property, "\(found.name) is not a stored relationship")
       }
       relationship = found
       destination = try content.requiredEntity(of: type)
@@ -40,14 +40,14 @@ struct DerivationBuilder {
       try named(keyPath, of: destination ?? entity, for: property, of: entity)
     }
     if let attribute, !attribute.isAttribute {
-      throw Self.refusal(entity, property, "\(attribute.name) is no attribute that is stored")
+      throw Self.refusal(entity, property, "\(attribute.name) is not a stored attribute")
     }
     return DerivedAttribute(
       property: property, formula: formula, attribute: attribute, relationship: relationship,
       destination: destination)
   }
 
-  /// A property that an attribute is to be computed from.
+  /// Returns a source property of a derived attribute.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -59,7 +59,8 @@ struct DerivationBuilder {
     }
   }
 
-  /// What is computed from something computed: in which order would not be known.
+  /// Returns an error for each attribute derived from a derived one: the order of their computation
+  /// would be undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,
@@ -76,7 +77,8 @@ struct DerivationBuilder {
       .invalidModel, "\(entity.name).\(property.name) cannot be derived: \(reason).")
   }
 
-  /// The references that need an index, because the other end does not list who refers to it.
+  /// Returns the slots of references that need an index, because no inverse lists the referring
+  /// objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {
@@ -91,10 +93,10 @@ struct DerivationBuilder {
 }
 
 extension EntityDescription {
-  /// Whether an attribute is computed.
+  /// Returns whether an attribute is derived.
   fileprivate func derives(_ slot: Int) -> Bool { derived.contains { $0.slot == slot } }
 
-  /// Whether a derived attribute is not inherited as one.
+  /// Returns whether a derived attribute is declared as one by this entity, and not inherited.
   fileprivate func declares(_ property: PropertyDescription) -> Bool {
     !(superentity?.derives(property.slot) ?? false)
   }

@@ -1,13 +1,12 @@
 import Synchronization
 
-/// Records which objects are hashed while a set of members is changed in place.
+/// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// A set cannot get a member that was not hashed, unless it is replaced by another set. So the
-/// objects that were hashed meanwhile are the only ones that can have joined, and with the number
-/// of members they tell whether any other has left. Objects of all threads are recorded: one too
-/// many is no error.
+/// A set cannot gain a member without hashing it, unless another set replaces it. So only hashed
+/// objects can be new, and together with the member count they show whether any other object was
+/// removed. Objects hashed on all threads are recorded: extra ones do no harm.
 enum HashRecorder {
-  /// The most objects of which it is quicker to look at each than to compare the sets.
+  /// The maximum number of recorded objects; for more, comparing the sets is faster.
   private static let limit = 64
 
   private struct Recording {
@@ -16,13 +15,15 @@ enum HashRecorder {
     var isOverfull = false
   }
 
-  /// The number of recordings; asked whenever an object is hashed, so it is only this.
+  /// The number of active recordings.
+  ///
+  /// Every hash of an object reads it, so it is a plain counter.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
   static var isRecording: Bool { count.load(ordering: .relaxed) != 0 }
 
-  /// Begins a recording, and returns its ID.
+  /// Starts a recording and returns its ID.
   static func begin() -> UInt64 {
     count.add(1, ordering: .relaxed)
     return recordings.withLock { recordings in
@@ -32,7 +33,7 @@ enum HashRecorder {
     }
   }
 
-  /// Ends a recording, and returns the objects that were hashed; `nil` if they were too many.
+  /// Ends a recording and returns the hashed objects; `nil` if there were too many.
   static func end(_ id: UInt64) -> [ObjectIdentifier]? {
     count.subtract(1, ordering: .relaxed)
     return recordings.withLock { recordings in
@@ -57,21 +58,22 @@ enum HashRecorder {
   }
 }
 
-/// A set of objects as a set of their addresses.
+/// A set of objects, seen as a set of their addresses.
 ///
-/// An object that was hashed may be gone: an address can be looked up, an object could not.
+/// A hashed object may have been deallocated since: looking up its address is safe, looking up the
+/// object is not.
 struct ObjectAddresses {
   private struct Address: Hashable {
     let object: ObjectIdentifier
 
-    // As an object is hashed.
+    // Must hash exactly as `ManagedObject` does.
     func hash(into hasher: inout Hasher) { hasher.combine(object) }
   }
 
   private let addresses: Set<Address>
 
   init(_ objects: Set<ManagedObject>) {
-    // The elements are the same word, with the same hash.
+    // An element is the same word with the same hash in both types.
     addresses = unsafeBitCast(objects, to: Set<Address>.self)
   }
 

@@ -6,18 +6,18 @@
   import Darwin
 #endif
 
-/// The members that leave and join a to-many relationship when it becomes another list or set.
+/// The members that leave and join a to-many relationship when another list or set replaces it.
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which the added members are to be inserted one after the other, once the
-  /// others have left; `nil` if the list has to be put in order after that.
+  /// The position at which to insert the added members one after the other, once the removed ones
+  /// have left; `nil` if the list must be reordered afterwards.
   private(set) var position: Int?
 
   /// Compares two lists.
   ///
-  /// - Complexity: O(members) to compare addresses, which is a few microseconds for ten thousand;
-  ///   otherwise by the members between the first and the last that differ.
+  /// - Complexity: O(members) address comparisons, a few microseconds for ten thousand members;
+  ///   apart from that, proportional to the members between the first and the last difference.
   init(from old: UnsafeBufferPointer<ManagedObject>, to new: UnsafeBufferPointer<ManagedObject>) {
     let start = Self.commonPrefix(old, new)
     let end = Self.commonSuffix(old, new, max: min(old.count, new.count) - start)
@@ -45,7 +45,7 @@ struct MemberDifference {
   /// Compares two sets.
   ///
   /// - Parameter hashed: The only objects that can have joined, if that is known.
-  /// - Complexity: O(hashed) if those have joined and left, and no others; else O(members).
+  /// - Complexity: O(hashed) if only hashed objects have joined or left; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
   ) {
@@ -58,19 +58,19 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // Nobody else has left, if that is all there is to the difference.
+      // The difference is complete if it explains the change of the count.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }
     removed = new.count == old.count + added.count ? [] : old.filter { !new.contains($0) }
   }
 
-  /// An object that is in a set.
+  /// Returns the object with an address, which must be in a set.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }
 
-  /// The most objects that are searched one by one.
+  /// The maximum number of objects to search linearly.
   private static let searchedCount = 8
 
   // MARK: Addresses
@@ -81,10 +81,10 @@ struct MemberDifference {
     ObjectSearch.position(of: object, in: objects) != nil
   }
 
-  /// The words that are compared at once.
+  /// The number of words in one `memcmp`.
   private static let blockCount = 512
 
-  /// Whether two lists are the same objects in the same order.
+  /// Returns whether two lists have the same objects in the same order.
   static func areEqual(
     _ first: UnsafeBufferPointer<ManagedObject>, _ second: UnsafeBufferPointer<ManagedObject>
   ) -> Bool {
@@ -126,9 +126,9 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by their addresses: without retaining each that is passed.
+/// Finds objects in arrays by address, without retaining each element on the way.
 enum ObjectSearch {
-  /// The position of an object, looked for from both ends.
+  /// Returns the position of an object, searched from both ends.
   static func position(
     of object: ManagedObject, in objects: UnsafeBufferPointer<ManagedObject>
   ) -> Int? {
@@ -146,7 +146,7 @@ enum ObjectSearch {
 }
 
 extension UnsafeBufferPointer where Element == ManagedObject {
-  /// The objects as words.
+  /// The references as words.
   fileprivate var addresses: UnsafePointer<UInt>? {
     baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt.self) }
   }

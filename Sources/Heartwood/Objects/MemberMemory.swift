@@ -1,19 +1,20 @@
-/// The members of to-many relationships in the memory of objects.
+/// Access to the members of to-many relationships in the memory of objects.
 ///
-/// A list of any class lies in memory as one of ``ManagedObject`` does, and so does a set: it is
-/// used as that here, because converting it would take a new one.
+/// A list or a set of any subclass has the memory layout of one of ``ManagedObject``, and is
+/// accessed as such here: a conversion would allocate a new one.
 extension ManagedObject {
-  /// The place of the members of an ordered relationship; `nil` there if they were not loaded.
+  /// Returns the location of an ordered relationship's members; it holds `nil` if they are not
+  /// loaded.
   private func listPlace(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// The place of the members of a relationship without an order.
+  /// Returns the location of an unordered relationship's members.
   private func setPlace(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
 
-  /// Whether the members of a to-many relationship were loaded.
+  /// Returns whether the members of a to-many relationship are loaded.
   final func hasMembers(_ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -21,9 +22,9 @@ extension ManagedObject {
       : setPlace(at: property.offset).pointee != nil
   }
 
-  /// The members of a to-many relationship; `nil` if they were not loaded.
+  /// Returns the members of a to-many relationship; `nil` if they are not loaded.
   ///
-  /// - Complexity: O(1) with an order, O(members) without.
+  /// - Complexity: O(1) for an ordered relationship, O(members) for an unordered one.
   final func members(_ property: PropertyDescription) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -31,19 +32,19 @@ extension ManagedObject {
       : setPlace(at: property.offset).pointee.map { Array($0) }
   }
 
-  /// The members in order that lie at an offset.
+  /// Returns the members of the ordered relationship at an offset.
   final func list(at offset: Int) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return listPlace(at: offset).pointee
   }
 
-  /// The members without an order that lie at an offset.
+  /// Returns the members of the unordered relationship at an offset.
   final func set(at offset: Int) -> Set<ManagedObject>? {
     defer { withExtendedLifetime(self) {} }
     return setPlace(at: offset).pointee
   }
 
-  /// Calls `body` with the members of an ordered relationship, where they lie.
+  /// Calls `body` with the members of an ordered relationship, without a copy.
   final func withList<Result>(
     _ property: PropertyDescription, _ body: (UnsafeBufferPointer<ManagedObject>) -> Result
   ) -> Result {
@@ -54,7 +55,7 @@ extension ManagedObject {
     return result
   }
 
-  /// Sets the members of a to-many relationship without telling anybody.
+  /// Sets the members of a to-many relationship without notifying anyone.
   final func setMembers(_ members: [ManagedObject]?, _ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     if property.isOrdered {
@@ -66,7 +67,7 @@ extension ManagedObject {
     }
   }
 
-  /// Adds a member to a to-many relationship if that was loaded, without telling anybody.
+  /// Adds a member to a to-many relationship, if that is loaded, without notifying anyone.
   ///
   /// - Parameter position: The position in an ordered relationship; by default the end.
   final func insertMember(
@@ -85,7 +86,7 @@ extension ManagedObject {
     }
   }
 
-  /// Removes a member from a to-many relationship if that was loaded, without telling anybody.
+  /// Removes a member from a to-many relationship, if that is loaded, without notifying anyone.
   ///
   /// - Returns: The position it had in an ordered relationship.
   @discardableResult
@@ -104,7 +105,7 @@ extension ManagedObject {
     return position
   }
 
-  /// Whether somebody is a member of a to-many relationship that was loaded.
+  /// Returns whether an object is a member of a to-many relationship, if that is loaded.
   final func containsMember(_ member: ManagedObject, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -114,7 +115,7 @@ extension ManagedObject {
 
   // MARK: Releasing
 
-  /// Lets go of all related objects, without telling anybody.
+  /// Releases all related objects, without notifying anyone.
   final func releaseRelated() {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {
@@ -125,10 +126,10 @@ extension ManagedObject {
     }
   }
 
-  /// Releases the related objects of an object that goes, one after the other.
+  /// Releases the related objects of an object that is being deallocated, one after the other.
   ///
-  /// Released by their properties, a long chain of objects would be released one within the other,
-  /// which takes more stack than there is.
+  /// Left to the properties, the objects of a long chain would be released recursively, which
+  /// overflows the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)
@@ -137,7 +138,7 @@ extension ManagedObject {
     }
   }
 
-  /// Moves related objects that may go with this one out of it.
+  /// Moves out the related objects that may be deallocated with this one.
   private func moveRelated(to objects: inout [ManagedObject]) {
     for property in entityDescription?.relationships ?? [] {
       if case .toOne = property.kind {
@@ -157,7 +158,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// Whether it is a to-many relationship with an order.
+  /// Whether the property is an ordered to-many relationship.
   var isOrdered: Bool {
     if case .toMany(isOrdered: true) = kind { return true }
     return false

@@ -1,14 +1,14 @@
-/// Objects in the order in which they joined, each at most once.
+/// A set of objects in insertion order.
 ///
-/// - Complexity: O(1) to join, to leave and to look up.
+/// - Complexity: O(1) to insert, to remove and to look up.
 package struct MemberSet: Sequence {
-  /// The objects, with holes where one has left.
+  /// The objects in order, with `nil` for removed ones.
   private var places: [ManagedObject?] = []
-  /// The place of each object; empty while there are so few that looking at them is quicker.
+  /// The index of each object in `places`; empty while a linear search is faster.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The most places that are searched one by one.
+  /// The maximum size of `places` for a linear search.
   private static let searchedCount = 8
 
   package init() {}
@@ -22,7 +22,7 @@ package struct MemberSet: Sequence {
 
   package func contains(_ object: ManagedObject) -> Bool { position(of: object) != nil }
 
-  /// Adds an object at the end; false if it is here already.
+  /// Adds an object at the end; returns `false` if it is already present.
   @discardableResult
   package mutating func insert(_ object: ManagedObject) -> Bool {
     guard position(of: object) == nil else { return false }
@@ -33,15 +33,15 @@ package struct MemberSet: Sequence {
     return true
   }
 
-  /// Removes an object; false if it is not here.
+  /// Removes an object; returns `false` if it is absent.
   @discardableResult
   package mutating func remove(_ object: ManagedObject) -> Bool {
     guard let position = position(of: object) else { return false }
     places[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // At most every second place is a hole, so that going through them takes as long as there are
-    // objects, and closing the holes takes constant time for each that left.
+    // At most half of `places` is `nil`, so an iteration takes time linear in the number of
+    // objects, and compaction takes amortised constant time for each removal.
     if count * 2 < places.count { compact() }
     return true
   }
@@ -51,7 +51,7 @@ package struct MemberSet: Sequence {
       ? places.firstIndex { $0 === object } : positions[ObjectIdentifier(object)]
   }
 
-  /// Closes the holes.
+  /// Removes the `nil` entries.
   private mutating func compact() {
     places = places.filter { $0 != nil }
     positions = [:]

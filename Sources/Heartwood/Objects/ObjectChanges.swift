@@ -1,30 +1,31 @@
-/// The changes of an object since it was read, or since it was inserted.
+/// The changes of an object since it was read or inserted.
 final class ObjectChanges {
-  /// The value in the row of each property that was set since the object was read, by slot.
+  /// The stored value of each property that was set since the object was read, by slot.
   var originals: [Int: StoredValue] = [:]
-  /// The number of times that something was set.
+  /// The number of assignments.
   var count = 0
   /// The objects that joined and left to-many relationships, by slot.
   var members: [Int: MemberChanges] = [:]
-  /// The slots that were set in a new object since `awakeFromInsert` returned, or before it was
-  /// inserted; kept only for entities with unique constraints.
+  /// The slots that were set in a new object, either before its insertion or after
+  /// `awakeFromInsert` returned; recorded only for entities with unique constraints.
   ///
-  /// To-many relationships are not in it: ``members`` has them.
+  /// To-many relationships are excluded: ``members`` has them.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was in no context.
   var written: [Int] = []
   /// The relationships that were set while the object was in no context, by offset.
   var pending: [Int: PendingRelated] = [:]
-  /// Lists and sets equal to the members in the object, by slot, that nobody else holds: handed
-  /// out when members are changed in place, so that a change copies none of them.
+  /// Uniquely referenced copies of the current members, by slot.
+  ///
+  /// An in-place mutation gets such a copy, so that changing it causes no further copy.
   var spareLists: [Int: [ManagedObject]] = [:]
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The space of the object's ID, once it belongs to no context any more.
+  /// The ID space of the object, after it has left its context.
   var space: ManagedObjectID.Space?
-  /// Whether the object was new when it left its context, so that it has no row.
+  /// Whether the object was new when it left its context, and so has no row.
   var wasNew = false
-  /// Whether its context is gone, and has not just let go of it.
+  /// Whether the object's context was deallocated, rather than having released the object.
   var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
@@ -36,27 +37,29 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship as they were read.
   ///
-  /// Captured before the first change, or when the list is loaded under changes; `nil` for as long
-  /// as the list was not loaded, and for new objects. Where it is set, the current list of the
-  /// object is loaded too, and says with it what was moved.
+  /// Set before the first change, or when the list is loaded after changes; `nil` while the list is
+  /// not loaded, and for new objects. If it is set, the object's current list is loaded, too, and
+  /// the two together show which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }
 
-  /// All objects that it holds.
+  /// All objects that it references.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
-  /// Whether nobody joined or left.
+  /// Whether no member joined or left.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
-  /// Notes that a member joined; one that had left has come back.
+  /// Records that a member joined; one that had left is unchanged again.
   mutating func join(_ member: ManagedObject) {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// What is left of the edit where others have these members: without what they have done, too.
+  /// Returns the edit minus the changes that other contexts have made as well.
   ///
-  /// - Parameter body: Called with each member that others have added or removed, too.
+  /// - Parameters:
+  ///   - theirs: The members in the store after the other contexts' changes.
+  ///   - body: Called with each member that other contexts have added or removed as well.
   func without(
     theirs: Set<ObjectNumber>, _ body: (ManagedObject) -> Void
   ) -> MemberChanges {
@@ -72,7 +75,7 @@ struct MemberChanges {
     return edit
   }
 
-  /// Puts objects in the places of others.
+  /// Replaces objects with their successors.
   mutating func replace(_ successors: [ManagedObject: ManagedObject]) {
     guard all.contains(where: { successors[$0] != nil }) else { return }
     added = MemberSet(added.map { successors[$0] ?? $0 })
@@ -80,13 +83,13 @@ struct MemberChanges {
     base = base.map { MemberSet($0.map { successors[$0] ?? $0 }).map { $0 } }
   }
 
-  /// Notes that a member left; one that had joined was never there.
+  /// Records that a member left; one that had joined is unchanged again.
   mutating func leave(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }
   }
 }
 
-/// Related objects of an object that is in no context.
+/// The related objects of an object that is in no context.
 enum PendingRelated {
   case target(ManagedObject?)
   case list([ManagedObject])
@@ -102,10 +105,11 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
-  /// The slots that were set in the object while it is new, if its entity has unique constraints.
+  /// The slots that were set while the object is new; empty unless its entity has unique
+  /// constraints.
   package final var assigned: SlotSet { changes?.assigned ?? SlotSet() }
 
-  /// The changes of the object, made if there are none yet.
+  /// The changes of the object, created on first use.
   final var ownChanges: ObjectChanges {
     if let changes { return changes }
     let new = ObjectChanges()

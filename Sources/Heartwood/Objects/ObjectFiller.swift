@@ -1,10 +1,9 @@
 /// Fills objects of a class from records of one layout.
 ///
-/// What is stored as it is in memory is copied from place to place; the rest goes by way of
-/// ``StoredValue``. The lists of places hold numbers only, so that going through them retains
-/// nothing.
+/// Values with the same representation in records and in memory are copied directly; the others go
+/// through ``StoredValue``. The lists hold plain offsets, so iterating over them retains nothing.
 final class ObjectFiller: Sendable {
-  /// Eight bytes that are the same in a record and in an object.
+  /// A field of eight bytes with the same representation in a record and in an object.
   private struct Word: Sendable {
     let field: Int
     let source: Int
@@ -21,14 +20,14 @@ final class ObjectFiller: Sendable {
   private let references: [Word]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
-  /// What properties are where a record has no value, by slot.
+  /// The values of properties for which a record has none, by slot.
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
   /// - Parameters:
-  ///   - properties: The property of each field; `nil` where the class has none any more.
+  ///   - properties: The property of each field; `nil` if the class no longer has it.
   ///   - missing: The properties without a field.
-  ///   - constants: What properties are where a record has no value, by slot.
+  ///   - constants: The values of properties for which a record has none, by slot.
   init(
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]
@@ -41,7 +40,7 @@ final class ObjectFiller: Sendable {
       guard let property else { continue }
       let word = Word(
         field: field, source: layout.fields[field].offset, target: property.offset)
-      // Narrower numbers are widened by way of their values.
+      // Narrower numbers are widened through `StoredValue`.
       let isWord = layout.fields[field].form.byteCount == 8
       switch property.representation {
       case .integer where isWord, .number where isWord: words.append(word)
@@ -65,10 +64,10 @@ final class ObjectFiller: Sendable {
 
   /// Sets every stored property of an object.
   ///
-  /// What the program cannot read has its declared value, and is remembered.
+  /// An attribute that the program cannot decode gets its substitute, and its stored value is kept.
   ///
-  /// - Throws: `corrupt` if the record does not hold what the class wants; the object holds some of
-  ///   the values then.
+  /// - Throws: `corrupt` if the record does not match the class; the object then has some of the
+  ///   values.
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
@@ -78,7 +77,7 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // An Int64 or a Double: the only thing in its wrapper, and of the same eight bytes.
+      // The wrapper consists only of an `Int64` or a `Double`, with the same eight bytes.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for text in texts {
@@ -103,7 +102,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets what a record has no value of.
+  /// Sets a property for which a record has no value.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

@@ -1,12 +1,12 @@
-/// The places of properties within objects.
+/// Access to properties by their offset in the memory of an object.
 ///
-/// Reading and writing through raw pointers fills an object in a fiftieth of the time that key
-/// paths take. A place is the offset that the runtime has told the schema for a property.
+/// Raw pointers fill an object in a fiftieth of the time that key paths take. The runtime reports
+/// the offset of each property to the schema.
 extension ManagedObject {
-  /// Where the object's memory begins.
+  /// The address of the object.
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-  /// The value of an attribute, in its stored form.
+  /// Returns the stored representation of an attribute.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     defer { withExtendedLifetime(self) {} }
     let place = memory + property.offset
@@ -21,7 +21,7 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a property to what it is in another object of the class, without telling anybody.
+  /// Copies a property from another object of the class, without notifying anyone.
   final func copy(_ property: PropertyDescription, from other: ManagedObject) {
     defer { withExtendedLifetime((self, other)) {} }
     property.storage.copy(
@@ -29,21 +29,21 @@ extension ManagedObject {
     copyUnreadable(property, from: other)
   }
 
-  /// The target of a to-one relationship.
+  /// Returns the target of a to-one relationship.
   final func target(_ property: PropertyDescription) -> ToOneTarget {
     defer { withExtendedLifetime(self) {} }
     return (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee
   }
 
-  /// Sets the target of a to-one relationship without telling anybody.
+  /// Sets the target of a to-one relationship without notifying anyone.
   final func setTarget(_ target: ToOneTarget, _ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     (memory + property.offset).assumingMemoryBound(to: ToOneTarget.self).pointee = target
   }
 
-  /// Where a wrapper lies in an object.
+  /// Returns the offset of a wrapper in an object.
   ///
-  /// Nothing may be called while the pointer is there: it could use the same property.
+  /// Nothing may be called during the pointer access: it could access the same property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner
@@ -55,10 +55,10 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
-  /// Those objects that are of the class.
+  /// Creates an array of the objects that are of the element class.
   ///
-  /// Raw, because an array of any class is not added to without asking for the type of the array,
-  /// for each object anew.
+  /// It writes to uninitialised memory because appending to an array of a generic class resolves
+  /// the metadata of the array type for each object.
   init(_ objects: [ManagedObject]) {
     self.init(unsafeUninitializedCapacity: objects.count) { memory, count in
       for object in objects {

@@ -1,25 +1,26 @@
 import Observation
 
-/// Who looks at an object, and what they have seen of it.
+/// The observers of an object, and the values they have read.
 ///
-/// A property is told of when it is another value than was seen, and by nothing else; so values
-/// that were read are kept here until then.
+/// Observers of a property are notified only when its value differs from the one that they read, so
+/// values are kept here from the read to the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// What was seen of each property, by slot.
+  /// The value that was read of each property, by slot.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {
     seen = Array(repeating: nil, count: entity.properties.count)
   }
 
-  /// Somebody looks at a property.
+  /// Records that an observer reads a property.
   func noteRead(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     registrar.access(object, keyPath: ObservedProperties.path(slot))
     if seen[slot] == nil { seen[slot] = value() }
   }
 
-  /// Tells of a property if it is another than was seen; from then on nothing was seen of it.
+  /// Notifies the observers of a property if its value differs from the one read, and forgets that
+  /// value.
   ///
   /// - Complexity: O(1) until the property is read again.
   func compare(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
@@ -31,12 +32,14 @@ final class ObjectObservation {
   }
 }
 
-/// What properties are called in observations: by their slots, since the key paths of the program
-/// are gone where properties are read.
+/// The key paths that represent properties in observations.
+///
+/// They are made of slots, because the program's key paths are not available where properties are
+/// read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 
-  /// Those of most classes, made once.
+  /// The paths of the first 64 slots, created once; most classes have no more.
   private static let paths: [Path] = (0..<64).map { make($0) }
 
   static func path(_ slot: Int) -> Path { slot < paths.count ? paths[slot] : make(slot) }
@@ -45,29 +48,29 @@ private enum ObservedProperties {
 }
 
 extension ManagedObject {
-  /// Stands for a property in observations.
+  /// Represents a property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }
 
-  /// Sets what has to be asked, besides what those who observe the object need.
+  /// Sets the help flags, and keeps the ones that observers need.
   final func setHelp(_ new: ObjectHelp) {
     help = help.contains(.observed) ? new.union([.observed, .reading]) : new
   }
 
-  /// Has reading and writing told to those who observe the object.
+  /// Enables the reporting of reads and writes to observers.
   final func becomeObservable() { help.formUnion([.observed, .reading, .writing]) }
 
-  /// Tells of a property that was set, or whose members were.
+  /// Reports a write of a property or its members, if the object is observed.
   final func tellIfObserved(_ property: PropertyDescription) {
     if help.contains(.observed) { source?.didChange(self, property) }
   }
 
-  /// Tells that the property at a place was read.
+  /// Reports a read of the property at an offset.
   final func didRead(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.didRead(self, property)
   }
 
-  /// Tells that the property at a place was set.
+  /// Reports a write of the property at an offset.
   @usableFromInline
   final func didWrite(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }

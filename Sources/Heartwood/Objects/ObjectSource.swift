@@ -1,30 +1,30 @@
-/// What an object needs of the context it belongs to.
+/// The services that an object uses of its context.
 protocol ObjectSource: AnyObject {
-  /// Loads the values of a fault; what cannot be loaded keeps its initial values.
+  /// Loads the values of a fault; values that cannot be loaded stay as they were initialised.
   func fire(_ object: ManagedObject)
-  /// Told before a persistent property of an object is set.
+  /// Called before a stored property of an object is set.
   func willChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Told that a property of an object that can be observed was read.
+  /// Called after a property of an observable object was read.
   func didRead(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Told that a property of an object that can be observed was set.
+  /// Called after a property of an observable object was set.
   func didChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// The target of a to-one relationship, a fault if it is not there yet.
+  /// Returns the target of a to-one relationship, which may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
-  /// The members of a to-many relationship, which the object has then.
+  /// Returns the members of a to-many relationship, and loads them into the object.
   @discardableResult
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject]
-  /// Sets a to-one relationship, and the other side of it.
+  /// Sets a to-one relationship and its inverse.
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to target: ManagedObject?)
-  /// Sets a to-many relationship, and the other side of it.
+  /// Sets a to-many relationship and its inverse.
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
-  /// Sets a to-many relationship without an order, and the other side of it.
+  /// Sets an unordered to-many relationship and its inverse.
   ///
   /// - Parameter hashed: The only objects that can have joined, if that is known.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Takes in an object that was in no context.
+  /// Inserts an object that was in no context.
   func insert(_ object: ManagedObject)
-  /// Told when a registered object goes.
+  /// Called when a registered object is deallocated.
   func forget(_ number: ObjectNumber)
 }

@@ -1,10 +1,10 @@
-/// The related objects in an order that is kept.
+/// A to-many relationship whose order is stored.
 ///
 /// ```swift
 /// @OrderedToMany(inverse: \Track.album, deleteRule: .cascade) var tracks: [Track]
 /// ```
 ///
-/// An object is in it at most once. One that joins from the other side goes to the end.
+/// An object occurs in it at most once. One that is added through the inverse goes to the end.
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
@@ -18,9 +18,9 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// Declares a list of related objects.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - inverse: The relationship at the other end, always kept consistent with this one.
   ///   - renamedFrom: Its names in earlier versions of the model.
-  ///   - deleteRule: What becomes of the others when this object is deleted.
+  ///   - deleteRule: What happens to the related objects when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -31,21 +31,21 @@ public struct OrderedToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Not to be used: a relationship belongs to a class of objects.
+  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
   public var wrappedValue: [Destination] {
     get { members ?? [] }
     set { members = newValue }
   }
 
-  /// The related objects, faults perhaps.
+  /// The related objects, which may be faults.
   ///
-  /// While the list is changed in place, by a method that changes it or an `inout` parameter, the
-  /// property shows what it was before.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
+  /// its previous value.
   ///
-  /// - Complexity: O(members) to read for the first time, and to set. Changing it in place compares
-  ///   addresses, which takes ten microseconds for ten thousand members, and relates only the
-  ///   objects that join or leave.
+  /// - Complexity: O(members) for the first read, and to set. An in-place mutation compares
+  ///   addresses, which takes ten microseconds for ten thousand members, and updates the
+  ///   relationship only for objects that join or leave.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -77,7 +77,7 @@ extension OrderedToMany: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// The members of the ordered relationship at an offset, which are loaded first.
+  /// Returns the members of the ordered relationship at an offset, and loads them first.
   @usableFromInline
   final func loadedList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset)
@@ -92,7 +92,7 @@ extension ManagedObject {
     return members
   }
 
-  /// The members of the ordered relationship at an offset, which are about to be changed.
+  /// Returns the members of the ordered relationship at an offset for an in-place mutation.
   @usableFromInline
   final func beginChangingList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset, areRead: false)

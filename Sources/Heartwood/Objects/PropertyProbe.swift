@@ -1,9 +1,9 @@
 import Foundation
 
-/// Finds out which properties a key path names, by reading it on an object made for that.
+/// Resolves a key path to properties by reading it on an object created for that purpose.
 ///
-/// Key paths do not tell what they are made of. The object at the root and those its relationships
-/// lead to are prototypes: reading one of their properties is noted here.
+/// A key path does not reveal its components. The root object and the objects its relationships
+/// lead to are prototypes, which record each read of a property here.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
@@ -12,7 +12,7 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// The properties that a key path names, one after the other; `nil` if it leads elsewhere.
+  /// Returns the properties in a key path, in order; `nil` if it leads to anything else.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content
   ) -> [(entity: EntityDescription, property: PropertyDescription)]? {
@@ -24,14 +24,14 @@ final class PropertyProbe: ObjectSource {
     let any: Any = prototype
     _ = any[keyPath: keyPath]
     for prototype in probe.prototypes { prototype.source = nil }
-    // A computed property has read what it is made of, which mostly is of another type.
+    // A computed property reads its sources instead, which mostly have another type.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }
     return probe.path
   }
 
-  /// Whether a key path names the ID of the object it is read on.
+  /// Returns whether a key path leads to the ID of its root object.
   static func isID(_ keyPath: AnyKeyPath, in schema: Schema.Content) -> Bool {
     guard type(of: keyPath).valueType == ManagedObjectID.self,
       let root = type(of: keyPath).rootType as? ManagedObject.Type,
@@ -52,14 +52,14 @@ final class PropertyProbe: ObjectSource {
     object.help = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // What an ID needs: it may be asked for.
+    // The key path may lead to the object's ID, which needs these.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space
     return object
   }
 
-  /// Takes down that a property of a prototype was read.
+  /// Records a read of a property of a prototype.
   static func note(_ object: ManagedObject, _ offset: Int) {
     guard let probe = object.source as? PropertyProbe, let entity = object.entityDescription,
       let property = entity.property(at: offset)
@@ -67,7 +67,7 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
   }
 
-  /// The prototype a relationship of a prototype leads to.
+  /// Returns the prototype that a relationship of a prototype leads to.
   static func destination(_ object: ManagedObject, _ offset: Int) -> ManagedObject? {
     note(object, offset)
     guard let probe = object.source as? PropertyProbe,
@@ -78,7 +78,7 @@ final class PropertyProbe: ObjectSource {
     return probe.prototype(of: entity)
   }
 
-  // MARK: What prototypes never need
+  // MARK: Unused by prototypes
 
   func fire(_ object: ManagedObject) {}
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}

@@ -1,14 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Writes down which wrappers an object is made of while the schema makes one to look at.
+/// Records the wrappers of an object while the schema creates one for inspection.
 ///
-/// Wrappers tell it of themselves as they are initialised, in the order of their declaration, a
-/// subclass before its superclass; that is the only moment at which what a declaration says besides
+/// Wrappers register as they are initialised, in the order of their declaration, a subclass before
+/// its superclass. Only at that moment are the options of a declaration available without storing
+/// them in every object.
 /// the type can be had without keeping it in every object.
 @usableFromInline
 enum PropertyRecorder {
-  /// Whether somebody is recording; asked by each wrapper of each new object, so it is only this.
+  /// Whether a recording is active.
+  ///
+  /// Each wrapper of each new object reads it, so it is a plain flag.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)
@@ -26,7 +29,7 @@ enum PropertyRecorder {
   private static let recording = Mutex<Recording?>(nil)
   private static let turn = Mutex(())
 
-  /// What `body` initialises on this thread.
+  /// Returns the result of `body` and the wrappers that it initialises on this thread.
   static func record<Result>(_ body: () -> Result) -> (Result, [Entry]) {
     turn.withLock { _ in
       recording.withLock { $0 = Recording(thread: ObjectIdentifier(Thread.current)) }
@@ -41,7 +44,7 @@ enum PropertyRecorder {
     }
   }
 
-  /// Takes down a wrapper, if this thread records.
+  /// Records a wrapper, if this thread is recording.
   static func note(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
     recording.withLock { current in
       guard current?.thread == ObjectIdentifier(Thread.current) else { return }

@@ -6,47 +6,48 @@ import Synchronization
 /// let schema = Schema(Person.self, Car.self)
 /// ```
 ///
-/// Superclasses are part of it without being named, and so is what relationships lead to. An error
-/// in a class is thrown by the container that is made with the schema.
+/// The schema includes superclasses and the destinations of relationships without naming them. A
+/// container that is created with the schema throws the errors in its classes.
 ///
-/// A store of an earlier version follows the schema when it is opened; what it had and the schema
-/// has not is removed if the version is higher.
+/// Opening a store of an earlier version migrates it to the schema. If the schema's version is
+/// higher, entities and properties that the schema lacks are removed.
 public struct Schema: Sendable {
-  /// Counts the versions of the model; a store that has seen a higher one is opened only if nothing
-  /// differs.
+  /// The version of the model.
+  ///
+  /// A store that has a higher one is opened only if nothing differs.
   public let version: Int
   let content: Content
 
-  /// Looks at the classes of a model.
+  /// Inspects the classes of a model.
   ///
   /// - Parameters:
-  ///   - version: Counts the versions of the model.
+  ///   - version: The version of the model.
   ///   - types: Its classes.
   public init(version: Int = 1, _ types: ManagedObject.Type...) {
     self.init(version: version, types: types)
   }
 
-  /// Looks at the classes of a model, as ``init(version:_:)`` does.
+  /// Inspects the classes of a model, as ``init(version:_:)`` does.
   public init(version: Int = 1, types: [ManagedObject.Type]) {
     self.version = version
     var builder = SchemaBuilder()
     content = builder.content(of: types)
   }
 
-  /// What was found in the classes.
+  /// The result of inspecting the classes.
   final class Content: Sendable {
     let entities: [EntityDescription]
-    /// What is wrong with them.
+    /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
-    /// A property on the way a key path takes.
+    /// One property along a key path.
     typealias Step = (entity: EntityDescription, property: PropertyDescription)
 
-    /// A key path without captured values never changes.
+    /// A wrapper of a key path that makes it sendable.
     private struct PathKey: Hashable, @unchecked Sendable {
-      // @unchecked because of that.
+      // @unchecked because a key path without captured values never changes.
       let keyPath: AnyKeyPath
     }
 
@@ -57,33 +58,33 @@ public struct Schema: Sendable {
         uniqueKeysWithValues: entities.map { (ObjectIdentifier($0.type), $0.position) })
     }
 
-    /// The entity of a class.
+    /// Returns the entity of a class.
     func entity(of type: AnyClass) -> EntityDescription? {
       positions[ObjectIdentifier(type)].map { entities[$0] }
     }
 
-    /// The entity of a class, which must be part of the model.
+    /// Returns the entity of a class, which must be part of the model.
     func requiredEntity(of type: AnyClass) throws(ObjectGraphError) -> EntityDescription {
       if let entity = entity(of: type) { return entity }
       throw ObjectGraphError(
-        .unknownEntity, "\(type) is no part of the model; name it when you make the Schema.")
+        .unknownEntity, "\(type) is not part of the model. Pass it to the Schema.")
     }
 
-    /// The properties that a key path names, one after the other.
+    /// Returns the properties that a key path leads through, in order.
     func path(_ keyPath: AnyKeyPath) throws(ObjectGraphError) -> [Step] {
       let key = PathKey(keyPath: keyPath)
       if let known = paths.withLock({ $0[key] }) { return known }
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath.sentence) is no stored property of a class of the model. Mark it @Attribute, "
-            + "or name its class when you make the Schema.")
+          "\(keyPath.sentence) does not lead to a stored property of the model. "
+            + "Mark the property @Attribute, or pass its class to the Schema.")
       }
       paths.withLock { $0[key] = path }
       return path
     }
 
-    /// The property of an entity that a key path names.
+    /// Returns the property of an entity that a key path leads to.
     func property(
       _ keyPath: AnyKeyPath, of entity: EntityDescription
     ) throws(ObjectGraphError) -> PropertyDescription {
@@ -93,7 +94,7 @@ public struct Schema: Sendable {
       else {
         let names = path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
         throw ObjectGraphError(
-          .unknownProperty, "\(names) is no stored property of \(entity.name).")
+          .unknownProperty, "\(names) is not a stored property of \(entity.name).")
       }
       return entity.properties[path[0].property.slot]
     }
@@ -101,10 +102,11 @@ public struct Schema: Sendable {
 }
 
 extension AnyKeyPath {
-  /// What it leads from and to: its own description has no names but in a few builds.
+  /// The key path by its root and value types: its own description has property names in only a few
+  /// builds.
   var sentence: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"
-    return "What a key path from \(type.rootType) to \(type.valueType)\(path) leads to"
+    return "A key path from \(type.rootType) to \(type.valueType)\(path)"
   }
 }

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Looks at classes and describes their entities.
+/// Inspects classes and builds the descriptions of their entities.
 struct SchemaBuilder {
   private var entities: [EntityDescription] = []
   private var declarations: [Entity] = []
   private var failures: [ObjectGraphError] = []
   private var isSeen: Set<ObjectIdentifier> = []
 
-  /// The entities of `types`, of their superclasses, and of what their relationships lead to.
+  /// Returns the entities of `types`, of their superclasses, and of the destinations of
+  /// relationships.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
     var position = 0
@@ -18,7 +19,7 @@ struct SchemaBuilder {
       position += 1
     }
     checkNames()
-    // Key paths can be read only when every class is known.
+    // Key paths can be resolved only after all classes are known.
     let content = Schema.Content(entities, [])
     for (entity, declaration) in zip(entities, declarations) {
       link(entity, declaration, content)
@@ -48,7 +49,7 @@ struct SchemaBuilder {
     }
     guard let properties = properties(of: type) else { return nil }
     var declaration = type.entity
-    // Declared by the superclass and inherited, it speaks of that class.
+    // A class that does not override `entity` inherits its superclass's declaration.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -63,7 +64,7 @@ struct SchemaBuilder {
   private mutating func properties(of type: ManagedObject.Type) -> [PropertyDescription]? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Wrappers tell of themselves from the class up; they are wanted from the top down.
+    // Wrappers register from the subclass up; the slots are assigned from the superclass down.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -75,7 +76,7 @@ struct SchemaBuilder {
       zip(fields, ordered).allSatisfy({ $0.type == $1.storage })
     else {
       fail(
-        "\(type) sets properties in an init of its own, or makes objects of the model there; give "
+        "\(type) sets properties in its own init, or creates objects of the model there. Give "
           + "each property a value where it is declared.")
       return nil
     }
@@ -83,7 +84,7 @@ struct SchemaBuilder {
     var result: [PropertyDescription] = []
     for (field, entry) in zip(fields, ordered) {
       if field.storage?.isNestedOptional == true {
-        fail("\(type).\(field.name) is an optional of an optional, which cannot be stored.")
+        fail("\(type).\(field.name) is a nested optional, which cannot be stored.")
       }
       let values = initialValues(field, ([object] + others), type)
       result.append(
@@ -95,11 +96,12 @@ struct SchemaBuilder {
     return result
   }
 
-  /// How many objects of a class are compared to find out whether their declared values differ:
-  /// some that are drawn from a few may be the same by chance.
+  /// The number of further objects that show whether declared values differ between objects.
+  ///
+  /// One would not do: random choices from a few values may coincide.
   private static let prototypeCount = 7
 
-  /// What an attribute is in new objects.
+  /// Returns the values of an attribute in new objects.
   private mutating func initialValues(
     _ field: ClassLayout.Field, _ objects: [ManagedObject], _ type: ManagedObject.Type
   ) -> [StoredValue] {
@@ -114,8 +116,10 @@ struct SchemaBuilder {
     }
   }
 
-  /// Whether a date is that of the moment: it is another one for each object, though clocks may not
-  /// tell that of objects which are made right after each other.
+  /// Returns whether a date is the current time.
+  ///
+  /// It differs between objects, but the clock may be too coarse to show that for objects created
+  /// in immediate succession.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -162,9 +166,10 @@ struct SchemaBuilder {
       guard path.count == 1, let destination = type, let other = path.first,
         destination.isKind(of: other.entity), other.property.isRelationship
       else {
-        return fail("The inverse of \(entity.name).\(property.name) is no relationship there.")
+        return fail(
+          "The inverse of \(entity.name).\(property.name) is not a relationship of the target.")
       }
-      // Both ends are known to all subentities by the same slots.
+      // Subentities have both ends under the same slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }
@@ -246,9 +251,9 @@ struct SchemaBuilder {
 }
 
 extension PropertyDescription {
-  /// Its slot, if its values have an order in an index.
+  /// Returns the slot, if an index can order the values.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
     if case .attribute(let form, _) = kind, form != .json, form != .decimal { return slot }
-    throw ObjectGraphError(.invalidModel, "\(name) cannot be in an index: it has no order there.")
+    throw ObjectGraphError(.invalidModel, "\(name) cannot be indexed: its type has no order.")
   }
 }

@@ -1,7 +1,7 @@
-/// Slots of properties.
+/// A set of property slots.
 package struct SlotSet: Equatable, Sendable {
   private var low: UInt64 = 0
-  /// The slots from 64, 64 in each; empty in most entities.
+  /// The slots from 64 up, 64 in each word; empty for most entities.
   private var high: [UInt64] = []
 
   package init() {}

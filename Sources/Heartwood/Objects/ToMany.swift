@@ -1,11 +1,11 @@
-/// The set of objects that refer to this one, or are related to it.
+/// An unordered to-many relationship.
 ///
 /// ```swift
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
-/// Both sides are kept at once. Adding an object from the other side (`car.owner = person`) does
-/// not load the members.
+/// Both sides stay consistent at all times. Adding an object through the inverse (`car.owner =
+/// person`) does not load the members.
 @propertyWrapper
 public struct ToMany<Destination: ManagedObject> {
   @usableFromInline var members: Set<Destination>?
@@ -19,9 +19,9 @@ public struct ToMany<Destination: ManagedObject> {
   /// Declares a set of related objects.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - inverse: The relationship at the other end, always kept consistent with this one.
   ///   - renamedFrom: Its names in earlier versions of the model.
-  ///   - deleteRule: What becomes of the others when this object is deleted.
+  ///   - deleteRule: What happens to the related objects when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -32,20 +32,20 @@ public struct ToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Not to be used: a relationship belongs to a class of objects.
+  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
   public var wrappedValue: Set<Destination> {
     get { members ?? [] }
     set { members = newValue }
   }
 
-  /// The related objects, faults perhaps.
+  /// The related objects, which may be faults.
   ///
-  /// While the set is changed in place, by a method that changes it or an `inout` parameter, the
-  /// property shows what it was before.
+  /// During an in-place mutation, by a mutating method or an `inout` parameter, the property shows
+  /// its previous value.
   ///
-  /// - Complexity: O(members) to read for the first time, and to set. Inserting and removing in
-  ///   place is O(1), but for the first time since the object was read or saved.
+  /// - Complexity: O(members) for the first read, and to set. In-place insertion and removal are
+  ///   O(1), except for the first since the object was read or saved.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -76,11 +76,11 @@ public struct ToMany<Destination: ManagedObject> {
   }
 }
 
-/// A change of a set of members in place.
+/// The state of an in-place mutation of a member set.
 @usableFromInline
 final class SetChange {
   fileprivate var recording: UInt64 = 0
-  /// What holds the elements; gone if the set was replaced by another.
+  /// The storage of the elements; `nil` if the set was replaced with another.
   fileprivate weak var storage: AnyObject?
 
   @usableFromInline
@@ -95,7 +95,7 @@ extension ToMany: PropertyStorage {
 extension ManagedObject {
   /// Loads the members of the to-many relationship at an offset.
   ///
-  /// - Parameter areRead: Whether they are shown, and not only changed in place.
+  /// - Parameter areRead: Whether the caller sees the members, rather than only mutating them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
     if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }
@@ -103,7 +103,7 @@ extension ManagedObject {
     if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
   }
 
-  /// The members of the relationship without an order at an offset, which are loaded first.
+  /// Returns the members of the unordered relationship at an offset, and loads them first.
   @usableFromInline
   final func loadedSet(at offset: Int) -> Set<ManagedObject> {
     loadMembers(at: offset)
@@ -118,7 +118,7 @@ extension ManagedObject {
     return members
   }
 
-  /// The members of the relationship without an order at an offset, which are about to be changed.
+  /// Returns the members of the unordered relationship at an offset for an in-place mutation.
   @usableFromInline
   final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
     loadMembers(at: offset, areRead: false)
@@ -162,7 +162,7 @@ extension ManagedObject {
     source.relate(self, property, to: members, hashed: hashed)
   }
 
-  /// What holds the elements of a set: the only thing that there is of it.
+  /// Returns the storage of a set's elements, which is the only stored property of a set.
   private static func storage(of members: Set<ManagedObject>) -> AnyObject {
     unsafeBitCast(members, to: AnyObject.self)
   }

@@ -1,12 +1,12 @@
-/// A reference to another object.
+/// A to-one relationship: a reference to another object.
 ///
 /// ```swift
 /// @ToOne var owner: Person?
 /// @ToOne(inverse: \Passport.holder, deleteRule: .cascade) var passport: Passport?
 /// ```
 ///
-/// The inverse is declared on one side, and both are kept at once: setting this side changes the
-/// other. One that has an inverse elsewhere says nothing.
+/// One side declares the inverse, and both stay consistent at all times: setting this side changes
+/// the other. The other side declares nothing.
 @propertyWrapper
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
@@ -20,9 +20,9 @@ public struct ToOne<Destination: ManagedObject> {
   /// Declares a reference.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end that always says the same.
+  ///   - inverse: The relationship at the other end, always kept consistent with this one.
   ///   - renamedFrom: Its names in earlier versions of the model.
-  ///   - deleteRule: What becomes of the other object when this one is deleted.
+  ///   - deleteRule: What happens to the related object when this one is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -33,14 +33,14 @@ public struct ToOne<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Not to be used: a relationship belongs to a class of objects.
+  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
   public var wrappedValue: Destination? {
     get { nil }
     set { target = .none }
   }
 
-  /// The object at the other end, itself a fault perhaps.
+  /// The object at the other end, which may be a fault.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -60,11 +60,11 @@ public struct ToOne<Destination: ManagedObject> {
   }
 }
 
-/// What a to-one relationship refers to.
+/// The target of a to-one relationship.
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// An object that was not asked for yet, by its number.
+  /// The number of an object that was not accessed yet.
   case number(Int64)
   case object(ManagedObject)
 }
@@ -115,16 +115,17 @@ extension ManagedObject {
     return target
   }
 
-  /// The relationship at an offset of an object that is in no context, if it was set there.
+  /// Returns the relationship at an offset of an object that is in no context, if it was set there.
   ///
-  /// It traps if the context is gone: whom the object was related to cannot be known.
+  /// It traps if the object's context is gone: the related objects are unknown then.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
     return nil
   }
 
-  /// Inserts an object that was in no context yet into that of an object it is to be related to.
+  /// Inserts an object that is in no context yet into the context of an object it is to be related
+  /// to.
   final func joinContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

@@ -1,10 +1,10 @@
-/// A property that is kept in memory only, and set to its declared value when its object becomes a
-/// fault.
+/// A property that exists in memory only, and is reset to its declared value when its object
+/// becomes a fault.
 @propertyWrapper
 public struct Transient<Value> {
   @usableFromInline var stored: Value
 
-  /// Declares a property and the value that objects have at first.
+  /// Declares a property and its initial value.
   public init(wrappedValue: Value) {
     stored = wrappedValue
     if PropertyRecorder.isRecording {
@@ -12,14 +12,15 @@ public struct Transient<Value> {
     }
   }
 
-  /// Not to be used: such a property belongs to a class of objects.
+  /// Unavailable: a transient property belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "A transient property belongs to a ManagedObject.")
   public var wrappedValue: Value {
     get { stored }
     set { stored = newValue }
   }
 
-  /// The value in an object; a fault is loaded first, so that `awakeFromFetch` can set it.
+  /// The value in an object; a fault is loaded first, so that `awakeFromFetch` can set the
+  /// property.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -1,12 +1,12 @@
-/// Attributes whose stored value has no meaning to this program: the raw value of an enumeration
-/// case that only a later version knows, or JSON of a type that has become another.
+/// Attributes whose stored value this program cannot decode: the raw value of an enumeration case
+/// that only a later version has, or JSON of a type that has changed.
 ///
-/// The object shows none, or what is declared, in their places; what is stored stays with it.
+/// The object shows `nil` or the declared value instead, and keeps the stored value.
 extension ManagedObject {
-  /// What the row holds of attributes that this program cannot read, by the name of the property.
+  /// The stored values of attributes that this program cannot decode, by property name.
   ///
-  /// Such an attribute is `nil` if it is optional, and else what a new object has. Its row keeps
-  /// what it holds until the attribute is set. A fault is loaded first.
+  /// Such an attribute is `nil` if it is optional; otherwise it has the value of a new object. The
+  /// row keeps the stored value until the attribute is set. A fault is loaded first.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let unreadable, let entity = entityDescription else { return [:] }
@@ -14,7 +14,7 @@ extension ManagedObject {
       uniqueKeysWithValues: unreadable.map { (entity.properties[$0.key].name, $0.value) })
   }
 
-  /// Sets an attribute without telling anybody, to its declared value if it cannot be the given.
+  /// Sets an attribute without notifying anyone; to its substitute if the value cannot be decoded.
   ///
   /// - Throws: `corrupt` if the value is of another kind than the attribute.
   final func setStoredValue(_ value: StoredValue, _ property: PropertyDescription) throws {
@@ -31,13 +31,14 @@ extension ManagedObject {
     }
   }
 
-  /// The attribute has a value of this program's now.
+  /// Discards the undecodable stored value of an attribute, which has a readable value now.
   final func forgetUnreadable(_ property: PropertyDescription) {
     unreadable?[property.slot] = nil
     if unreadable?.isEmpty == true { unreadable = nil }
   }
 
-  /// Takes over whether a property has a value of this program's.
+  /// Copies the undecodable stored value of a property from another object, or discards it if that
+  /// has none.
   final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
     if unreadable != nil { forgetUnreadable(property) }
     if let value = other.unreadable?[property.slot] {
@@ -48,7 +49,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// What is shown where a stored value cannot be read.
+  /// The value that is shown in place of an undecodable one.
   fileprivate var substitute: StoredValue {
     if case .attribute(_, isOptional: true) = kind { return .null }
     return initialValue
@@ -56,7 +57,8 @@ extension PropertyDescription {
 }
 
 extension ManagedObject {
-  /// What a stored value is to the program: none, or what a new object has, if it has no meaning.
+  /// Returns the value that an object shows for a stored value: its substitute if it cannot be
+  /// decoded.
   ///
   /// - Throws: `corrupt` if the value is of another kind than the property.
   static func value<M: ManagedObject, Value: AttributeValue>(

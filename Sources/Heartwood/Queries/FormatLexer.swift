@@ -1,9 +1,9 @@
-/// A word, sign or value of the format language, and where it begins.
+/// A token of the format language, with its position.
 struct FormatToken {
   enum Kind: Equatable {
     /// A name, or a keyword in any case.
     case word(String)
-    /// A name that is no keyword, whatever it is: `#name`.
+    /// A name, even if it equals a keyword: `#name`.
     case name(String)
     case integer(UInt64)
     case number(Double)
@@ -17,7 +17,7 @@ struct FormatToken {
     case end
   }
 
-  /// What a place for an argument takes.
+  /// The kind of argument that a placeholder accepts.
   enum ArgumentKind {
     case value
     case path
@@ -26,12 +26,12 @@ struct FormatToken {
   }
 
   let kind: Kind
-  /// The first character of it, counted from 1.
+  /// The column of its first character, counted from 1.
   let column: Int
-  /// How it is written.
+  /// The source text of the token.
   let source: String
 
-  /// Whether it is a keyword.
+  /// Returns whether the token is a keyword.
   func isWord(_ keyword: String) -> Bool {
     if case .word(let word) = kind { return word.uppercased() == keyword }
     return false
@@ -39,11 +39,11 @@ struct FormatToken {
 
   func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
 
-  /// What stands here, in an error.
+  /// The description of the token in an error.
   var found: String { kind == .end ? "the end" : "\"\(source)\"" }
 }
 
-/// Takes a format string of `NSPredicate` apart.
+/// Splits a format string of `NSPredicate` into tokens.
 struct FormatLexer {
   private let characters: [Character]
   private var position = 0
@@ -105,7 +105,7 @@ struct FormatLexer {
   private mutating func name(behind mark: Character) throws(ObjectGraphError) -> String {
     position += 1
     guard let first = current, first.isLetter || first == "_" else {
-      throw Self.error(position + 1, "expected a name behind \(mark)")
+      throw Self.error(position + 1, "expected a name after \(mark)")
     }
     return word()
   }
@@ -161,19 +161,19 @@ struct FormatLexer {
       case quote: return text
       case "\\": text.append(try escaped())
       case "%" where current == "%":
-        // As everywhere in formats, two of them are one.
+        // As everywhere in formats, `%%` stands for one percent sign.
         position += 1
         text.append("%")
       default: text.append(character)
       }
     }
-    throw Self.error(start + 1, "expected \(quote) at the end of the string that begins here")
+    throw Self.error(start + 1, "expected \(quote) at the end of the string that starts here")
   }
 
   private mutating func escaped() throws(ObjectGraphError) -> Character {
     let start = position
     guard let character = current else {
-      throw Self.error(start, "expected a character behind the backslash")
+      throw Self.error(start, "expected a character after the backslash")
     }
     position += 1
     switch character {
@@ -192,14 +192,14 @@ struct FormatLexer {
         let scalar = Unicode.Scalar(value)
       else { throw Self.error(start, "expected the four hexadecimal digits of a character") }
       return Character(scalar)
-    default: throw Self.error(start, "expected n, t, r, u, a quote or a backslash behind it")
+    default: throw Self.error(start, "expected n, t, r, u, a quote or a backslash after it")
     }
   }
 
   private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
     let start = position
     position += 1
-    // How wide an integer is does not matter here.
+    // The width of an integer is irrelevant here.
     var width = 0
     while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
       position += 1

@@ -1,20 +1,20 @@
-/// Reads the format language of `NSPredicate`.
+/// Parses the format language of `NSPredicate`.
 ///
-/// Arguments stand in the tree as values; the names in it are those of the format, and those that
-/// are given for `%K`, which are names and nothing else.
+/// Arguments become constants in the tree. Names come only from the format itself and from the
+/// arguments of `%K`, which can be nothing but names.
 struct FormatParser {
   private let tokens: [FormatToken]
   private var position = 0
   private var arguments: ArraySlice<any Sendable>
   private let argumentCount: Int
-  /// The variables of the subqueries around the parser.
+  /// The variables of the enclosing subqueries.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
-  /// How many parts around the parser are not finished.
+  /// The current nesting depth.
   private var depth = 0
 
-  /// Parts within parts, and signs in one calculation; enough for people, and too few to exhaust
-  /// the stack.
+  /// The maximum nesting depth, and the maximum number of operators in one calculation; it suffices
+  /// in practice, and protects the stack from overflow.
   private static let maxDepth = 64
 
   static func expression(
@@ -28,7 +28,7 @@ struct FormatParser {
     guard parser.arguments.isEmpty else {
       throw FormatLexer.error(
         parser.current.column,
-        "expected \(parser.argumentCount) places for arguments, but found "
+        "expected \(parser.argumentCount) placeholders for the arguments, but found "
           + "\(parser.argumentCount - parser.arguments.count)")
     }
     return expression
@@ -69,7 +69,7 @@ struct FormatParser {
   private func requireShallow(_ count: Int) throws(ObjectGraphError) {
     guard count <= Self.maxDepth else {
       throw FormatLexer.error(
-        current.column, "expected at most \(Self.maxDepth) parts within each other")
+        current.column, "expected at most \(Self.maxDepth) levels of nesting")
     }
   }
 
@@ -113,7 +113,7 @@ struct FormatParser {
     return .quantified(quantifier, collection, variable: variable, test)
   }
 
-  // MARK: Comparing
+  // MARK: Comparisons
 
   private static let comparisons: [String: QueryComparison] = [
     "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less, "<=": .lessOrEqual,
@@ -124,7 +124,7 @@ struct FormatParser {
     "MATCHES": .matches,
   ]
 
-  /// What is asked of a value; the value itself if nothing is.
+  /// Parses the comparison that follows a value; returns the value itself if there is none.
   private mutating func comparison(
     _ value: QueryExpression
   ) throws(ObjectGraphError) -> QueryExpression {
@@ -146,12 +146,12 @@ struct FormatParser {
     guard take(word: "BETWEEN") else { return value }
     let column = current.column
     guard case .list(let ends) = try sum(), ends.count == 2 else {
-      throw FormatLexer.error(column, "expected a list of two values behind BETWEEN")
+      throw FormatLexer.error(column, "expected a list of two values after BETWEEN")
     }
     return .range(value, lower: ends[0], upper: ends[1], isClosed: true)
   }
 
-  /// `[c]`, `[d]` or both, if there are any.
+  /// Parses `[c]`, `[d]` or `[cd]`, if present.
   private mutating func options() throws(ObjectGraphError) -> TextOptions {
     guard take(sign: "[") else { return [] }
     guard case .word(let letters) = current.kind else { throw failure("c, d or both") }
@@ -168,7 +168,7 @@ struct FormatParser {
     return options
   }
 
-  // MARK: Calculating
+  // MARK: Arithmetic
 
   private mutating func sum() throws(ObjectGraphError) -> QueryExpression {
     try chain(["+": .plus, "-": .minus]) { (parser) throws(ObjectGraphError) in
@@ -202,7 +202,9 @@ struct FormatParser {
     return take(sign: "**") ? .arithmetic(value, .power, try power()) : value
   }
 
-  /// What follows a minus; a number has it as its sign, so that the least one can be written.
+  /// Parses the operand of a minus.
+  ///
+  /// A number literal takes the sign, so that the least integer can be written.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {
@@ -222,7 +224,7 @@ struct FormatParser {
 
   // MARK: Values
 
-  /// Words that are no names where a value belongs.
+  /// Keywords that are not names where a value is expected.
   private static let reserved: Set<String> = [
     "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
     "ANY", "SOME", "ALL", "NONE",
@@ -246,7 +248,7 @@ struct FormatParser {
       return .constant(QueryConstant(value: .string(text), type: .text))
     case .variable(let name):
       guard let variable = variables[name] else {
-        throw FormatLexer.error(token.column, "expected a variable of a SUBQUERY around it")
+        throw FormatLexer.error(token.column, "expected a variable of a SUBQUERY that encloses it")
       }
       advance()
       return .variable(variable)
@@ -333,7 +335,7 @@ struct FormatParser {
 
   // MARK: Paths
 
-  /// What properties lead to from a value.
+  /// Parses the properties that follow a value.
   private mutating func path(from base: QueryExpression) throws(ObjectGraphError) -> QueryExpression
   {
     var steps: [FormatStep] = []
@@ -353,7 +355,7 @@ struct FormatParser {
     return base.following(steps[...])
   }
 
-  /// A path that is given as an argument: names with dots between them.
+  /// Parses a path given as an argument: names separated by dots.
   private func path(
     _ argument: Any, _ token: FormatToken
   ) throws(ObjectGraphError) -> QueryExpression {
@@ -374,14 +376,16 @@ struct FormatParser {
   }
 }
 
-/// A part of a path.
+/// A component of a path.
 enum FormatStep {
   case property(String)
   case summary(Summary)
 }
 
 extension QueryExpression {
-  /// What some steps lead to; those behind a summary say what of the elements it is made of.
+  /// Returns the result of a path from this expression.
+  ///
+  /// Steps after a summary select the property of the elements to summarise.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

@@ -1,6 +1,6 @@
 import Foundation
 
-// What each kind of node of a predicate of the language means.
+// The translation of each kind of node in a Foundation predicate.
 
 extension PredicateExpressions.Value: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
@@ -36,9 +36,9 @@ extension PredicateExpressions.KeyPath: TranslatableNode {
   }
 }
 
-/// A key path that is applied to a part.
+/// A key path that is applied to an expression.
 private protocol PathNode {
-  /// Whether it names a property of a variable.
+  /// Returns whether the key path leads to a property of a variable.
   func isProperty(of variable: any VariableNode) -> Bool
 }
 
@@ -83,7 +83,7 @@ extension PredicateExpressions.Conditional: TranslatableNode {
   }
 }
 
-// MARK: Comparing
+// MARK: Comparisons
 
 extension PredicateExpressions.Equal: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
@@ -136,7 +136,7 @@ extension PredicateExpressions.RangeExpressionContains: TranslatableNode {
   }
 }
 
-// MARK: Collections and texts
+// MARK: Collections and strings
 
 extension PredicateExpressions.SequenceContains: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
@@ -207,7 +207,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
     let wrapped = try translation.expression(of: wrapped)
     let then = try translation.binding(variable, to: wrapped, in: transform)
-    // A property of nothing has no value anyway.
+    // A property of `nil` has no value anyway.
     if let path = transform as? any PathNode, path.isProperty(of: variable) { return then }
     return .whenPresent(wrapped, then: then)
   }

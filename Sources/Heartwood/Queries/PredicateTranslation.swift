@@ -1,16 +1,15 @@
 import Foundation
 
-/// Reads a predicate of the language as an expression.
+/// Translates a Foundation predicate to an expression.
 ///
-/// The nodes of a `Predicate` are generic types without a common protocol. Each kind that is
-/// understood conforms to one here, without conditions, so that one unknown child does not hide
-/// the others. A part that knows no variable is simply evaluated; of the rest, what is of no known
-/// kind is refused by name.
+/// The nodes of a `Predicate` are generic types without a common protocol. Each supported kind
+/// conforms to a protocol here, unconditionally, so that an unknown child does not hide the others.
+/// A subexpression without variables is evaluated. An error names every other unsupported node.
 final class PredicateTranslation {
   let schema: Schema.Content
   private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
   private var lastVariable = 0
-  /// How many parts around the one that is read are not finished.
+  /// The current nesting depth.
   private var depth = 0
 
   private init(_ schema: Schema.Content) { self.schema = schema }
@@ -37,7 +36,7 @@ final class PredicateTranslation {
     throw refusal(of: node)
   }
 
-  /// The parts of a chain of conjunctions, or of disjunctions, whichever way they are nested.
+  /// Returns the operands of a chain of conjunctions or disjunctions, however they are nested.
   func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
     var result: [QueryExpression] = []
     var rest = [second, first]
@@ -54,10 +53,10 @@ final class PredicateTranslation {
   func refusal(of node: Any) -> ObjectGraphError {
     ObjectGraphError(
       .unsupportedPredicate,
-      "A predicate has a part that cannot be asked of a store: \(Self.shown(node)).")
+      "A predicate contains an unsupported expression: \(Self.shown(node)).")
   }
 
-  /// A node in the words of the program, as far as they are known.
+  /// Returns a node as the program wrote it, as far as that is known.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"
@@ -68,12 +67,12 @@ final class PredicateTranslation {
   func variable(_ key: PredicateExpressions.VariableID) throws -> QueryExpression {
     guard let known = variables[key] else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "A predicate has a variable that it does not declare.")
+        .unsupportedPredicate, "A predicate uses a variable that it does not declare.")
     }
     return known
   }
 
-  /// A part in which a variable stands for the elements of a collection.
+  /// Translates an expression in which a variable stands for the elements of a collection.
   func element<Value>(
     _ variable: PredicateExpressions.Variable<Value>, in test: Any
   ) throws -> (variable: Int, test: QueryExpression) {
@@ -83,7 +82,7 @@ final class PredicateTranslation {
     return (number, try expression(of: test))
   }
 
-  /// A part in which a variable stands for what another part gives.
+  /// Translates an expression in which a variable stands for the value of another expression.
   func binding<Value>(
     _ variable: PredicateExpressions.Variable<Value>, to expression: QueryExpression, in node: Any
   ) throws -> QueryExpression {
@@ -98,7 +97,7 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(keyPath.sentence) is no stored property of an object.")
+        "\(keyPath.sentence) does not lead to a stored property.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)
@@ -112,17 +111,17 @@ final class PredicateTranslation {
     return .property(base, .known(step.property, step.entity))
   }
 
-  /// The entity of a class that an object is cast to.
+  /// Returns the entity of a class that an object is cast to.
   func entity(of type: Any.Type) throws -> EntityDescription {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
-        .unsupportedPredicate, "\(type) is no class of objects, so nothing can be cast to it.")
+        .unsupportedPredicate, "\(type) is not a class of objects, so a cast to it is impossible.")
     }
     return try schema.requiredEntity(of: type)
   }
 }
 
-/// A kind of node that is understood.
+/// A supported kind of node.
 protocol TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression
 }
@@ -149,7 +148,7 @@ extension PredicateExpressions.Disjunction: DisjunctionNode {
   var second: Any { rhs }
 }
 
-/// A range, whose ends are nodes themselves.
+/// A range whose bounds are nodes themselves.
 protocol RangeNode {
   var lowerNode: Any { get }
   var upperNode: Any { get }
@@ -168,7 +167,7 @@ extension PredicateExpressions.Range: RangeNode {
   var isClosed: Bool { false }
 }
 
-/// A constant of the program.
+/// A constant in a predicate.
 protocol ValueNode {
   var constant: Any { get }
 }

@@ -1,8 +1,8 @@
-/// A predicate as it was put together of others by `and`, `or` and `not`.
+/// A predicate composed of others with `and`, `or` and `not`.
 ///
-/// Nodes are shared, never changed, and may be hundreds of thousands of levels deep, as after a
-/// loop that adds one term each time. So nothing recurses from one node to the next.
-// @unchecked because `content` changes in `deinit` only, for nodes that nobody else has.
+/// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
+/// after a loop that adds one term at a time, so no code recurses from node to node.
+// @unchecked because `content` changes only in `deinit`, for nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 
@@ -17,22 +17,22 @@ final class PredicateTree: @unchecked Sendable {
 
   private init(_ content: Content) { self.content = content }
 
-  /// A predicate that is not put together of others.
+  /// Creates a predicate that is not composed.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
-  /// A predicate that all parts have to hold for; without parts, it holds for everything.
+  /// Creates the conjunction of the parts; without parts, it matches everything.
   convenience init(all parts: [PredicateTree]) { self.init(.all(parts)) }
 
-  /// A predicate that one of its parts has to hold for; without parts, it holds for nothing.
+  /// Creates the disjunction of the parts; without parts, it matches nothing.
   convenience init(any parts: [PredicateTree]) { self.init(.any(parts)) }
 
-  /// The predicate that holds where this one does not.
+  /// The negation of the predicate.
   var not: PredicateTree {
     if case .not(let part) = content { return part }
     return PredicateTree(.not(self))
   }
 
-  // Left to itself, a node would release its parts, each of those its own, and so on.
+  // Without this, releasing a deep tree would recurse and overflow the stack.
   deinit {
     var rest = takeParts()
     while var node = rest.popLast() {
@@ -54,10 +54,10 @@ final class PredicateTree: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Returns what the predicate asks.
+  /// Returns the expression of the predicate.
   ///
-  /// - Throws: `unsupportedPredicate` if it is nested too deep, or has too many terms; what its
-  ///   leaves throw.
+  /// - Throws: `unsupportedPredicate` if the nesting is too deep or there are too many terms; the
+  ///   errors of its leaves.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     var reading = Reading(schema: schema)
     return try reading.expression(of: self, depth: 1)
@@ -74,7 +74,7 @@ final class PredicateTree: @unchecked Sendable {
       switch node.content {
       case .leaf(let leaf):
         termCount += 1
-        // Nodes that occur several times can make a small tree a huge expression.
+        // Shared nodes can expand a small tree into a huge expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
             "A predicate has more than \(QueryExpression.maxTermCount) terms.")
@@ -89,8 +89,8 @@ final class PredicateTree: @unchecked Sendable {
     }
   }
 
-  /// The parts of a conjunction or a disjunction, with those of its parts of the same kind in their
-  /// place; each node is in it once, as it says the same each time.
+  /// The operands of a conjunction or a disjunction, with nested ones of the same kind flattened;
+  /// each node occurs once, since repeating it does not change the result.
   private var chain: [PredicateTree] {
     var result: [PredicateTree] = []
     var seen: Set<ObjectIdentifier> = []
@@ -107,19 +107,19 @@ final class PredicateTree: @unchecked Sendable {
 }
 
 extension QueryExpression {
-  /// The most parts of a predicate within each other.
+  /// The maximum nesting depth of a predicate.
   ///
-  /// All that is done with an expression recurses once for each level; this many fit the smallest
-  /// stack that threads have, 512 KiB.
+  /// All processing of an expression recurses once per level; this depth fits the smallest stack of
+  /// a thread, 512 KiB.
   static var maxDepth: Int { 64 }
-  /// The most terms that a predicate is put together of.
+  /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }
 
   /// - Throws: `unsupportedPredicate` for a level that is too deep.
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(
-      "A predicate has more than \(maxDepth) parts within each other. Terms that one AND or OR "
-        + "joins count once, however many there are.")
+      "A predicate is nested more than \(maxDepth) levels deep. Terms that one AND or OR "
+        + "joins count as one level.")
   }
 }

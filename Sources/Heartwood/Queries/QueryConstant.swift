@@ -1,10 +1,10 @@
 import Foundation
 
-/// A value that a predicate was made with.
+/// A constant in a predicate.
 struct QueryConstant: Sendable {
   let value: StoredValue
   let type: QueryType
-  /// Of which store it names an object, if it does.
+  /// The store that contains the object, if the constant is an object ID.
   var space: ManagedObjectID.Space?
 
   static let null = QueryConstant(value: .null, type: .nothing)
@@ -13,10 +13,11 @@ struct QueryConstant: Sendable {
 }
 
 extension QueryExpression {
-  /// A value of a program as a constant or a list of them; `nil` if predicates know none like it.
+  /// Creates a constant, or a list of constants, from a value; `nil` if predicates do not support
+  /// its type.
   init?(value: Any) {
     switch value {
-    // What most predicates compare with; to ask for the general cases takes longer.
+    // Handles the most common types first: the dynamic casts below take longer.
     case let text as String: self = .constant(QueryConstant(value: .string(text), type: .text))
     case let id as ManagedObjectID:
       self = .constant(
@@ -55,9 +56,9 @@ extension Optional: OptionalValue {
   fileprivate var wrapped: Any? { self }
 }
 
-/// A range of any kind, as a program has it.
+/// A range of any type.
 protocol ValueRange {
-  /// Its ends, if it has them, and whether the upper one belongs to it.
+  /// The bounds, if any, and whether the upper one is included.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -1,10 +1,11 @@
 extension QueryDemand {
-  /// The most subjects that are looked at for what several conditions have in common.
+  /// The maximum number of subjects to examine for common demands.
   private static let mostCommon = 8
 
-  /// Returns what must hold if one of several conditions does, given what each of them asks.
+  /// Returns the demands that hold if at least one of several conditions does, from the demands of
+  /// each.
   ///
-  /// So `rank > 3 OR (rank == 3 AND name > "x")` asks for ranks from 3 on.
+  /// For example, `rank > 3 OR (rank == 3 AND name > "x")` demands a rank of at least 3.
   static func common(to all: [[QueryDemand]]) -> [QueryDemand] {
     var subjects: [Subject] = []
     for demand in all.first ?? []
@@ -21,7 +22,7 @@ extension QueryDemand {
     }
   }
 
-  /// The narrowest test of a subject that follows from several demands, all of which hold.
+  /// Returns the narrowest test of a subject among demands that all hold.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -39,7 +40,8 @@ extension QueryDemand {
     return result
   }
 
-  /// The values that some tests name; `nil` if one of them names none.
+  /// Returns the union of the values in several tests; `nil` if one of them is not a list of
+  /// values.
   private static func values(_ tests: [Test]) -> Test? {
     var values: [StoredValue] = []
     for test in tests {
@@ -49,7 +51,8 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// The range that holds all values of some tests; `nil` if it is unlimited, or there is none.
+  /// Returns the smallest range that covers several tests; `nil` if it is unbounded or does not
+  /// exist.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {
@@ -57,7 +60,7 @@ extension QueryDemand {
       case .prefix: return nil
       case .range(let lower, let upper): ends.append((lower, upper))
       case .among(let values):
-        // Nothing compares with `nil` or NaN, which a range would leave out.
+        // `nil` and NaN are unordered; a range would exclude them.
         guard values.allSatisfy({ $0.order(to: $0) == 0 }) else { return nil }
         ends += values.map { ($0, $0) }
       }
@@ -72,13 +75,13 @@ extension QueryDemand {
 }
 
 extension StoredValue {
-  /// The lesser of two values, or the one that there is.
+  /// Returns the lesser of two values; if one is `nil`, the other.
   fileprivate static func lesser(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? 1) < 0 ? second : first
   }
 
-  /// The greater of two values, or the one that there is.
+  /// Returns the greater of two values; if one is `nil`, the other.
   fileprivate static func greater(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? -1) > 0 ? second : first

@@ -1,30 +1,32 @@
-/// What a condition asks of the object itself, where an index or a key can help with it.
+/// A requirement that a condition places on the object itself and that an index or a key lookup can
+/// serve.
 ///
-/// It may hold for more objects than the condition does, never for fewer.
+/// It may match more objects than the condition, never fewer.
 struct QueryDemand {
-  /// What is asked for.
+  /// The subject of a demand.
   enum Subject: Hashable {
     /// A property, by its slot.
     case property(Int)
-    /// The object's own number.
+    /// The object's number.
     case own
   }
 
   enum Test {
     /// One of some values.
     case among([StoredValue])
-    /// A value between two, both of which belong to it; not `nil`.
+    /// A non-`nil` value between two bounds, both included.
     case range(StoredValue?, StoredValue?)
-    /// A text that begins with another.
+    /// A string with a prefix.
     case prefix(String)
   }
 
   let subject: Subject
   let test: Test
 
-  /// What a comparison of a term with a constant asks; `nil` if nothing can be looked up for it.
+  /// Creates the demand of a comparison between a term and a constant; `nil` if a lookup cannot
+  /// serve it.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // Nothing is before or behind NaN, and no range of values either.
+    // No comparison with NaN holds, and no range expresses that.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -41,7 +43,7 @@ struct QueryDemand {
     }
   }
 
-  /// What it asks for that a term is one of some constants.
+  /// Creates the demand that a term equals one of several constants.
   init?(_ term: QueryTerm, among constants: [StoredValue]) {
     guard let subject = term.subject, constants.allSatisfy({ $0.isNull || term.holds($0) }) else {
       return nil
@@ -55,7 +57,7 @@ struct QueryDemand {
     self.test = test
   }
 
-  /// What it asks for that a text begins with another.
+  /// Creates the demand that a string has a prefix.
   init?(_ term: QueryTerm, prefix: String) {
     guard let subject = term.subject, !prefix.isEmpty, term.holds(.string(prefix)) else {
       return nil
@@ -66,7 +68,7 @@ struct QueryDemand {
 }
 
 extension QueryDemand {
-  /// The values it asks for, for people.
+  /// The values of the demand, as text for people.
   var text: String {
     switch test {
     case .among(let values): values.map { $0.text ?? "nil" }.joined(separator: ", ")
@@ -78,12 +80,12 @@ extension QueryDemand {
 }
 
 extension QueryTerm {
-  /// What a demand on it is about; `nil` if nothing of the object itself.
+  /// The subject of a demand on the term; `nil` if the term does not belong to the object itself.
   fileprivate var subject: QueryDemand.Subject? {
     isSubject ? .own : property.map { .property($0.slot) }
   }
 
-  /// Whether a value is stored as it is here, so that it can be found by its bytes.
+  /// Returns whether a value has the storage type of the term, so that its bytes can be looked up.
   fileprivate func holds(_ value: StoredValue) -> Bool {
     guard let property else {
       if case .integer = value { return isSubject }
@@ -98,8 +100,7 @@ extension QueryTerm {
     }
   }
 
-  /// A bound as it is stored here, moved outwards where it is no value of the property; `nil` if
-  /// there is none.
+  /// Returns a bound in the storage type of the term, widened if necessary; `nil` if there is none.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
     switch (property?.recordForm, value) {
@@ -108,7 +109,7 @@ extension QueryTerm {
       let whole = number.rounded(isUpper ? .up : .down)
       return Int64(exactly: whole).map { .integer($0) }
     case (.float, .integer(let value)), (.double, .integer(let value)):
-      // Rounded perhaps, and then to either side.
+      // The conversion may have rounded in either direction.
       return .number(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
     }
@@ -116,7 +117,7 @@ extension QueryTerm {
 }
 
 extension StoredForm {
-  /// Whether values are integers.
+  /// Whether the type is an integer type.
   var isInteger: Bool {
     switch self {
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true

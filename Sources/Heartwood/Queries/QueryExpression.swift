@@ -1,51 +1,50 @@
-/// A question about an object, or a part of one: what both languages of predicates are read as.
+/// An unresolved expression of a predicate: the common form of both predicate languages.
 ///
-/// Nothing in it is looked up yet. ``QueryResolver`` does that for an entity, and finds out there
-/// whether the parts fit together.
+/// ``QueryResolver`` resolves its names for an entity, and checks the types.
 indirect enum QueryExpression: Sendable {
   case constant(QueryConstant)
-  /// Several values, as they stand behind IN.
+  /// Several values, as after `IN`.
   case list([QueryExpression])
-  /// 0 is the object that is asked, others are the elements of collections that are gone through.
+  /// A variable: 0 is the fetched object, others are elements of collections during an iteration.
   case variable(Int)
-  /// A property of an object, or those of all objects of a collection.
+  /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
   case comparison(QueryExpression, QueryComparison, QueryExpression, TextOptions)
-  /// Whether a value lies in a range; the upper end belongs to it or not.
+  /// Whether a value is in a range, which may or may not include its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
-  /// Whether a value is one of a collection.
+  /// Whether a collection contains a value.
   case membership(QueryExpression, QueryExpression, TextOptions)
   case text(QueryExpression, TextTest, QueryExpression, TextOptions)
   case all([QueryExpression])
   case any([QueryExpression])
   case not(QueryExpression)
-  /// The first, or the second if that has no value.
+  /// The first value, or the second if the first is `nil`.
   case coalescing(QueryExpression, QueryExpression)
-  /// The second if the first has a value, and no value otherwise.
+  /// The second value if the first is not `nil`, otherwise `nil`.
   case whenPresent(QueryExpression, then: QueryExpression)
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
   case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
   case negation(QueryExpression)
-  /// Whether a condition holds for elements of a collection.
+  /// Whether a condition holds for elements of a collection, as the quantifier says.
   case quantified(Quantifier, QueryExpression, variable: Int, QueryExpression)
-  /// The elements of a collection that a condition holds for.
+  /// The elements of a collection that match a condition.
   case filter(QueryExpression, variable: Int, QueryExpression)
   case summary(Summary, QueryExpression)
   /// The first or the last element of a collection.
   case end(QueryExpression, isFirst: Bool)
-  /// How many characters a text has.
+  /// The number of characters in a string.
   case length(QueryExpression)
-  /// The object if it is of an entity, and nothing otherwise.
+  /// The object if it is of the entity, otherwise `nil`.
   case cast(QueryExpression, EntityDescription)
 }
 
-/// How a property is named.
+/// A reference to a property.
 enum QueryProperty: Sendable {
   case name(String)
   case known(PropertyDescription, EntityDescription)
 }
 
-/// How two values are compared.
+/// A comparison operator.
 enum QueryComparison: String, Sendable {
   case equal = "="
   case notEqual = "!="
@@ -54,7 +53,7 @@ enum QueryComparison: String, Sendable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The comparison that says the same with the sides exchanged.
+  /// The equivalent comparison with its operands swapped.
   var exchanged: QueryComparison {
     switch self {
     case .equal, .notEqual: self
@@ -66,20 +65,20 @@ enum QueryComparison: String, Sendable {
   }
 }
 
-/// What is looked for in a text.
+/// A string operator.
 enum TextTest: Sendable {
   case contains
   case begins
   case ends
-  /// With `*` for any characters and `?` for one.
+  /// Matches a pattern, with `*` for any characters and `?` for one.
   case like
-  /// A regular expression for all of it.
+  /// Matches the entire string with a regular expression.
   case matches
-  /// A regular expression for some of it.
+  /// Finds a match of a regular expression in the string.
   case containsMatch
 }
 
-/// What makes no difference between two texts.
+/// The differences to ignore when strings are compared.
 struct TextOptions: OptionSet, Sendable {
   let rawValue: UInt8
 
@@ -87,7 +86,7 @@ struct TextOptions: OptionSet, Sendable {
   static let ignoresDiacritics = TextOptions(rawValue: 2)
 }
 
-/// What is calculated from two numbers.
+/// An arithmetic operator.
 enum ArithmeticOperation: Sendable {
   case plus
   case minus
@@ -97,14 +96,14 @@ enum ArithmeticOperation: Sendable {
   case power
 }
 
-/// For which elements of a collection a condition is to hold.
+/// A quantifier over the elements of a collection.
 enum Quantifier: Sendable {
   case any
   case all
   case none
 }
 
-/// What is made of all elements of a collection.
+/// An aggregate of the elements of a collection.
 enum Summary: String, Sendable {
   case count
   case sum

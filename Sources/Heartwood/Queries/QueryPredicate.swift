@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A question an object answers with yes or no.
+/// A condition on objects, for fetch requests.
 ///
-/// It is made of a predicate of the language, or of a string in the format language of
-/// `NSPredicate`, and can be put together of others:
+/// It is created from a Foundation predicate or from a string in the format language of
+/// `NSPredicate`, and can be composed:
 ///
 /// ```swift
 /// let fast = QueryPredicate<Car>(#Predicate { $0.topSpeed > 200 })
@@ -11,41 +11,41 @@ public import Foundation
 /// request.predicate = fast && !mine
 /// ```
 ///
-/// Both mean the same by the same operators. What a predicate names is looked up when it is used.
-/// It may have up to a million terms, and up to 64 parts within each other: terms that are joined
-/// by one operator, in a loop or by ``any(_:)`` and ``all(_:)``, are one level however many there
+/// The operators have the same meaning in both languages. Names are resolved when the predicate is
+/// used. A predicate may have up to a million terms and up to 64 levels of nesting: terms joined by
+/// one operator, in a loop or with ``any(_:)`` and ``all(_:)``, form one level, however many there
 /// are.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 
   private init(_ tree: PredicateTree) { self.tree = tree }
 
-  /// Takes a predicate of the language: `#Predicate { $0.age > 5 }`.
+  /// Creates a predicate from a Foundation predicate: `#Predicate { $0.age > 5 }`.
   public init(_ predicate: Foundation.Predicate<M>) {
     tree = PredicateTree { try PredicateTranslation.expression(of: predicate, in: $0) }
   }
 
-  /// Reads a predicate in the format language of `NSPredicate`.
+  /// Creates a predicate from a string in the format language of `NSPredicate`.
   ///
-  /// Arguments are values, whatever is in them: they are never read as a part of the format.
+  /// Arguments are only values: they are never parsed as part of the format.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
-  ///   - arguments: What the format has places for, in order.
+  ///   - arguments: The values for the placeholders of the format, in order.
   /// - Throws: `predicateSyntax`, with the column and what was expected there, if the format cannot
-  ///   be read, or the arguments do not fit it.
+  ///   be parsed or the arguments do not fit it.
   public init(format: String, _ arguments: any Sendable...) throws {
     try self.init(format: format, arguments: arguments)
   }
 
-  /// Reads a predicate in the format language of `NSPredicate`, as ``init(format:_:)`` does.
+  /// Creates a predicate from a format, as ``init(format:_:)`` does.
   public init(format: String, arguments: [any Sendable]) throws {
     let expression = try FormatParser.expression(format, arguments)
     tree = PredicateTree { _ in expression }
   }
 
-  /// Asks whether a property of an entity has a value, stored in some form.
+  /// Creates a predicate that compares a property of an entity with a stored value.
   init(
     _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
     _ form: StoredForm
@@ -56,12 +56,12 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
-  /// Returns a predicate that all of some have to hold for; without any, it holds for each object.
+  /// Returns the conjunction of several predicates; without any, it matches every object.
   public static func all(_ predicates: some Sequence<QueryPredicate>) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: predicates.map(\.tree)))
   }
 
-  /// Returns a predicate that one of some has to hold for; without any, it holds for no object.
+  /// Returns the disjunction of several predicates; without any, it matches no object.
   ///
   /// ```swift
   /// request.predicate = .any(words.map { word in
@@ -72,35 +72,35 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     QueryPredicate(PredicateTree(any: predicates.map(\.tree)))
   }
 
-  /// A predicate that both have to hold for.
+  /// Returns the conjunction of both predicates.
   public func and(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: [tree, other.tree]))
   }
 
-  /// A predicate that one of both has to hold for.
+  /// Returns the disjunction of both predicates.
   public func or(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(any: [tree, other.tree]))
   }
 
-  /// A predicate that holds where this one does not.
+  /// The negation of the predicate.
   public var not: QueryPredicate { QueryPredicate(tree.not) }
 
-  /// A predicate that both have to hold for.
+  /// Returns the conjunction of both predicates.
   public static func && (first: QueryPredicate, second: QueryPredicate) -> QueryPredicate {
     first.and(second)
   }
 
-  /// A predicate that one of both has to hold for.
+  /// Returns the disjunction of both predicates.
   public static func || (first: QueryPredicate, second: QueryPredicate) -> QueryPredicate {
     first.or(second)
   }
 
-  /// A predicate that holds where another does not.
+  /// Returns the negation of a predicate.
   public static prefix func ! (predicate: QueryPredicate) -> QueryPredicate { predicate.not }
 
-  /// What it asks.
+  /// Returns the expression of the predicate.
   ///
-  /// - Throws: `unsupportedPredicate` for what cannot be asked of a store.
+  /// - Throws: `unsupportedPredicate` if a store cannot evaluate it.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     try tree.expression(in: schema)
   }

@@ -1,10 +1,10 @@
-/// Asking the elements of collections.
+/// The resolution of operations on collections.
 extension QueryResolver {
-  /// What gives the elements of a collection, and what they are.
+  /// Returns the function that reads the elements of a collection, and their type.
   private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
       throw Self.unsupported(
-        "\(collection.name) is \(collection.type.sentence), where a collection belongs.")
+        "\(collection.name) is \(collection.type.sentence), not a collection.")
     }
     return (values, type)
   }
@@ -20,7 +20,7 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // One decides it: who meets the condition for any and none, who does not for all.
+        // One element decides: a match for `any` and `none`, a mismatch for `all`.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone
@@ -54,7 +54,7 @@ extension QueryResolver {
       case .min, .max: type.isOrdered
       }
     guard isFit else {
-      throw Self.unsupported("\(name) cannot be found: its elements are \(type.sentence).")
+      throw Self.unsupported("\(name) does not exist: its elements are \(type.sentence).")
     }
     let result: QueryType =
       switch summary {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Comparing, and calculating.
+/// The resolution of comparisons and arithmetic.
 extension QueryResolver {
   func compare(
     _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: TextOptions
@@ -37,7 +37,7 @@ extension QueryResolver {
     return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
   }
 
-  /// A comparison with a constant, which is the usual kind, and the quickest.
+  /// Returns a comparison with a constant, which is the most common and the fastest kind.
   private func compare(
     _ term: QueryTerm, _ value: @escaping QueryTerm.Value, _ comparison: QueryComparison,
     _ constant: StoredValue, _ name: String
@@ -60,7 +60,7 @@ extension QueryResolver {
         + (second.constant == nil ? ", \(second.type.sentence)." : "."))
   }
 
-  /// The value of a term, without what makes no difference.
+  /// Returns the function that reads a term's value, with ignored differences removed.
   private func folded(_ term: QueryTerm, _ options: TextOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
@@ -68,7 +68,7 @@ extension QueryResolver {
     return { try value($0).folded(options) }
   }
 
-  // MARK: Several values
+  // MARK: Ranges and lists
 
   func range(
     _ value: QueryExpression, _ lower: QueryExpression?, _ upper: QueryExpression?, _ isClosed: Bool
@@ -89,7 +89,7 @@ extension QueryResolver {
     var type = QueryType.nothing
     for term in terms {
       guard let joined = type.joined(with: term.type) else {
-        throw Self.unsupported("A list holds \(type.sentence) and \(term.type.sentence).")
+        throw Self.unsupported("A list contains both \(type.sentence) and \(term.type.sentence).")
       }
       type = joined
     }
@@ -108,7 +108,7 @@ extension QueryResolver {
   ) throws -> QueryTerm {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
       throw Self.unsupported(
-        "\(collection.name) is \(collection.type.sentence), where a collection belongs.")
+        "\(collection.name) is \(collection.type.sentence), not a collection.")
     }
     try requireComparable(element, QueryTerm(collection.name, type) { _ in .null })
     let name = "\(element.name) in \(collection.name)"
@@ -123,7 +123,7 @@ extension QueryResolver {
     }
     let value = try folded(element, options)
     if let constants = collection.constants {
-      // By hash only where equal values are stored alike.
+      // Hashing works only if equal values have equal representations.
       let fitted = constants.map { $0.fitted(to: element).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)
@@ -145,7 +145,7 @@ extension QueryResolver {
     }
   }
 
-  // MARK: Numbers
+  // MARK: Arithmetic
 
   func arithmetic(
     _ first: QueryTerm, _ operation: ArithmeticOperation, _ second: QueryTerm
@@ -155,7 +155,7 @@ extension QueryResolver {
     else {
       throw Self.unsupported(
         "\(first.name) is \(first.type.sentence), and \(second.name) is "
-          + "\(second.type.sentence): that cannot be calculated.")
+          + "\(second.type.sentence): the operator does not support them.")
     }
     let isWhole = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

@@ -1,10 +1,10 @@
-/// Looking into texts.
+/// The resolution of string operations.
 extension QueryResolver {
   func text(
     _ subject: QueryTerm, _ test: TextTest, _ pattern: QueryTerm, _ options: TextOptions
   ) throws -> QueryTerm {
     for term in [subject, pattern] where !term.type.isText {
-      throw Self.unsupported("\(term.name) is \(term.type.sentence), where a string belongs.")
+      throw Self.unsupported("\(term.name) is \(term.type.sentence), not a string.")
     }
     let value = try value(subject, as: .text)
     let name = "\(subject.name) and its text"
@@ -55,13 +55,13 @@ extension QueryResolver {
     _ pattern: QueryTerm, _ options: TextOptions
   ) throws -> Regex<AnyRegexOutput> {
     guard case .string(let text) = pattern.constant else {
-      throw Self.unsupported("\(pattern.name) is no constant, as a regular expression has to be.")
+      throw Self.unsupported("A regular expression must be a constant; \(pattern.name) is not.")
     }
     do {
       let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
       return options.contains(.ignoresCase) ? regex.ignoresCase() : regex
     } catch {
-      throw Self.unsupported("\"\(text)\" is no regular expression: \(error)")
+      throw Self.unsupported("\"\(text)\" is not a valid regular expression: \(error)")
     }
   }
 
@@ -80,7 +80,8 @@ extension QueryResolver {
 extension TextTest {
   fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
-    // By characters, so that half of one is not found; an empty text is in every other.
+    // Compares characters, so that a part of a character is not found; every string contains the
+    // empty one.
     case .contains: text.has(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
@@ -91,9 +92,9 @@ extension TextTest {
 }
 
 extension String {
-  /// Whether another text is in this one, by characters.
+  /// Returns whether the string contains another one, compared by characters.
   fileprivate func has(_ wanted: String) -> Bool {
-    // In ASCII every byte is a character, but for a line end of two.
+    // In ASCII, every byte is one character, except for CR LF.
     let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
     guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
       return wanted.isEmpty || contains(wanted)
@@ -109,7 +110,7 @@ extension String {
   }
 }
 
-/// A text in which `*` stands for any characters and `?` for one; a backslash takes that away.
+/// A pattern in which `*` stands for any characters and `?` for one; a backslash escapes both.
 struct Wildcards {
   private enum Part: Equatable {
     case character(Character)
@@ -135,7 +136,7 @@ struct Wildcards {
     if isEscaped { parts.append(.character("\\")) }
   }
 
-  /// What every text begins with that is like this.
+  /// The literal prefix of every matching string.
   var prefix: String {
     var result = ""
     for case .character(let character) in parts.prefix(while: { $0 != .one && $0 != .many }) {
@@ -144,10 +145,10 @@ struct Wildcards {
     return result
   }
 
-  /// Whether a text is like this; it takes the product of both lengths at most.
+  /// Returns whether a string matches; the time is at most the product of both lengths.
   func match(_ text: String) -> Bool {
     var (part, place) = (0, text.startIndex)
-    // Where to go on if what follows the last star does not fit.
+    // The state to resume from if the rest does not match after the last `*`.
     var retry: (part: Int, place: String.Index)?
     while place < text.endIndex {
       if part < parts.count, parts[part] == .many {

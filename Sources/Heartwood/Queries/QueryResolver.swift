@@ -1,30 +1,29 @@
 import Foundation
 
-/// Finds for an entity what the names in a predicate mean, checks that its parts fit together, and
-/// makes of them what is run for each row.
+/// Resolves the names of a predicate for an entity, checks the types, and compiles it to closures
+/// that run for each row.
 ///
-/// It throws `unknownProperty` for a name that the entity does not have, and
-/// `unsupportedPredicate` for what cannot be asked; a predicate that was resolved never fails for
-/// what it asks, but only if the store cannot be read.
+/// It throws `unknownProperty` for a name that the entity does not have, and `unsupportedPredicate`
+/// for an unsupported expression. A resolved predicate fails only if the store cannot be read.
 final class QueryResolver {
   let schema: Schema.Content
   let space: ManagedObjectID.Space
   private let entity: EntityDescription
   private let renumbered: RenumberedObjects
-  /// How many parts around the one that is resolved are not finished.
+  /// The current nesting depth.
   private var depth = 0
-  /// What the variables are that can be used where the resolver is.
+  /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
-  /// How many variables there are, at most.
+  /// The maximum number of variables in scope.
   private(set) var variableCount = 1
-  /// Whether anything is asked of other objects than the one in question.
+  /// Whether the predicate depends on other objects than the fetched one.
   private(set) var leavesObject = false
-  /// The entities whose objects are asked for something.
+  /// The entities whose objects the predicate depends on.
   private(set) var askedEntities: [EntityDescription]
-  /// The objects whose IDs are constants, by their present numbers.
+  /// The objects whose IDs are constants, by their current numbers.
   private(set) var namedObjects: [ObjectNumber] = []
 
-  /// - Parameter renumbered: The numbers that objects had when their IDs became constants.
+  /// - Parameter renumbered: Maps the numbers that objects had when their IDs became constants.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects
@@ -36,18 +35,18 @@ final class QueryResolver {
     askedEntities = [entity]
   }
 
-  /// An expression as a condition.
+  /// Resolves an expression to a condition.
   func condition(_ expression: QueryExpression) throws -> QueryTerm.Condition {
     try condition(try resolve(expression))
   }
 
-  /// A term as a condition.
+  /// Returns a term as a condition.
   func condition(_ term: QueryTerm) throws -> QueryTerm.Condition {
     switch term.content {
     case .condition(let condition): return condition
     case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
     case .value, .values:
-      throw Self.unsupported("\(term.name) is \(term.type.sentence), and no condition.")
+      throw Self.unsupported("\(term.name) is \(term.type.sentence), not a condition.")
     }
   }
 
@@ -61,8 +60,7 @@ final class QueryResolver {
     depth += 1
     defer { depth -= 1 }
     try QueryExpression.requireDepth(depth)
-    // Each kind in a function of its own: one for all would take kilobytes of the stack at each
-    // level.
+    // Each kind has its own function: a single one would take kilobytes of stack per level.
     switch expression {
     case .constant(let constant): return term(constant)
     case .list(let elements): return try list(elements)
@@ -144,7 +142,7 @@ final class QueryResolver {
     return result
   }
 
-  /// Parts as conditions, and what each of them asks.
+  /// Resolves expressions to conditions, with the demands of each.
   private func conditions(
     _ parts: [QueryExpression]
   ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
@@ -165,12 +163,14 @@ final class QueryResolver {
 
   // MARK: Constants and variables
 
-  /// A constant; an ID is that of its object now, which may have had another before it was saved.
+  /// Resolves a constant.
+  ///
+  /// An object ID becomes the current number of its object, which may have been saved since.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
     }
-    // An ID of another store must not name the object of this one that has its number.
+    // An ID of another store must not match an object of this store with the same number.
     guard other.store == space.store else {
       return QueryTerm(constant: .integer(0), constant.type)
     }
@@ -182,12 +182,12 @@ final class QueryResolver {
   private func variable(_ variable: Int) throws -> QueryTerm {
     if variable == 0 { return QueryTerm("SELF", .object(entity), isSubject: true) { $0.own } }
     guard let type = variables[variable] else {
-      throw Self.unsupported("A variable is used outside of the collection it stands for.")
+      throw Self.unsupported("A variable is used outside the collection that it iterates over.")
     }
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
 
-  /// Resolves with a variable for the elements of a collection.
+  /// Calls `body` with a variable for the elements of a collection in scope.
   func with<Result>(
     _ variable: Int, _ type: QueryType, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -252,7 +252,7 @@ final class QueryResolver {
         described.slot < entity.properties.count
       else {
         throw ObjectGraphError(
-          .unknownProperty, "\(described.name) is no stored property of \(entity.name).")
+          .unknownProperty, "\(described.name) is not a stored property of \(entity.name).")
       }
       property = entity.properties[described.slot]
     case .name(let name):
@@ -263,14 +263,14 @@ final class QueryResolver {
     }
     guard property.isAttribute || property.isRelationship else {
       throw ObjectGraphError(
-        .unknownProperty, "\(entity.name).\(property.name) is kept in memory only.")
+        .unknownProperty, "\(entity.name).\(property.name) exists in memory only.")
     }
     note(entity)
     if let destination = property.storage.destination { schema.entity(of: destination).map(note) }
     return property
   }
 
-  /// Takes down that objects of an entity are asked.
+  /// Records that the predicate depends on objects of an entity.
   private func note(_ entity: EntityDescription) {
     if !askedEntities.contains(where: { $0 === entity }) { askedEntities.append(entity) }
   }
@@ -285,7 +285,7 @@ final class QueryResolver {
     }
   }
 
-  // MARK: Values that may not be there
+  // MARK: Optional values
 
   private func coalescing(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryTerm {
     let type = try joined(first, second)
@@ -326,7 +326,7 @@ final class QueryResolver {
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
     let value = try value(object, as: object.type)
     guard case .object = object.type else {
-      throw Self.unsupported("\(object.name) is \(object.type.sentence), and no object.")
+      throw Self.unsupported("\(object.name) is \(object.type.sentence), not an object.")
     }
     return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
       let object = try value(scope)
@@ -334,7 +334,8 @@ final class QueryResolver {
     }
   }
 
-  /// What gives a single value, as a decimal number if it is to be one.
+  /// Returns the function that reads a single value, converted to a decimal number if the type
+  /// requires it.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }
@@ -342,7 +343,7 @@ final class QueryResolver {
       guard type.isDecimal, !term.type.isDecimal else { return value }
       return { try value($0).decimal.map { .string($0.description) } ?? .null }
     case .values:
-      throw Self.unsupported("\(term.name) is a collection where a single value belongs.")
+      throw Self.unsupported("\(term.name) is a collection, not a single value.")
     }
   }
 }

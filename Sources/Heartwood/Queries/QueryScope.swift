@@ -1,26 +1,26 @@
-/// Where the parts of a predicate find what they ask for: the object in question, and those that
-/// its relationships lead to.
+/// The objects on which a predicate is evaluated: the fetched one, and those its relationships lead
+/// to.
 ///
-/// Rows are read where they lie, without making objects of them. Where an object of the context is
-/// to be asked instead of its row, because it was changed there, it is.
+/// Rows are read in place, without creating objects. An object that was changed in the context is
+/// read instead of its row.
 final class QueryScope {
   private let model: StoreModel
-  /// What rows are read from; without it, there are objects for all of them.
+  /// The view from which rows are read; `nil` if all objects are in memory.
   private let view: StoreView?
   private let replacement: (ObjectNumber) -> ManagedObject?
-  /// The elements of the collections that are being gone through, by their variables.
+  /// The current elements of the collections being iterated over, by variable.
   var variables: [StoredValue]
 
-  // What is asked: a record with its entity, or an object. Neither is retained, as a record is
-  // looked at in less time than that takes; both are there while the closure runs. Unchecked,
-  // because a scope is used by one thread, and by one closure after the other.
+  // The subject: a record with its entity, or an object. Neither is retained, because that would
+  // take longer than reading a record; both outlive the closure that uses them. They skip
+  // exclusivity checks because one thread uses a scope, with one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
   @exclusivity(unchecked) private unowned(unsafe) var object: ManagedObject?
   @exclusivity(unchecked) private var number = ObjectNumber(bits: 0)
 
-  /// - Parameter replacement: The object to be asked instead of a row, if there is one.
+  /// - Parameter replacement: Returns the object to read instead of a row, if there is one.
   init(
     _ model: StoreModel, _ view: StoreView?, variableCount: Int,
     replacement: @escaping (ObjectNumber) -> ManagedObject?
@@ -31,7 +31,7 @@ final class QueryScope {
     variables = Array(repeating: .null, count: variableCount)
   }
 
-  /// Asks of a record, which must be there until `body` returns.
+  /// Makes a record the subject while `body` runs; the record must stay valid until then.
   func with<Result>(
     _ record: RecordView, _ storage: EntityStorage, _ number: ObjectNumber,
     _ body: () throws -> Result
@@ -44,7 +44,7 @@ final class QueryScope {
     return try body()
   }
 
-  /// Asks of an object as it is in memory.
+  /// Makes an object in memory the subject while `body` runs.
   func with<Result>(_ object: ManagedObject, _ body: () throws -> Result) rethrows -> Result {
     self.object = object
     number = object.number
@@ -52,12 +52,12 @@ final class QueryScope {
     return try body()
   }
 
-  // MARK: The object that is asked
+  // MARK: The subject
 
-  /// The number of the object, as a value.
+  /// The number of the subject, as a value.
   var own: StoredValue { .integer(number.bits) }
 
-  /// A property of the object.
+  /// Returns a property of the subject.
   func own(_ place: PropertyPlace) throws -> StoredValue {
     guard let record else { return try object.map { try Self.value(place.property, $0) } ?? .null }
     if place.entityNumber != entityNumber || place.layoutNumber != record.layoutNumber {
@@ -70,7 +70,7 @@ final class QueryScope {
     return value
   }
 
-  /// Whether a property of the object is a text; `bytes` are those of the text.
+  /// Returns whether a property of the subject equals a string; `bytes` is the UTF-8 of the string.
   func own(_ property: PropertyDescription, is text: String, _ bytes: [UInt8]) throws -> Bool {
     if let record, let storage {
       let layout = record.layoutNumber
@@ -82,9 +82,9 @@ final class QueryScope {
     return try own(PropertyPlace(property)) == .string(text)
   }
 
-  // MARK: Others
+  // MARK: Related objects
 
-  /// A property of an object that a relationship has led to.
+  /// Returns a property of a related object.
   func value(_ property: PropertyDescription, of object: StoredValue) throws -> StoredValue {
     guard case .integer(let bits) = object else { return .null }
     let number = ObjectNumber(bits: bits)
@@ -93,7 +93,7 @@ final class QueryScope {
     return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
-  /// The members of a to-many relationship.
+  /// Returns the members of a to-many relationship of an object.
   func members(_ property: PropertyDescription, of object: StoredValue) throws -> [StoredValue] {
     guard case .integer(let bits) = object else { return [] }
     let number = ObjectNumber(bits: bits)
@@ -106,7 +106,7 @@ final class QueryScope {
     return try view.numbers(in: keyspace, [object]).map { .integer($0.bits) }
   }
 
-  /// Whether an object is of an entity or one below it.
+  /// Returns whether an object is of an entity or one of its subentities.
   func isObject(_ object: StoredValue, of entity: EntityDescription) -> Bool {
     guard case .integer(let bits) = object else { return false }
     let storage = model.storage(of: ObjectNumber(bits: bits))
@@ -123,17 +123,17 @@ final class QueryScope {
   }
 }
 
-/// Where a property lies in the records that are looked at: in those of the last layout there was,
-/// which is mostly that of the next one too.
+/// The position of a property in records, cached for the layout of the last record, which is mostly
+/// the layout of the next one.
 final class PropertyPlace {
   let property: PropertyDescription
-  // Unchecked, because these are looked at for every record, and by one thread.
+  // These skip exclusivity checks, because one thread reads them for every record.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0
-  /// `nil` if records of the layout do not have it.
+  /// The field; `nil` if records of the layout do not have it.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// What it is in records of the layout that have no value.
+  /// The property's value in records of the layout that have none.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

@@ -1,29 +1,29 @@
-/// A part of a predicate that was resolved, and is ready to be run for any number of rows.
+/// A resolved expression of a predicate, which can be evaluated for any number of rows.
 struct QueryTerm {
   typealias Value = (QueryScope) throws -> StoredValue
   typealias Values = (QueryScope) throws -> [StoredValue]
   typealias Condition = (QueryScope) throws -> Bool
 
-  /// What running it gives.
+  /// The result of the evaluation.
   enum Content {
     case value(Value)
     case values(Values)
     case condition(Condition)
   }
 
-  /// What it is called in an error.
+  /// The name in errors.
   let name: String
   let type: QueryType
   let content: Content
-  /// What it is for every row, if it is a constant.
+  /// The value, if the term is a constant.
   var constant: StoredValue?
-  /// What it holds for every row, if it is a list of constants.
+  /// The values, if the term is a list of constants.
   var constants: [StoredValue]?
-  /// Which property it is of the object that is asked, if it is one.
+  /// The property, if the term is a property of the fetched object.
   var property: PropertyDescription?
-  /// Whether it is that object itself.
+  /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// What it asks of properties, as far as an index can help with that; all of it must hold.
+  /// The demands that an index can serve, all of which must hold.
   var demands: [QueryDemand] = []
 
   init(
@@ -56,8 +56,8 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// A constant in the form of what it is compared with, where it is the same value; so it can be
-  /// looked up in an index.
+  /// Returns a constant converted to the type of the term it is compared with, if that preserves
+  /// its value; an index can then look it up.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -67,7 +67,7 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// The value in the form of what it is compared with, where it is the same value.
+  /// Returns the value converted to the type of the term it is compared with, if that preserves it.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
     case (.number(let bits), .integer):
@@ -76,10 +76,10 @@ extension StoredValue {
       guard let number = Double(exactly: value) else { return self }
       return StoredValue.number(number).fitted(to: term)
     case (.number(let bits), .number):
-      // What is written in a predicate has more digits than the attribute.
+      // A literal has more digits than a `Float` attribute.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // Too large or too small for the attribute, it is equal to none of its values.
+      // A number outside the range of `Float` equals no value of the attribute.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }
@@ -90,7 +90,7 @@ extension StoredValue {
     }
   }
 
-  /// Whether values that are equal to this one are the same when they are hashed.
+  /// Whether equality to this value implies an equal representation and hash.
   var isHashedAsCompared: Bool {
     switch self {
     case .null, .bool, .integer, .uuid, .string, .bytes: true

@@ -1,6 +1,6 @@
-/// What the values of an expression are, as far as it decides what can be done with them.
+/// The type of an expression, as far as it determines the permitted operations.
 indirect enum QueryType: Sendable {
-  /// `nil`, which fits everything.
+  /// The type of `nil`, which is compatible with every type.
   case nothing
   case bool
   case integer
@@ -10,9 +10,9 @@ indirect enum QueryType: Sendable {
   case uuid
   case text
   case bytes
-  /// A value of a type of the user's, which is only asked whether it is there.
+  /// A value of a `Codable` type, which can only be compared with `nil`.
   case opaque
-  /// An object; of any entity where that is not known.
+  /// An object; of any entity if the entity is `nil`.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -70,13 +70,13 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The type of the elements of a collection; `nil` if it is none.
+  /// The element type of a collection; `nil` for other types.
   var element: QueryType? {
     if case .list(let element) = self { return element }
     return nil
   }
 
-  /// Whether values of both can be compared.
+  /// Returns whether values of both types can be compared.
   func isComparable(with other: QueryType) -> Bool {
     switch (self, other) {
     case (.opaque, .nothing), (.nothing, .opaque): true
@@ -88,7 +88,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// Whether values of the type come one before the other.
+  /// Whether values of the type are ordered.
   var isOrdered: Bool {
     switch self {
     case .integer, .number, .decimal, .date, .uuid, .text, .bytes, .nothing: true
@@ -96,7 +96,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The type of values that are of one or the other; `nil` if they do not fit.
+  /// Returns the common type of both; `nil` if there is none.
   func joined(with other: QueryType) -> QueryType? {
     switch (self, other) {
     case (.nothing, _): return other
@@ -128,7 +128,7 @@ indirect enum QueryType: Sendable {
     case .uuid: "a UUID"
     case .text: "a string"
     case .bytes: "bytes"
-    case .opaque: "a value of a type of its own"
+    case .opaque: "a value of a Codable type"
     case .object(let entity): entity.map { "an object of \($0.name)" } ?? "an object"
     case .list: "a collection"
     }

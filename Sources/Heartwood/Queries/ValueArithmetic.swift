@@ -1,15 +1,15 @@
 import Foundation
 
-/// What is calculated in predicates. Nothing traps: what has no result has no value.
+/// Arithmetic in predicates. It never traps: an undefined result is `nil`.
 extension ArithmeticOperation {
-  /// The result for two integers, which is one too.
+  /// Returns the result for two integers, which is an integer.
   func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
     guard let first = first.wideInteger, let second = second.wideInteger else { return .null }
     let result: Int128? =
       switch self {
       case .plus: first + second
       case .minus: first - second
-      // Of the greatest stored integers not even a wide one has the product.
+      // The product of two of the greatest stored integers overflows even 128 bits.
       case .times: Self.product(first, second)
       case .divided: second == 0 ? nil : first / second
       case .remainder: second == 0 ? nil : first % second
@@ -48,7 +48,7 @@ extension ArithmeticOperation {
     return result.flatMap { $0.isNaN ? nil : .string($0.description) } ?? .null
   }
 
-  /// The operation on values of a type; `nil` if it does not apply to them.
+  /// Returns the operation for values of a type; `nil` if it does not apply to them.
   func function(_ type: QueryType) -> ((StoredValue, StoredValue) -> StoredValue)? {
     switch type {
     case .integer where self != .power: integers
@@ -60,7 +60,7 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The number this is, or is nearest to.
+  /// The number, or the nearest floating-point number.
   fileprivate var double: Double? {
     switch self {
     case .number(let bits): Double(bitPattern: bits)
@@ -70,7 +70,7 @@ extension StoredValue {
     }
   }
 
-  /// An integer, if it fits those that are stored.
+  /// Creates an integer if it is in the range of stored integers; otherwise `null`.
   fileprivate init(wide: Int128?) {
     guard let wide else {
       self = .null
@@ -83,9 +83,9 @@ extension StoredValue {
 }
 
 extension Summary {
-  /// What is made of values of a type; those that are `nil` count only for how many there are.
+  /// Returns the aggregate of values; `nil` values count only for `count`.
   ///
-  /// Without any, the sum is 0, and the others have no value.
+  /// Without values, the sum is 0 and the other aggregates are `nil`.
   func result(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     if self == .count { return .integer(Int64(values.count)) }
     let present = values.filter { !$0.isNull }
@@ -113,7 +113,7 @@ extension Summary {
   private static func sum(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     switch type {
     case .integer:
-      // Wider than any sum of as many as there can be.
+      // 128 bits cannot overflow with any possible number of values.
       return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
     case .decimal:
       return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// How values compare, as in the language: numbers by what they are and not by how they are stored.
+/// Comparison of values with the semantics of Swift: by numeric value, regardless of the storage
+/// type.
 extension StoredValue {
-  /// Whether both are equal: `nil` is `nil`, -0 is 0, and NaN is nothing.
+  /// Returns whether both are equal: `nil` equals `nil`, -0 equals 0, and NaN equals nothing.
   func isEqual(to other: StoredValue) -> Bool {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): first == second
@@ -12,8 +13,8 @@ extension StoredValue {
     }
   }
 
-  /// Below 0 if this comes first, above if the other does; `nil` if there is no order, as there is
-  /// none with `nil` or NaN.
+  /// Returns a negative number if this value precedes the other, a positive one if it follows, and
+  /// `nil` if they are unordered, as `nil` and NaN are.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -47,7 +48,7 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// An integer and a number, without rounding either.
+  /// Compares an integer with a floating-point number, without rounding either.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {
     guard !number.isNaN else { return nil }
     guard let whole = Int64(exactly: number.rounded(.towardZero)) else {
@@ -59,7 +60,7 @@ extension StoredValue {
 
   // MARK: Decimal numbers
 
-  /// The decimal number that this is, or can be taken as; `nil` without a value.
+  /// The value as a decimal number; `nil` if there is none.
   var decimal: Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
@@ -71,7 +72,7 @@ extension StoredValue {
     }
   }
 
-  /// The order of two of which one is a decimal number.
+  /// Returns the order of two values at least one of which is a decimal number.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil
@@ -79,9 +80,9 @@ extension StoredValue {
     return Self.order(first, second)
   }
 
-  // MARK: Texts
+  // MARK: Strings
 
-  /// The text without what makes no difference.
+  /// Returns the string without ignored differences; other values are unchanged.
   func folded(_ options: TextOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
@@ -91,7 +92,7 @@ extension StoredValue {
 extension String {
   func folded(_ options: TextOptions) -> String {
     guard !options.isEmpty else { return self }
-    // The usual texts, which need no tables.
+    // A fast path for ASCII, which needs no Unicode tables.
     if utf8.allSatisfy({ $0 < 0x80 }) {
       return options.contains(.ignoresCase) ? lowercased() : self
     }
@@ -103,7 +104,7 @@ extension String {
 }
 
 extension QueryComparison {
-  /// Whether two values compare like this.
+  /// Returns whether the comparison holds.
   func holds(_ first: StoredValue, _ second: StoredValue) -> Bool {
     switch self {
     case .equal: first.isEqual(to: second)
@@ -112,7 +113,7 @@ extension QueryComparison {
     }
   }
 
-  /// Whether two values compare like this, of which one is a decimal number.
+  /// Returns whether the comparison holds, if at least one value is a decimal number.
   func holdsForDecimals(_ first: StoredValue, _ second: StoredValue) -> Bool {
     if first.isNull || second.isNull {
       let isSame = first.isNull && second.isNull

@@ -1,4 +1,4 @@
-/// Puts a record together, field by field.
+/// Builds a record, field by field.
 struct RecordBuilder {
   private let layout: RecordLayout
   private var bytes: [UInt8]
@@ -12,9 +12,9 @@ struct RecordBuilder {
     bytes.put(version, at: 0)
   }
 
-  /// Puts the value of the next field.
+  /// Appends the value of the next field.
   ///
-  /// - Precondition: It is in the form of the field, and there is a next one.
+  /// - Precondition: There is a next field, and the value has its storage type.
   mutating func append(_ value: StoredValue) {
     let field = layout.fields[nextField]
     if value.isNull {
@@ -42,7 +42,7 @@ struct RecordBuilder {
     case .uuid(let high, let low):
       bytes.put(high, at: field.offset)
       return bytes.put(low, at: field.offset + 8)
-    case .null, .string, .bytes: preconditionFailure("a value of another form than its field")
+    case .null, .string, .bytes: preconditionFailure("a value of the wrong type for its field")
     }
     switch field.form.byteCount {
     case 1: bytes.put(UInt8(truncatingIfNeeded: bits), at: field.offset)
@@ -56,15 +56,15 @@ struct RecordBuilder {
     switch value {
     case .string(let text): variable.append(contentsOf: text.utf8)
     case .bytes(let content): variable.append(contentsOf: content)
-    default: preconditionFailure("a value of another form than its field")
+    default: preconditionFailure("a value of the wrong type for its field")
     }
   }
 
-  /// The record.
+  /// Returns the record.
   ///
-  /// - Precondition: Every field has been put.
+  /// - Precondition: Every field has a value.
   consuming func finish() -> [UInt8] {
-    precondition(nextField == layout.fields.count, "a field was left out")
+    precondition(nextField == layout.fields.count, "a field of the record has no value")
     bytes.append(contentsOf: variable)
     return bytes
   }
@@ -77,7 +77,7 @@ extension [UInt8] {
     }
   }
 
-  /// Overwrites bytes with a number, least significant first.
+  /// Overwrites bytes with an integer, least significant byte first.
   mutating func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     var span = mutableSpan
     var memory = span.mutableBytes

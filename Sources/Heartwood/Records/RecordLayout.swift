@@ -1,4 +1,6 @@
-/// Where the fields of a record lie; what was stored under one layout is always read with it.
+/// The positions of the fields in a record.
+///
+/// A record is always read with the layout that it was written with.
 ///
 /// ```
 /// 0        8         10      10 + nulls                                         end
@@ -8,19 +10,20 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version is the base of the transaction that wrote the record: its first frame. One that only
-/// computes derived attributes, because other rows were written, leaves it as it was. A bit is set
-/// for each field without a value; a field of fixed length keeps its place then, filled with zeros.
-/// The end of a variable field counts from the first of them. All numbers are little-endian.
+/// The version is the base of the transaction that wrote the record: its first frame. A transaction
+/// that only recomputes derived attributes because other rows changed leaves the version as it was.
+/// A bit is set for each field without a value; a field of fixed length then stays in place, filled
+/// with zeros. The end of a variable field is relative to the start of the first of them. All
+/// numbers are little-endian.
 final class RecordLayout: Sendable {
-  /// A field: what it holds, and where.
+  /// A field with its storage type and its position.
   struct Field: Sendable {
     /// The number of the property, the same in every layout of its entity.
     let property: UInt16
     let form: StoredForm
-    /// Where a fixed field lies, or where the end of a variable one does.
+    /// The offset of a fixed field, or of the end of a variable one.
     let offset: Int
-    /// The variable fields before it, if it is one.
+    /// The number of variable fields before this one; `nil` for a fixed field.
     let variableIndex: Int?
   }
 
@@ -30,10 +33,10 @@ final class RecordLayout: Sendable {
 
   let number: UInt16
   let fields: [Field]
-  /// Where the variable fields begin: the least length of a record.
+  /// The offset of the variable fields, which is the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
-  /// A record of version 0 whose fixed fields are all zero, and whose variable ones have no bytes.
+  /// A record of version 0 whose fixed fields are zero and whose variable fields are empty.
   let empty: [UInt8]
 
   init(number: UInt16, _ columns: [(property: UInt16, form: StoredForm)]) {

@@ -1,8 +1,8 @@
-/// A record where it lies: reads single fields without decoding the others.
+/// A view of the bytes of a record that reads single fields without decoding the others.
 ///
-/// Valid as long as the bytes it was made of, which it points to, and the layouts. The bytes come
-/// from a file; what cannot be a record of its layout throws `corrupt`, here or when a field is
-/// read, and nothing outside of the bytes is looked at.
+/// It is valid only as long as the bytes it points to, and the layouts. The bytes come from a file:
+/// a record that does not match its layout throws `corrupt`, here or when a field is read, and no
+/// read leaves the bytes.
 struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -26,29 +26,29 @@ struct RecordView {
     StorageError(.corrupt, "A record is shorter than its layout.")
   }
 
-  /// A number at an offset that was checked to be inside.
+  /// Loads a number from an offset that was checked to be in bounds.
   private static func load<Value: FixedWidthInteger & BitwiseCopyable>(
     _ bytes: UnsafeRawBufferPointer, _ offset: Int, _ type: Value.Type
   ) -> Value {
     Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
   }
 
-  /// The bytes of the record as an array of their own.
+  /// A copy of the bytes of the record.
   var copy: [UInt8] { Array(bytes) }
 
   /// The base of the transaction that wrote the record.
   var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
-  /// Eight bytes of the fixed part, at an offset that a layout names.
+  /// Returns eight bytes of the fixed part, at an offset that a layout specifies.
   func word(at offset: Int) -> UInt64 { Self.load(bytes, offset, UInt64.self) }
 
-  /// Whether a field has no value.
+  /// Returns whether a field has no value.
   func isNull(_ field: Int) -> Bool {
     let byte = Self.load(bytes, RecordLayout.nullsOffset + field / 8, UInt8.self)
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// The bits of a field of a fixed length up to eight bytes, least significant first.
+  /// Returns the bits of a field with a fixed length of up to eight bytes, least significant first.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ place: RecordLayout.Field) -> UInt64 {
@@ -60,7 +60,7 @@ struct RecordView {
     }
   }
 
-  /// The bytes of a variable field.
+  /// Returns the bytes of a variable field.
   func content(_ field: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let place = layout.fields[field]
     let lower =
@@ -68,13 +68,13 @@ struct RecordView {
       ? 0 : Int(Self.load(bytes, place.offset - RecordLayout.endByteCount, UInt32.self))
     let upper = Int(Self.load(bytes, place.offset, UInt32.self))
     guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
-      throw StorageError(.corrupt, "A field ends outside of its record.")
+      throw StorageError(.corrupt, "A field ends outside its record.")
     }
     let start = layout.fixedByteCount
     return UnsafeRawBufferPointer(rebasing: bytes[start + lower..<start + upper])
   }
 
-  /// A field that holds text.
+  /// Returns the value of a string field.
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
     guard let text = String(validating: content, as: UTF8.self) else {
@@ -83,22 +83,23 @@ struct RecordView {
     return text
   }
 
-  /// Whether a field holds a text, as the language compares texts; `bytes` are those of the text.
+  /// Returns whether a field equals a string, as Swift compares strings; `bytes` is the UTF-8 of
+  /// the string.
   func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
     guard !isNull(field) else { return false }
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
-    // Texts can be equal that are written otherwise, but not if both are of ASCII.
+    // Strings with different bytes can be canonically equivalent, but not if both are ASCII.
     if content.allSatisfy({ $0 < 0x80 }), bytes.allSatisfy({ $0 < 0x80 }) { return false }
     return try self.text(field) == text
   }
 
-  /// The value of a field.
+  /// Returns the value of a field.
   func value(_ field: Int) throws(StorageError) -> StoredValue {
     try value(field, layout.fields[field])
   }
 
-  /// The value of a field whose place in the layout is known.
+  /// Returns the value of a field whose position in the layout is known.
   func value(
     _ field: Int, _ place: RecordLayout.Field
   ) throws(StorageError) -> StoredValue {

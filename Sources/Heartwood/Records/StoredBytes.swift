@@ -1,40 +1,40 @@
-/// What keys and values of the store say, looked at where they lie.
+/// Decoding of keys and values of the store in place, without a copy.
 extension RawSpan {
-  /// Calls `body` with the record these bytes are.
+  /// Calls `body` with a view of the record in these bytes.
   ///
-  /// - Throws: `corrupt` if they cannot be one.
+  /// - Throws: `corrupt` if they are not a record of one of the layouts.
   func withRecord<Result>(
     _ layouts: [RecordLayout], _ body: (RecordView) throws -> Result
   ) throws -> Result {
     try withUnsafeBytes { try body(RecordView($0, layouts)) }
   }
 
-  /// The eight bytes as a number, least significant first.
+  /// Returns the eight bytes as an integer, least significant byte first.
   ///
-  /// - Throws: `corrupt` if there are not eight.
+  /// - Throws: `corrupt` if there are not exactly eight bytes.
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
-      throw StorageError(.corrupt, "\(byteCount) bytes lie where a number of eight belongs.")
+      throw StorageError(.corrupt, "Found \(byteCount) bytes instead of a number of 8 bytes.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
-  /// The last part of these bytes as a key, which is an integer.
+  /// Returns the last component of these bytes as a key, which is an integer.
   ///
-  /// - Throws: `corrupt` if they are too few.
+  /// - Throws: `corrupt` if there are fewer than eight bytes.
   func lastKeyPart() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(
-        .corrupt, "A key of \(byteCount) bytes lies where one with a number belongs.")
+        .corrupt, "Found a key of \(byteCount) bytes, too short to hold a number.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {
       UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
-    // Keys have the sign the other way round, so that negative numbers come first.
+    // Keys store the sign bit inverted, so that negative numbers come first.
     return Int64(bitPattern: bits ^ 1 << 63)
   }
 
-  /// The bytes as an array of their own.
+  /// A copy of the bytes.
   var copy: [UInt8] { withUnsafeBytes { Array($0) } }
 }

@@ -1,13 +1,13 @@
-/// The derived attributes of changed rows: which rows have them, and what they become.
+/// Recomputes the derived attributes that a change of rows affects.
 ///
-/// What is computed from an object itself is known before unique values are settled. What is
-/// computed over a relationship is known only when that has been done and all relationships are
-/// written: then the store says which objects are related, whatever a context knew of others.
+/// Attributes derived from the object itself are computed before unique constraints are checked.
+/// Those derived over a relationship are computed last, after all relationships are written: only
+/// then does the store have the current relations, including those that other contexts changed.
 struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// Objects that something is computed for from what was changed.
+  /// The objects whose attributes derived over a relationship may have changed.
   private var concerned: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -16,7 +16,7 @@ struct DerivedRows {
     derived = DerivedValues(rows, model)
   }
 
-  /// Computes what depends on nothing but the row itself.
+  /// Computes the attributes that are derived from the row itself.
   func deriveOwn(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
     keepsTimes: Bool
@@ -29,16 +29,16 @@ struct DerivedRows {
     }
   }
 
-  // MARK: Which objects
+  // MARK: Affected objects
 
-  /// Notes that something may be computed for an object.
+  /// Marks an object for recomputation.
   mutating func note(_ number: ObjectNumber) {
     if model.hasDerived { concerned.insert(number) }
   }
 
-  /// Notes for which objects something is computed from a row that is written or deleted.
+  /// Marks the objects with attributes derived from a row that is written or deleted.
   ///
-  /// - Parameter isNew: Whether only rows that are written too can be related to it.
+  /// - Parameter isNew: Whether only rows that are also written can be related to it.
   mutating func note(
     _ number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -70,7 +70,7 @@ struct DerivedRows {
     return first.isIdentical(to: second)
   }
 
-  /// Notes for which objects something is computed from changes.
+  /// Marks the objects with attributes derived from changed rows.
   private mutating func note(_ changes: RowChanges) throws {
     for change in changes.list where !change.isDeleted && change.isEffective {
       try note(
@@ -81,8 +81,10 @@ struct DerivedRows {
 
   // MARK: Computing
 
-  /// Notes what depends on changes that leave all relationships as they are, to be computed at the
-  /// end; a new row has what is computed over no objects.
+  /// Marks the objects affected by changes that leave all relationships unchanged, for
+  /// recomputation at the end.
+  ///
+  /// A new row gets the values derived from no related objects.
   mutating func noteChanges(_ changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -93,17 +95,18 @@ struct DerivedRows {
     try note(changes)
   }
 
-  /// Computes what depends on other rows, in changes and in rows that are not changed otherwise.
+  /// Recomputes attributes derived from other rows, in changed rows and in otherwise unchanged
+  /// ones.
   ///
   /// - Precondition: All relationships are written.
-  /// - Returns: The changes of the latter, which keep their versions: for other contexts their
-  ///   objects have not changed.
+  /// - Returns: The changes of the otherwise unchanged rows, which keep their versions: to other
+  ///   contexts, the objects are unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try note(changes)
     for change in changes.list
     where !change.isDeleted && change.storage.entity.derivesOverRelationship {
-      // A row that nothing is derived for anew is not written again for this.
+      // A row without any recomputed attribute is not rewritten.
       guard change.isEffective || concerned.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)
@@ -126,7 +129,7 @@ struct DerivedRows {
     return others
   }
 
-  /// The values of a row with those computed over relationships.
+  /// Returns the values of a row, with those derived over relationships recomputed.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

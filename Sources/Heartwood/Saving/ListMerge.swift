@@ -1,18 +1,18 @@
 /// The three-way merge of the order of a to-many relationship.
 struct ListMerge {
-  /// The list that both sides have read; `nil` if one has not.
+  /// The list that both sides have read; `nil` if one of them has not.
   let base: [ObjectNumber]?
-  /// The list that the store has.
+  /// The list in the store.
   let theirs: [ObjectNumber]
-  /// The list that the object has; `nil` if it has not loaded it.
+  /// The list in the object; `nil` if it is not loaded.
   let mine: [ObjectNumber]?
-  /// Whether the order of the object counts where both have another one.
+  /// Whether the object's order wins if both sides changed the order.
   let prefersMine: Bool
 
-  /// The list of some members, each once.
+  /// Returns the merged list, with each member once.
   ///
-  /// - Parameter members: The members after the merge, those that neither list has in the order in
-  ///   which they come to the end.
+  /// - Parameter members: The members after the merge; those in neither list come last, in this
+  ///   order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)
@@ -36,8 +36,8 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Puts what another list has besides into a list: each after the member it follows there, and
-  /// those at its end to the end.
+  /// Inserts the additional members of another list: each after its predecessor there, and those at
+  /// its end at the end.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

@@ -1,8 +1,8 @@
-/// What a save does when others have changed the same objects since they were read, or when two
-/// objects would have the same unique values.
+/// The handling of conflicts in a save: objects that another context changed since they were read,
+/// and objects that would have the same unique values.
 ///
-/// "Changed" is meant property by property: what only one side has changed is kept by all policies
-/// that merge. The meanings are those of Core Data's policies.
+/// Conflicts are determined property by property: all merging policies keep a change that only one
+/// side made. The meanings are those of Core Data's policies.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -16,22 +16,22 @@ public struct MergePolicy: Sendable {
     self.resolve = resolve
   }
 
-  /// The save throws, and changes nothing.
+  /// The save throws, and writes nothing.
   public static let error = MergePolicy(.error)
-  /// What both have changed is as in the store.
+  /// A property that both sides changed has the value in the store.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// What both have changed is as in the context.
+  /// A property that both sides changed has the value in the context.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// The objects in conflict are stored as they are in the context, every property.
+  /// Objects in conflict are stored with all their values in the context.
   public static let overwrite = MergePolicy(.overwrite)
-  /// The objects in conflict are left as they are in the store, every property.
+  /// Objects in conflict keep all their values in the store.
   public static let rollback = MergePolicy(.rollback)
 
-  /// Each conflict is settled by `resolve`, property by property; it may throw, and the save does.
+  /// Resolves each conflict with `resolve`, property by property; an error it throws fails the
+  /// save.
   ///
-  /// It is called for each object that was changed or deleted here, and changed or deleted by
-  /// others.
-  /// What it does not set is merged as ``mergeByPropertyObjectTrump`` would.
+  /// It is called for each object that was changed or deleted here and also changed or deleted by
+  /// another context. A property it does not set is merged as by ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -49,7 +49,7 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// An object that was changed here and by others, as a custom policy sees it.
+/// A conflict of an object that was changed both here and by another context, for a custom policy.
 public struct MergeConflict: Sendable {
   /// The object.
   public let objectID: ManagedObjectID
@@ -57,26 +57,25 @@ public struct MergeConflict: Sendable {
   public let entityName: String
   /// The values of the attributes when the object was read, by name.
   public let base: [String: StoredValue]
-  /// The values of the attributes here; empty if the object was deleted here.
+  /// The values of the attributes in this context; empty if the object was deleted here.
   public let mine: [String: StoredValue]
   /// The values of the attributes in the store; `nil` if the object was deleted there.
   public let theirs: [String: StoredValue]?
-  /// The objects that to-one relationships led to when the object was read, by name.
+  /// The targets of to-one relationships when the object was read, by name.
   public let baseReferences: [String: ManagedObjectID]
-  /// The objects that to-one relationships lead to here.
+  /// The targets of to-one relationships in this context.
   public let myReferences: [String: ManagedObjectID]
-  /// The objects that to-one relationships lead to in the store; `nil` if the object was deleted
-  /// there.
+  /// The targets of to-one relationships in the store; `nil` if the object was deleted there.
   public let theirReferences: [String: ManagedObjectID]?
-  /// Whether the object was deleted here.
+  /// Whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The values that attributes are to have, by name; set by the policy.
+  /// The resolved values of attributes, by name; set by the policy.
   public var result: [String: StoredValue] = [:]
-  /// The objects that to-one relationships are to lead to, by name; set by the policy.
+  /// The resolved targets of to-one relationships, by name; set by the policy.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether the row is to be gone: true at first if the object was deleted here.
+  /// Whether the row is deleted; initially `true` if the object was deleted here.
   ///
-  /// A policy that sets it decides otherwise: to keep a row that others have changed, or to leave
-  /// one deleted that others have deleted.
+  /// A policy that sets it overrides that: it can keep a row that others have changed, or accept a
+  /// deletion by others.
   public var isDeleted = false
 }

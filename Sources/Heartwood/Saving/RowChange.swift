@@ -1,37 +1,38 @@
-/// A row that a transaction changes: what it holds, and what it is to hold.
+/// The change of one row in a transaction: its current and its new values.
 ///
-/// A class, because lists of changes are gone through several times: each step retains one object
-/// then, and not four. Its variables are unchecked, because they are used several times for every
-/// row, by one thread, and hold values only.
+/// It is a class because the lists of changes are traversed several times: each step then retains
+/// one object instead of four. Its variables skip exclusivity checks, because one thread uses them
+/// several times for every row, and they hold only values.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
-  /// The values that the row holds; `nil` if there is none.
+  /// The current values of the row; `nil` if it does not exist.
   let before: [StoredValue]?
-  /// The version of the row as it is; 0 if there is none.
+  /// The current version of the row; 0 if it does not exist.
   let version: UInt64
-  /// The values that it is to hold.
+  /// The new values of the row.
   @exclusivity(unchecked) var after: [StoredValue]
   /// Whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the row is that of a new object, which may meet another one.
+  /// Whether the row belongs to a new object, which may turn out to be an existing row.
   @exclusivity(unchecked) var isNew = false
-  /// The number that its object has until the transaction has succeeded, for errors.
+  /// The number of the object before the transaction has succeeded, for error messages.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
-  /// Whether it is the change of an object that is saved.
+  /// Whether the change belongs to an object that is being saved.
   @exclusivity(unchecked) var isOfObject = false
-  /// The slots that were set on a new object.
+  /// The slots that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
-  /// The references that were set, by slot: they take their target from whatever it was related to.
+  /// The slots of references that were set; each of them takes its target from that target's
+  /// previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
   /// The edits of to-many relationships by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   @exclusivity(unchecked) var touched: Set<Int> = []
-  /// Whether all that changes is derived from other rows: the row keeps its version then, and is
-  /// unchanged for others.
+  /// Whether only attributes derived from other rows change: the row then keeps its version, and
+  /// counts as unchanged to other contexts.
   @exclusivity(unchecked) var isDerivedOnly = false
-  /// Whether the row is to hold something else than whoever asked for the change wanted.
+  /// Whether the new values differ from those that the caller requested.
   @exclusivity(unchecked) var isAdjusted = false
 
   init(
@@ -46,19 +47,19 @@ final class RowChange {
     self.version = version
   }
 
-  /// Whether the row is written: something of it changes, or there is none yet.
+  /// Whether the row must be written: it is new, or something in it changes.
   var isEffective: Bool {
     guard let before else { return true }
     return !touched.isEmpty || !before.isIdentical(to: after)
   }
 
-  /// The object that a reference is to lead to.
+  /// Returns the new target of a reference.
   func target(_ slot: Int) -> ObjectNumber? { after[slot].reference }
 
-  /// The object that a reference leads to in the store.
+  /// Returns the target of a reference in the store.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
-  /// Sets a reference to something else than was asked for.
+  /// Sets a reference to another target than the one requested.
   func redirect(_ slot: Int, to target: ObjectNumber?) {
     after[slot] = target.map { .integer($0.bits) } ?? .null
     isAdjusted = true
@@ -67,16 +68,16 @@ final class RowChange {
 
 /// The changes of one to-many relationship of an object.
 struct MemberEdit {
-  /// The objects that join, in their order.
+  /// The members that join, in order.
   var added: [ObjectNumber] = []
-  /// The objects that leave.
+  /// The members that leave.
   var removed: [ObjectNumber] = []
-  /// The members of an ordered relationship as its object has them, if they were loaded.
+  /// The members of an ordered relationship in the object, if they were loaded.
   var mine: [ObjectNumber]?
-  /// The members it had when they were read.
+  /// The members when they were read.
   var base: [ObjectNumber]?
 
-  /// Takes up the edit of a later new object, which has become the same row.
+  /// Adds the edit of a later new object that has become the same row.
   mutating func append(_ other: MemberEdit) {
     added += other.added
     removed += other.removed
@@ -85,7 +86,7 @@ struct MemberEdit {
 }
 
 extension StoredValue {
-  /// The object that a reference leads to; `nil` if there is none.
+  /// The target of a reference; `nil` if there is none.
   var reference: ObjectNumber? {
     if case .integer(let bits) = self { return ObjectNumber(bits: bits) }
     return nil

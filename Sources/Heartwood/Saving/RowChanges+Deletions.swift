@@ -1,37 +1,37 @@
-/// What a deletion entails, by the delete rules and what the store holds.
+/// The consequences of deletions, from the delete rules and the contents of the store.
 extension RowChanges {
-  /// A row to be deleted, and what its object has given up before.
+  /// A row to delete, and the relations that its object gave up before its deletion.
   struct Deletion {
     let change: RowChange
-    /// What the references that were set led to, by slot; `nil` for nothing.
+    /// The previous targets of references that were set, by slot; `nil` for none.
     var references: [Int: ObjectNumber?] = [:]
-    /// The members that were removed, by slot.
+    /// The removed members, by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
-    /// Whether delete rules count.
+    /// Whether delete rules apply.
     var followsRules = true
-    /// Whether it was reported that objects in memory deny it.
+    /// Whether a denial by objects in memory was already reported.
     var isDenied = false
   }
 
-  /// What keeps a row from being deleted, unless it is deleted too.
+  /// An error that prevents the deletion of a row, unless the other rows are deleted, too.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
   }
 
-  /// Takes up that a row is to be deleted.
+  /// Adds the deletion of a row.
   func delete(_ deletion: Deletion) {
     deletion.change.isDeleted = true
     if known(deletion.change.number) == nil { add(deletion.change) }
     deletions.append(deletion)
   }
 
-  /// Takes up that a row is to be deleted; nothing happens if it is gone.
+  /// Adds the deletion of a row, if it still exists.
   func delete(_ number: ObjectNumber) throws {
     if let change = try change(of: number) { delete(Deletion(change: change)) }
   }
 
-  /// Deletes what was taken up, and what that entails; reports each `deniedDelete`.
+  /// Performs the deletions with their consequences, and reports each `deniedDelete`.
   func carryOutDeletions() throws {
     var position = 0
     while position < deletions.count {
@@ -68,11 +68,11 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Whether the object of a row that is deleted was not related to another one any more, or the
-  /// other one leads elsewhere after the save.
+  /// Returns whether the object of a deleted row had already given up a relation, or the other
+  /// object refers elsewhere after the save.
   ///
-  /// It still is if what took the other one away gives way: its deletion, or the edit of its
-  /// reference.
+  /// The relation remains if the change that took away the other object loses in a conflict: its
+  /// deletion, or the edit of its reference.
   private func hasGivenUp(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -88,7 +88,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// The objects at the other end of a relationship, as the store has them.
+  /// Returns the objects at the other end of a relationship in the store.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]
@@ -98,7 +98,7 @@ extension RowChanges {
       in: model.memberKeyspace(property, of: storage.entity), of: number)
   }
 
-  /// Has the other side of a relationship forget a row that is deleted.
+  /// Removes a deleted row from the other side of a relationship.
   private func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {
@@ -121,12 +121,12 @@ extension RowChanges {
 }
 
 extension EntityDescription {
-  /// Says that an object cannot be deleted because of those that a relationship leads to.
+  /// Returns the error for an object that related objects prevent from being deleted.
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,
-      "A \(name) cannot be deleted while its \(property.name) are there. Delete those, or take "
-        + "them out of it.", property: property.name, objectID: id)
+      "A \(name) cannot be deleted while its \(property.name) exist. Delete them, or remove "
+        + "them from it.", property: property.name, objectID: id)
     denial.entityName = name
     return denial
   }

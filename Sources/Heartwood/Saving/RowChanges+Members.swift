@@ -1,11 +1,11 @@
-/// The lists of members that have to be merged, in the order in which they were met.
+/// The member lists to merge, in the order in which they were encountered.
 struct ListEdits {
   struct Place: Hashable {
     let owner: ObjectNumber
     let slot: Int
   }
 
-  /// A member at one end of a relationship.
+  /// A member of a relationship's list, from one end of the relationship.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int
@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(place: Place) -> Edit { edits[place] ?? Edit() }
 
-  /// Takes up that a list is looked at, because its order may be another.
+  /// Adds a list, because its order may differ.
   mutating func meet(_ owner: ObjectNumber, _ slot: Int) {
     let place = Place(owner: owner, slot: slot)
     guard edits[place] == nil else { return }
@@ -41,10 +41,10 @@ struct ListEdits {
   }
 }
 
-/// The members of to-many relationships: both sides agree, and orders are merged.
+/// Updates of to-many relationships, which keep both sides consistent and merge orders.
 extension RowChanges {
-  /// Writes the members that join and leave, on both sides of their relationships, and the orders
-  /// of ordered ones.
+  /// Writes the members that join and leave on both sides of their relationships, and the orders of
+  /// ordered ones.
   ///
   /// - Precondition: All references are settled.
   func settleMembers() throws {
@@ -63,7 +63,9 @@ extension RowChanges {
     for place in lists.places { try writeList(place) }
   }
 
-  /// The members that join, at both ends, where some may leave that join again as another object.
+  /// Returns the members that join, from both ends.
+  ///
+  /// The same member may leave the list as the object it was before it became another row.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }
@@ -87,7 +89,7 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.meet(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // The references of the members decide.
+    // The references of the members determine this relationship.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
@@ -103,13 +105,13 @@ extension RowChanges {
     }
   }
 
-  /// Has an object join or leave one side of a relationship.
+  /// Adds a member to one side of a relationship, or removes it.
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {
     guard case .toMany(isOrdered: true) = property.kind else {
       let keyspace = model.memberKeyspace(property, of: change.storage.entity)
-      // Others may have done the same already.
+      // Another context may have made the same change.
       guard try rows.hasEdge(keyspace, change.number, member) != joins else { return }
       change.touched.insert(property.slot)
       derived.note(change.number)

@@ -1,7 +1,9 @@
-/// References: none leads to a row that is gone, and both sides of a pair agree.
+/// Updates of references: none may refer to a missing row, and both sides of a pair must agree.
 extension RowChanges {
-  /// Has references lead to the rows that new objects have become, and to nothing where a row is
-  /// gone; then pairs objects one to one, and notes the objects whose members change.
+  /// Redirects references from new objects to the rows that they have become, and clears those to
+  /// missing rows.
+  ///
+  /// Then pairs objects one to one, and marks the objects whose members change.
   func settleReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
@@ -11,7 +13,7 @@ extension RowChanges {
         let row = resolved(target)
         if row != target { change.redirect(property.slot, to: row) }
         let isOther = row != change.targetBefore(property.slot)
-        // Deletions leave references without an inverse as they are.
+        // A deletion leaves references without an inverse unchanged.
         let isSearched = hasDeletions && change.storage.entity.inverses[property.slot] != nil
         guard isSearched || isOther, try !exists(row) else { continue }
         if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
@@ -24,8 +26,8 @@ extension RowChanges {
     try noteMembersOfReferences()
   }
 
-  /// Has references without an inverse lead to nothing where a row is gone, in the rows that are
-  /// written anyway: the deletion has left them as they are.
+  /// Clears references without an inverse to missing rows, in rows that are written anyway: the
+  /// deletion has left them unchanged.
   func settleOneWayReferences() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -41,13 +43,13 @@ extension RowChanges {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .mergeConflict,
-      "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
+      "\(change.storage.entity.name).\(property.name) refers to an object that another context "
         + "deleted. Refresh it, or set a mergePolicy.", objectID: id(change.reportedNumber))
   }
 
   // MARK: One to one
 
-  /// An end of a one-to-one relationship that is to be paired.
+  /// A request to pair one end of a one-to-one relationship.
   private struct Claim {
     let change: RowChange
     let slot: Int
@@ -94,7 +96,7 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs two objects, unless one of them is paired already or its edit gave way.
+  /// Pairs two objects, unless one of them is already paired or its edit lost in a conflict.
   private func pair(_ claim: Claim, _ settled: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -106,7 +108,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // An edit takes what is paired with another object; what was not edited does not.
+      // An edit takes a partner away from another object; an end that was not edited does not.
       let isEdit = change.edited.contains(slot)
       guard !hasYielded(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)
@@ -121,21 +123,21 @@ extension RowChanges {
     settled.insert(there)
   }
 
-  /// Has an end be as the store has it; an object that was paired with itself has left that pair.
+  /// Resets an end to its value in the store; an object that was paired with itself is unpaired.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears an end whose partner in the store is paired with another object by now.
+  /// Clears an end whose partner in the store is now paired with another object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }
     claim.change.redirect(claim.slot, to: nil)
   }
 
-  /// Has an object have no partner, if it has this one.
+  /// Clears the partner of an object, if it is the given one.
   private func separate(_ number: ObjectNumber, _ slot: Int, from other: ObjectNumber) throws {
     guard let change = try change(of: number), change.target(slot) == other else { return }
     change.redirect(slot, to: nil)
@@ -143,7 +145,7 @@ extension RowChanges {
 
   // MARK: To-one and to-many
 
-  /// Notes the objects whose members change because references do.
+  /// Marks the objects whose members change because references change.
   private func noteMembersOfReferences() throws {
     var position = 0
     while position < list.count {

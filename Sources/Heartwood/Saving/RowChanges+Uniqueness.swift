@@ -1,25 +1,26 @@
-/// Unique values: which row a new object becomes, and what cannot be.
+/// Unique constraints: the merging of new objects into existing rows, and the detection of
+/// conflicts.
 extension RowChanges {
-  /// A value of a unique constraint, as the store has it.
+  /// The values of a unique constraint, as an index key.
   private struct UniqueKey: Hashable {
-    /// The positions of the entity that declares the constraint, and of the constraint there.
+    /// The positions of the entity that declares the constraint, and of the constraint in it.
     let entity: Int
     let index: Int
     let key: Key
   }
 
-  /// The changes by the unique values that they take.
+  /// The changes by the unique values that they claim.
   private typealias Owners = [UniqueKey: RowChange]
 
-  /// A row that has a unique value.
+  /// The row with certain unique values.
   private enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
   }
 
-  /// Has new objects become the rows they meet, and finds what has the values of another row.
+  /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
-  /// - Complexity: For each row of an entity with unique constraints one read of each.
+  /// - Complexity: One read per unique constraint for each row of an entity that has any.
   func settleUniqueness() throws {
     guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniques }) else { return }
     var owners: Owners = [:]
@@ -33,7 +34,7 @@ extension RowChanges {
     if !replaced.isEmpty { removeReplaced() }
   }
 
-  /// The unique values of a row, with their constraints as positions in the entity.
+  /// Returns the unique values of a row, with the positions of their constraints in the entity.
   private func uniqueKeys(
     _ storage: EntityStorage, _ values: [StoredValue]
   ) -> [(position: Int, key: UniqueKey)] {
@@ -49,7 +50,7 @@ extension RowChanges {
     return keys
   }
 
-  /// The row that has a unique value after the transaction, as far as that is known.
+  /// Returns the row that will have a unique value after the transaction, as far as is known.
   private func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
@@ -60,18 +61,19 @@ extension RowChanges {
       stored != change.number
     else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // It may give the value up.
+    // The row may lose the value in this transaction.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
     return .change(other)
   }
 
-  /// Gives a row its unique values.
+  /// Claims the unique values of a row.
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // A value that it has had is nobody else's, unless another has taken it in this save.
+      // No other row has a value that the row already had, unless another one claimed it in this
+      // save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -85,7 +87,7 @@ extension RowChanges {
     }
   }
 
-  /// Has a new object become the row it meets, if there is one.
+  /// Merges a new object into the row with the same unique values, if there is one.
   private func meet(_ change: RowChange, _ owners: inout Owners) throws {
     var met: RowChange?
     let keys = uniqueKeys(change.storage, change.after)
@@ -118,12 +120,12 @@ extension RowChanges {
     }
   }
 
-  /// Gives a row what counts of a new object that becomes it.
+  /// Copies the winning values of a new object into the row that it becomes.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var yields = SlotSet()
-    // Derived attributes stay as the row has them.
+    // Derived attributes keep the values of the row.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
     where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {
@@ -135,7 +137,7 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // What an earlier object has set gives way to it.
+        // The value overrides one that an earlier object has set.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { yields.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

@@ -1,43 +1,44 @@
-/// The one way in which rows are changed: by a context, a batch request or a revert, in one
-/// transaction.
+/// The changes of rows in one transaction: the only path by which a context, a batch request or a
+/// revert writes rows.
 ///
-/// Who changes rows says what each is to hold, and which members join and leave. What follows from
-/// that is found here: which row a new object becomes, what a deletion entails, which references
-/// are `nil`, that both sides of a relationship agree, what is derived, and what the history says.
-/// Everything that depends on other rows goes by what the store holds now.
+/// The caller specifies the new values of each row, and the members that join and leave. This class
+/// determines the consequences: merging new objects into existing rows, the effects of deletions,
+/// references to clear, the consistency of both sides of a relationship, derived attributes, and
+/// the history. Everything that depends on other rows uses the current contents of the store.
 ///
-/// What is used for every row is unchecked: it holds values only, and one thread uses it.
+/// Variables that are used for every row skip exclusivity checks: they hold only values, and one
+/// thread uses them.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
   let policy: MergePolicy.Kind
   @exclusivity(unchecked) var derived: DerivedRows
-  /// The changes in the order in which they were asked for, then those that follow from them.
+  /// The changes in the order of the requests, followed by their consequences.
   @exclusivity(unchecked) private(set) var list: [RowChange] = []
-  /// The changes by the number of the row, as far as they were asked for.
+  /// The changes by row number, up to `tableCount`.
   @exclusivity(unchecked) private var table = NumberTable<RowChange>()
-  /// The number of changes that are in the table.
+  /// The number of changes that the table covers.
   @exclusivity(unchecked) private var tableCount = 0
   /// The rows that new objects have become, by the numbers they would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
-  /// The slots of edits that gave way, by object.
+  /// The slots of edits that lost in a conflict, by object.
   @exclusivity(unchecked) private var yielded: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
-  /// The ordered lists to be written, in the order in which they were met.
+  /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// Whether there are the rows that were asked for, by number.
+  /// Whether rows exist, by number, as far as was looked up.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
-  /// The rows whose being gone is no news to whoever changes others.
+  /// The deleted rows that the caller already knows of.
   private(set) var gone: Set<ObjectNumber> = []
-  /// The rows whose deletion was asked for and gives way: a cascade does not delete them either.
+  /// The rows whose requested deletion lost in a conflict: a cascade does not delete them either.
   private(set) var spared: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether the values of rows are all that changes, and no relationship: so it is in batches.
+  /// Whether only attributes change and no relationships, as in batch requests.
   let areAttributesOnly: Bool
-  /// Whether the times of objects stay as they are.
+  /// Whether derived times of saves keep their values.
   let keepsTimes: Bool
-  /// The number of changes at the beginning whose own derived attributes are computed.
+  /// The number of leading changes whose own derived attributes are already computed.
   private var requestedCount = 0
 
   init(
@@ -52,14 +53,14 @@ final class RowChanges {
     derived = DerivedRows(rows, model)
   }
 
-  // MARK: What is asked for
+  // MARK: Requests
 
-  /// Takes up a change; a row has one at most.
+  /// Adds a change; a row has at most one.
   func add(_ change: RowChange) {
     list.append(change)
   }
 
-  /// Puts the changes into the table that came since somebody asked.
+  /// Adds the latest changes to the table.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]
@@ -67,27 +68,28 @@ final class RowChanges {
     }
   }
 
-  /// Notes that an object has edits of these references, which give way.
+  /// Records that an object's edits of these references lost in a conflict.
   func yield(_ number: ObjectNumber, _ slots: SlotSet) {
     yielded[number, default: SlotSet()].formUnion(slots)
   }
 
-  /// Whether an edit of a reference gave way.
+  /// Returns whether an edit of a reference lost in a conflict.
   func hasYielded(_ number: ObjectNumber, _ slot: Int) -> Bool {
     yielded[number]?.contains(slot) ?? false
   }
 
-  /// Notes that a row is known to be gone.
+  /// Records that a row is known to be deleted.
   func noteGone(_ number: ObjectNumber) { gone.insert(number) }
 
-  /// Notes that the deletion of a row gives way.
+  /// Records that the deletion of a row lost in a conflict.
   func spare(_ number: ObjectNumber) { spared.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
   // MARK: Rows
 
-  /// The change of a row, made if there is none; `nil` if the row is gone or deleted.
+  /// Returns the change of a row, which is created if necessary; `nil` if the row is missing or
+  /// deleted.
   func change(of number: ObjectNumber) throws -> RowChange? {
     if let known = known(number) { return known.isDeleted ? nil : known }
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
@@ -99,20 +101,20 @@ final class RowChanges {
     return change
   }
 
-  /// The change of a row, if there is one.
+  /// Returns the change of a row, if there is one.
   func known(_ number: ObjectNumber) -> RowChange? {
     completeTable()
     return table[number]
   }
 
-  /// The number of the row that an object is or becomes.
+  /// Returns the number of the row that an object is or becomes.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }
     return result
   }
 
-  /// Has a new object become another row.
+  /// Replaces a new object with another row.
   func replace(_ change: RowChange, by other: RowChange) {
     completeTable()
     replaced[change.number] = other.number
@@ -120,14 +122,14 @@ final class RowChanges {
     if let slots = yielded.removeValue(forKey: change.number) { yield(other.number, slots) }
   }
 
-  /// Takes the new objects out that have become other rows.
+  /// Removes the new objects that have become other rows.
   func removeReplaced() {
     completeTable()
     list.removeAll { replaced[$0.number] != nil }
     tableCount = list.count
   }
 
-  /// Whether there will be a row after the transaction.
+  /// Returns whether a row will exist after the transaction.
   func exists(_ number: ObjectNumber) throws -> Bool {
     if let known = known(number) { return !known.isDeleted }
     if let known = knownRows[number] { return known }
@@ -138,13 +140,13 @@ final class RowChanges {
 
   // MARK: Writing
 
-  /// Works out what follows from the changes, and writes all of it.
+  /// Determines the consequences of the changes, and writes everything.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all of them; `deniedDelete`;
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`;
   ///   `validation` if a value cannot be stored.
   func write() throws {
     for change in list where !change.isDeleted {
-      // One that gave way in all that it changed is not written.
+      // A change whose edits all lost in conflicts is not written.
       if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
     }
     try settleUniqueness()
@@ -165,7 +167,7 @@ final class RowChanges {
     try put()
   }
 
-  /// Ends a transaction of several writes: what depends on rows that were written is computed.
+  /// Finishes a transaction of several writes: computes the attributes derived from written rows.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }
@@ -173,7 +175,7 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Forgets the changes, which were written, so that others of the same transaction can follow.
+  /// Discards the written changes, so that others of the same transaction can follow.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
@@ -188,7 +190,9 @@ final class RowChanges {
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
   }
 
-  /// Writes the rows with their entries: what one gives up may be taken by another.
+  /// Writes the rows and their index entries.
+  ///
+  /// All old entries are removed first, so that one row can take a unique value from another.
   private func put() throws {
     let written = list.filter { !$0.isDeleted && $0.isEffective }
     for change in written {

@@ -1,4 +1,5 @@
-/// Computes the derived attributes of a store's rows that are new to it, or derived otherwise now.
+/// Computes derived attributes in existing rows, if a migration adds them or changes their
+/// derivation.
 struct DerivedBuilding {
   let step: ModelStep
 
@@ -10,12 +11,12 @@ struct DerivedBuilding {
     }
   }
 
-  /// What is derived otherwise than it was.
+  /// Returns the attributes whose derivation is new or differs from that in the store.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []
     }
-    // What time a row was saved nobody knows any more.
+    // Skips attributes that are the time of a save: that of past saves is unknown.
     return try storage.entity.derived.filter { derived in
       let sentence = try step.stored.sentence(derived, own)
       guard !derived.isTime, known.derived?.contains(sentence) == true else {

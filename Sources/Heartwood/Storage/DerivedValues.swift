@@ -4,7 +4,7 @@ import Foundation
 struct DerivedValues {
   let rows: RowWriter
   let model: StoreModel
-  /// The time of the save, the same for all its objects.
+  /// The time of the save, the same for all of its objects.
   let time: StoredValue
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -13,9 +13,10 @@ struct DerivedValues {
     time = Date().storedValue
   }
 
-  /// The value of an attribute for an object with these values.
+  /// Returns the value of a derived attribute for an object with these values.
   ///
-  /// - Parameter row: What the row of another object holds, or will; `nil` if there is none.
+  /// - Parameter row: Returns the values that the row of another object has at commit; `nil` if
+  ///   there will be no row.
   func value(
     of derived: DerivedAttribute, _ number: ObjectNumber, _ values: [StoredValue],
     _ storage: EntityStorage, row: (ObjectNumber, EntityStorage) throws -> [StoredValue]?
@@ -29,7 +30,7 @@ struct DerivedValues {
       return try result(derived, related.map { .integer($0.bits) }, number, storage)
     }
     let sources = try related.compactMap { other -> StoredValue? in
-      // Others may have deleted what is still referred to.
+      // Another context may have deleted an object that is still referenced.
       guard let there = model.storage(of: other), let destination = derived.destination,
         there.entity.isKind(of: destination)
       else { return nil }
@@ -38,7 +39,7 @@ struct DerivedValues {
     return try result(derived, sources, number, storage)
   }
 
-  /// The objects at the other end of a relationship.
+  /// Returns the objects at the other end of a relationship.
   private func related(
     by relationship: PropertyDescription, _ number: ObjectNumber, _ values: [StoredValue],
     _ storage: EntityStorage

@@ -1,38 +1,38 @@
-/// Where the objects of an entity are in a store, and how their records are read.
+/// The location of an entity's objects in a store, and the decoding of their records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
-  /// For each layout, the property of each field; `nil` where the class has none any more.
+  /// For each layout, the property of each field; `nil` if the class no longer has it.
   let properties: [[PropertyDescription?]]
-  /// The field of each property by slot, for one layout after the other; -1 where there is none.
+  /// The field of each property by slot, for one layout after the other; -1 if there is none.
   private let fields: [Int]
-  /// What each property is by slot where a record has no value, for one layout after the other.
+  /// For each layout, the values of properties for which a record has none, by slot.
   private let constants: [[StoredValue]]
   /// The slots of the fields of new records.
   private let columns: [Int]
-  /// For each layout, how an object is filled from a record.
+  /// For each layout, the code that fills an object from a record.
   let fillers: [ObjectFiller]
-  /// The keyspace of its records, by the number of the row.
+  /// The keyspace of the records, by row ID.
   let keyspace: String
-  /// The numbers of its properties in the store, by slot.
+  /// The numbers of the properties in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of its relationships by slot; `nil` where there is none.
+  /// The keyspaces of the relationships, by slot; `nil` if there is none.
   let places: [String?]
-  /// The attributes of no fixed length.
+  /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// Whether there are decimal numbers among them.
+  /// Whether any of them is a decimal number.
   let hasDecimals: Bool
-  /// The least length of a record.
+  /// The minimum length of a record.
   let fixedByteCount: Int
   /// Whether any of its attributes are unique.
   let hasUniques: Bool
-  /// Its to-one relationships.
+  /// The to-one relationships.
   let references: [PropertyDescription]
-  /// Those of them whose inverse is to-one as well.
+  /// The to-one relationships whose inverse is also to-one.
   let pairings: [PropertyDescription]
-  /// Those of them that have no inverse.
+  /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
   /// The keyspaces of the indexes the entity declares, by their position.
   let indexKeyspaces: [String]
@@ -92,7 +92,9 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Whether what layouts hold can be values of their properties; the store's bytes say so.
+  /// Returns whether the layouts match the types of their properties.
+  ///
+  /// The layouts come from a file, which may be damaged.
   private static func fit(
     _ layouts: [RecordLayout], _ properties: [[PropertyDescription?]]
   ) -> Bool {
@@ -111,28 +113,29 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// The field of a property in a layout; `nil` if it has none.
+  /// Returns the field of a property in a layout; `nil` if it has none.
   func field(of slot: Int, layout: Int) -> Int? {
     let field = fields[layout * entity.properties.count + slot]
     return field < 0 ? nil : field
   }
 
-  /// What a property is in records of a layout that have no value of it.
+  /// Returns the value of a property in records of a layout that have none.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
-  /// The name of a property, by its number in the store; `nil` if the class has none any more.
+  /// Returns the name of a property with a number in the store; `nil` if the class no longer has
+  /// it.
   func propertyName(_ number: UInt16) -> String? {
     entity.properties.first { propertyNumbers[$0.slot] == number }?.name
   }
 
-  /// The record of an object's values, by slot.
+  /// Returns the record of an object's values, which are by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var builder = RecordBuilder(layouts[layouts.count - 1], version: version)
     for slot in columns { builder.append(values[slot]) }
     return builder.finish()
   }
 
-  /// The value of one property of a record.
+  /// Returns the value of one property of a record.
   func value(_ slot: Int, _ view: RecordView) throws -> StoredValue {
     guard let field = field(of: slot, layout: view.layoutNumber), !view.isNull(field) else {
       return constant(of: slot, layout: view.layoutNumber)
@@ -140,9 +143,10 @@ final class EntityStorage: Sendable {
     return try view.value(field)
   }
 
-  /// The values of a record by slot.
+  /// Returns the values of a record, by slot.
   ///
-  /// Those it has no value of are as they were declared when they were added, or first needed one.
+  /// A property without a value in the record has the one that was declared when the property was
+  /// added or became required.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

@@ -1,15 +1,15 @@
 extension RowsKeyspace {
-  /// How many entries, and bytes of their values, are taken up at a time.
+  /// The limits of a batch: the number of entries and the bytes of their values.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
-  /// Goes through entries some at a time, so that they can be written in between: what lies in the
-  /// pages moves as that is done.
+  /// Iterates over entries in batches, so that the entries can be modified in between: writes move
+  /// data within the pages, which an iteration must not span.
   ///
   /// - Parameters:
-  ///   - lower: The key to begin at.
-  ///   - take: Puts what it wants of an entry into the batch; false ends it all.
-  ///   - body: Called with each batch, empty ones too; it may change the entries of the batch and
-  ///     those before.
+  ///   - lower: The first key.
+  ///   - take: Adds the wanted parts of an entry to the batch; returns `false` to stop.
+  ///   - body: Called with each batch, including empty ones; it may change the entries of the batch
+  ///     and those before it.
   func forEachBatch<Element>(
     from lower: Key, take: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void
@@ -33,9 +33,9 @@ extension RowsKeyspace {
     }
   }
 
-  /// Goes through the rows of an entity some at a time, as ``forEachBatch(from:take:_:)`` does.
+  /// Iterates over the rows of an entity in batches, as ``forEachBatch(from:take:_:)`` does.
   ///
-  /// - Parameter take: What is wanted of a row; `nil` if nothing is.
+  /// - Parameter take: Returns the wanted parts of a row; `nil` to skip it.
   func forEachRow<Element>(
     of storage: EntityStorage, take: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void

@@ -1,11 +1,11 @@
 /// The keys of indexes and edges.
 ///
-/// An entry of an index has the values as its key, then the number of the object if several may
-/// have the same. One of a unique index has the number as its value. An edge has the number of one
-/// object and that of the other; in an ordered relationship the position comes between, and the
-/// number is the value.
+/// The key of an index entry consists of the values, followed by the object number if the index is
+/// not unique. In a unique index the object number is the value of the entry. An edge consists of
+/// the numbers of the owner and the member. In an ordered relationship the position replaces the
+/// second number, and the member's number is the value of the entry.
 ///
-/// An entry whose key would be longer than a key may be has a shortened one:
+/// A key that would exceed the maximum length of a key is shortened:
 ///
 /// ```
 /// ┌──────────────────────────────┬──────────┬───────────┬──────────┐
@@ -13,32 +13,33 @@
 /// └──────────────────────────────┴──────────┴───────────┴──────────┘
 /// ```
 ///
-/// The hash is that of all bytes of the values. No complete key has the zeros there: 16 of them can
-/// be in a part of a fixed length, and then no part begins with one. So complete and shortened keys
-/// never collide, and each lies where its values belong, as far as those are in it.
+/// The hash covers all bytes of the values. No complete key contains that many zeros in this
+/// position: a component of fixed length has at most 16, and no component begins with a zero byte.
+/// So complete and shortened keys never collide, and a shortened key sorts by the prefix of the
+/// values that it contains.
 enum EntryKey {
-  /// How much of the values a shortened key has.
+  /// The number of bytes of the values in a shortened key.
   static let prefixByteCount = Limits.maxKeyByteCount - markByteCount - 17
   private static let markByteCount = 18
 
-  /// A key of these values, in order; it may be longer than a key of a store.
+  /// Returns the key of these values, in order; it may exceed the maximum length of a key.
   static func key(_ values: [StoredValue]) -> Key {
     Key(Parts(values: values))
   }
 
-  /// The key of an entry of an index.
+  /// Returns the key of an index entry.
   static func entry(_ values: [StoredValue], _ number: ObjectNumber, isUnique: Bool) -> Key {
     let complete = key(isUnique ? values : values + [.integer(number.bits)])
     guard complete.bytes.count > Limits.maxKeyByteCount else { return complete }
     return Key(unverified: shortened(values) + key([.integer(number.bits)]).bytes)
   }
 
-  /// Whether an index has a shortened key for these values.
+  /// Returns whether an index has a shortened key for these values.
   static func isShortened(_ values: [StoredValue], isUnique: Bool) -> Bool {
     key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
   }
 
-  /// What shortened keys of these values begin with: all but the number.
+  /// Returns the prefix of the shortened keys of these values: everything but the number.
   static func shortened(_ values: [StoredValue]) -> [UInt8] {
     let bytes = key(values).bytes
     var hash = XXH64()
@@ -50,7 +51,7 @@ enum EntryKey {
     return result
   }
 
-  /// Several values as one part of a key.
+  /// Several values, encoded as one component of a key.
   private struct Parts: KeyConvertible {
     let values: [StoredValue]
 
@@ -59,16 +60,16 @@ enum EntryKey {
     }
 
     static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Parts {
-      throw StorageError(.invalidArgument, "Entries are not decoded by their parts.")
+      throw StorageError(.invalidArgument, "Index entries cannot be decoded into their values.")
     }
   }
 
-  /// The number an entry is of: its value, or the last part of its key.
+  /// Returns the object number of an entry: its value, or the last component of its key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyPart())
   }
 
-  /// A number as the value of an entry.
+  /// Returns an object number as the value of an entry.
   static func value(_ number: ObjectNumber) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: number.bits)
@@ -77,7 +78,7 @@ enum EntryKey {
 }
 
 extension StoredValue {
-  /// Writes the value as a part of a key, so that keys sort like values.
+  /// Encodes the value as a component of a key, in an order-preserving form.
   fileprivate func encode(into encoder: inout KeyEncoder) {
     switch self {
     case .null: encoder.appendNil()
@@ -85,7 +86,7 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .number(let bits): encoder.append(Double(bitPattern: bits))
-    // Since 2001, as it is stored: to count from another year would round it.
+    // The reference date is 2001, as in the stored value: a conversion to another one would round.
     case .date(let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

@@ -1,11 +1,11 @@
-/// A part of an index or of a list of edges: the entries from one key up to another.
+/// A range of an index or of a list of edges.
 ///
-/// It may hold more than what was asked for, never less: bounds belong to it, meant to or not, and
-/// so does what an index with shortened keys cannot tell apart.
+/// It may cover more entries than were asked for, never fewer: both bounds are always included, and
+/// so are entries that shortened keys do not distinguish.
 struct EntryRange: Hashable {
-  /// The first key there can be.
+  /// The first possible key of the range.
   let lower: Key
-  /// The first key behind it; `nil` at the end of the keyspace.
+  /// The first key after the range; `nil` at the end of the keyspace.
   let upper: Key?
 
   private init(lower: Key, upper: Key?) {
@@ -13,13 +13,13 @@ struct EntryRange: Hashable {
     self.upper = upper
   }
 
-  /// The entries that begin with some values, whatever follows.
+  /// Creates the range of the entries that begin with some values.
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))
     upper = values.isEmpty ? nil : Self.end(of: values)
   }
 
-  /// The entries of an index that have these values of all its attributes.
+  /// Creates the range of the index entries that have these values for all attributes of the index.
   init(_ values: [StoredValue], ofAllIn index: IndexDescription) {
     guard EntryKey.isShortened(values, isUnique: index.isUnique) else {
       self.init(values)
@@ -29,34 +29,36 @@ struct EntryRange: Hashable {
     self.init(lower: Key(unverified: start), upper: Key.successor(of: start))
   }
 
-  /// The entries that begin with some values, and go on with one from `first` to `last`, but `nil`.
+  /// Creates the range of the entries that begin with some values, followed by one from `first` to
+  /// `last`, excluding `nil`.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // Behind `nil`, of which no part that follows begins with `FF`.
+    // The key after `nil`: no component that follows a `nil` begins with `FF`.
     let behind = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? behind())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper
   }
 
-  /// The entries that begin with some values, and go on with a text that begins like this one.
+  /// Creates the range of the entries that begin with some values, followed by a string with this
+  /// prefix.
   init(_ values: [StoredValue], text: String) {
     lower = Self.start(EntryKey.key(values + [.string(text)]))
     upper = Key.successor(of: lower.bytes)
   }
 
-  /// The least key of an entry with values whose key is this one, or that begin like them.
+  /// Returns the least key of an entry with this key or prefix, if shortened keys are possible.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// The least key behind all that begin with some values.
+  /// Returns the least key after all keys that begin with some values.
   private static func end(of values: [StoredValue]) -> Key? {
     let bytes = KeyRange(prefix: EntryKey.key(values)).upper?.bytes ?? []
     guard bytes.count > EntryKey.prefixByteCount else { return Key(unverified: bytes) }
     return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// The ranges in their order, those that overlap as one.
+  /// Returns the ranges in order, with overlapping ones merged.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {

@@ -1,17 +1,17 @@
-/// Who reads the history, and how far each has come.
+/// The consumers of the history and their positions in it.
 ///
-/// The keyspace has their names as keys, and the number of the last transaction that each has read
-/// as values.
+/// The keys of the keyspace are the names of consumers. The values are the numbers of the last
+/// transactions that they have processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 
-  /// The transactions that the consumers have come to, by name.
+  /// Returns the number of the last transaction that each consumer has processed, by name.
   static func all(in snapshot: Snapshot) throws -> [String: Int64] {
     guard let keyspace = try snapshot.keyspace(keyspace) else { return [:] }
     return try all(.snapshot(keyspace))
   }
 
-  /// The transactions that the consumers have come to, by name.
+  /// Returns the number of the last transaction that each consumer has processed, by name.
   static func all(in transaction: WriteTransaction) throws -> [String: Int64] {
     try all(.transaction(try transaction.keyspace(keyspace)))
   }
@@ -25,7 +25,7 @@ enum HistoryConsumers {
     return result
   }
 
-  /// Takes down how far a consumer has come.
+  /// Records the position of a consumer.
   static func put(_ sequence: Int64, for name: String, _ transaction: WriteTransaction) throws {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: sequence)

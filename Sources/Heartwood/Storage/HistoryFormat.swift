@@ -1,12 +1,12 @@
-/// How the history lies in its keyspace.
+/// The format of the history in its keyspace.
 ///
-/// The key of an entry is the number of its transaction, which counts up from one, and that of the
-/// piece: 0 for the header. Before them comes the entry of ``HistoryBounds``.
+/// The key of an entry consists of the number of its transaction, counted from one, and the number
+/// of the piece: 0 for the header. The entry of ``HistoryBounds`` precedes them.
 enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
 
-  /// What became of an object, with numbers of properties in the store.
+  /// The change of an object, with the numbers that properties have in the store.
   enum Change {
     case insert
     case update([UInt16])
@@ -36,7 +36,7 @@ enum HistoryFormat {
 
   /// Calls `body` with each change of a piece.
   ///
-  /// - Throws: `corrupt` if the bytes are none.
+  /// - Throws: `corrupt` if the bytes cannot be decoded.
   static func forEachChange(
     _ bytes: [UInt8], _ body: (ObjectNumber, Change) throws -> Void
   ) throws {
@@ -60,11 +60,11 @@ enum HistoryFormat {
   }
 }
 
-/// Which transactions the history has.
+/// The range of transactions in the history.
 struct HistoryBounds {
-  /// The number of the next one.
+  /// The number of the next transaction.
   var next: Int64 = 1
-  /// Everything up to this one was deleted.
+  /// The number of the last deleted transaction; all before it are deleted, too.
   var deleted: Int64 = 0
 
   init() {}
@@ -74,7 +74,7 @@ struct HistoryBounds {
     next = try reader.next()
     deleted = try reader.next()
     guard deleted >= 0, deleted < next else {
-      throw StorageError(.corrupt, "The bounds of the history are damaged.")
+      throw StorageError(.corrupt, "The bounds of the history are invalid.")
     }
   }
 
@@ -86,12 +86,12 @@ struct HistoryBounds {
   }
 }
 
-/// What the history says of a transaction as a whole.
+/// The properties of a transaction in the history.
 struct HistoryHeader {
-  /// Seconds since 2001.
+  /// Seconds since the start of 2001 (UTC).
   var timestamp: Double
   var processID: Int32
-  /// The first frame it could write.
+  /// The first frame that the transaction could write.
   var base: UInt64
   var author: String?
   var contextName: String?
@@ -114,7 +114,7 @@ extension HistoryHeader {
     var reader = ByteReader(bytes)
     let version: UInt8 = try reader.next()
     guard version == Self.version else {
-      throw StorageError(.corrupt, "The history has a transaction of the unknown form \(version).")
+      throw StorageError(.corrupt, "The history has a transaction of unknown format \(version).")
     }
     timestamp = Double(bitPattern: try reader.next())
     processID = try reader.next()
@@ -125,7 +125,7 @@ extension HistoryHeader {
 }
 
 extension [UInt8] {
-  /// Appends a text behind its length; `nil` has one that no text has.
+  /// Appends a string after its length; `nil` is encoded as an otherwise impossible length.
   fileprivate mutating func append(text: String?) {
     guard let text else { return append(littleEndian: UInt32.max) }
     append(littleEndian: UInt32(text.utf8.count))
@@ -133,7 +133,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads numbers and texts, one after the other, from bytes that may be damaged.
+/// Reads consecutive numbers and strings from bytes that may be damaged.
 private struct ByteReader {
   private var rest: ArraySlice<UInt8>
 

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Puts the histories of several stores in one order, and has each token name a place in all.
+/// Merges the histories of several stores into one order, with tokens that cover all stores.
 struct HistoryMerge {
   private let token: PersistentHistoryToken?
-  /// The place that has been come to in each store.
+  /// The position reached in each store.
   private var places: [UUID: Int64]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 
-  /// Begins with the places that a token names; `nil` for the beginning of all.
+  /// Creates a merge that starts at a token; `nil` for the start of every history.
   init(after token: PersistentHistoryToken?) {
     self.token = token
     places = token?.sequences ?? [:]
   }
 
-  /// Takes up what follows in the history of a store.
+  /// Adds the transactions of one store after the token.
   ///
   /// - Throws: `historyExpired`; `corrupt`.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
@@ -23,9 +23,9 @@ struct HistoryMerge {
     runs.append(try reader.transactions(after: own)[...])
   }
 
-  /// The transactions, those of one store as they were written, and the earliest of the next first.
+  /// Returns the transactions: by timestamp across stores, and in commit order within one store.
   mutating func transactions() -> [PersistentHistoryTransaction] {
-    // Their tokens are right already.
+    // The tokens of a single store need no changes.
     if places.count == 1, let only = runs.first { return Array(only) }
     var result: [PersistentHistoryTransaction] = []
     while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),

@@ -10,7 +10,7 @@ struct HistoryReader {
     self.model = model
   }
 
-  /// The transactions after a token, or all there are.
+  /// Returns the transactions after a token, or all transactions.
   ///
   /// - Throws: `historyExpired` if some of them were deleted; `foreignStore`; `corrupt`.
   /// - Complexity: Each page of their entries is read once.
@@ -19,7 +19,7 @@ struct HistoryReader {
   ) throws -> [PersistentHistoryTransaction] {
     let known = token?.sequence(of: model.space.store)
     if token != nil, known == nil {
-      throw StorageError(.foreignStore, "The token is of the history of another store.")
+      throw StorageError(.foreignStore, "The token belongs to the history of another store.")
     }
     guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace),
       let bounds = try keyspace.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
@@ -27,7 +27,7 @@ struct HistoryReader {
     if let known, known < bounds.deleted {
       throw ObjectGraphError(
         .historyExpired,
-        "What followed the token was deleted from the history. Fetch everything again, and go on "
+        "The history after the token was deleted. Fetch everything again, and continue "
           + "from the newest token.")
     }
     var result: [PersistentHistoryTransaction] = []
@@ -53,13 +53,13 @@ struct HistoryReader {
     return result
   }
 
-  /// The number before that of the oldest transaction that was not deleted.
+  /// Returns the number before that of the oldest remaining transaction.
   func start() throws -> Int64 {
     try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// The token of the newest transaction; `nil` if there never was one.
+  /// Returns the token of the newest transaction; `nil` if there never was one.
   func newestToken() throws -> PersistentHistoryToken? {
     let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
@@ -77,7 +77,7 @@ struct HistoryReader {
       store: model.space.store, sequence: found.sequence)
   }
 
-  /// A change in the model's names; `nil` if the model has no class for the object.
+  /// Returns a change with the names of the model; `nil` if the model has no class for the object.
   private func change(
     _ number: ObjectNumber, _ change: HistoryFormat.Change
   ) -> PersistentHistoryChange? {

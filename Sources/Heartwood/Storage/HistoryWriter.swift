@@ -1,17 +1,17 @@
 import Foundation
 
-/// Writes down what a transaction changes, within that transaction.
+/// Records the changes of a transaction in the history, within the same transaction.
 ///
-/// The entries of a transaction follow each other in the keyspace: its header, then its changes in
-/// pieces, so that a batch request of any size needs one piece of memory.
+/// The entries of a transaction are contiguous in the keyspace: its header, followed by its changes
+/// in pieces. A batch request of any size needs memory for only one piece.
 final class HistoryWriter {
-  /// Who makes the changes.
+  /// The author and the context of the changes.
   struct Origin {
     var author: String?
     var contextName: String?
   }
 
-  /// A piece is written when it has grown to this many bytes.
+  /// The size in bytes at which a piece is written.
   private static let pieceByteCount = 1 << 15
 
   private let transaction: WriteTransaction
@@ -31,13 +31,13 @@ final class HistoryWriter {
     try flushIfFull()
   }
 
-  /// - Parameter properties: Their numbers in the store.
+  /// - Parameter properties: The numbers of the properties in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {
     HistoryFormat.append(.update(properties), number, to: &piece)
     try flushIfFull()
   }
 
-  /// - Parameter tombstone: The numbers and texts of what is preserved.
+  /// - Parameter tombstone: The numbers of the preserved properties, and their values as text.
   func deleted(_ number: ObjectNumber, _ tombstone: [(UInt16, String)]) throws {
     HistoryFormat.append(.delete(tombstone), number, to: &piece)
     try flushIfFull()
@@ -72,6 +72,6 @@ final class HistoryWriter {
     return keyspace
   }
 
-  /// Writes what is left; a transaction that has changed no object leaves nothing.
+  /// Writes the last piece; a transaction that changed no object records nothing.
   func finish() throws { try flush() }
 }

@@ -1,5 +1,5 @@
-/// Brings the indexes of a store up to a model: makes entries for those that are new, and removes
-/// those that no class declares any more.
+/// Migrates the indexes of a store to a model: builds new ones, and removes those that no class
+/// declares any more.
 struct IndexBuilding {
   let step: ModelStep
   let derived: DerivedBuilding
@@ -19,7 +19,7 @@ struct IndexBuilding {
     let name = step.model.keyspace(index)
     let members = index.entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
-    // Who is not in it any more would have to be looked for.
+    // Entries of entities that left the index cannot be found selectively: the index is rebuilt.
     let isWhole = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty && (!isWhole || members.contains(where: { try changes(index, $0) })) {
       try step.transaction.removeKeyspace(name)
@@ -29,7 +29,7 @@ struct IndexBuilding {
     }
   }
 
-  /// Whether rows of an entity have other values in an index now.
+  /// Returns whether the migration changes the indexed values of an entity's rows.
   private func changes(_ index: IndexDescription, _ storage: EntityStorage) throws -> Bool {
     let derived = Set(try derived.changed(storage).map(\.slot))
     guard let known = step.known(storage) else { return false }
@@ -42,7 +42,7 @@ struct IndexBuilding {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // It holds something now where it had no value.
+      // A row without a value now has one.
       return before.kind.isOptional
     }
   }
@@ -72,8 +72,8 @@ struct IndexBuilding {
     let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .incompatibleSchema,
-      "\(index.entity.name) cannot be unique by \(names): the store has several with the same. "
-        + "Open it with the model as it was, and change all but one of them.",
+      "\(index.entity.name) cannot be unique by \(names): the store has duplicates. "
+        + "Open it with the previous model, and change all but one of them.",
       objectID: ManagedObjectID(number, step.model.space))
   }
 }

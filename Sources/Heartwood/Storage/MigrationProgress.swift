@@ -1,28 +1,28 @@
-/// How far a store has come on its way to another model.
+/// The progress of a store's migration to another model.
 public struct MigrationProgress: Sendable, Hashable {
-  /// What is being done with rows.
+  /// The kinds of work on rows.
   public enum Work: Sendable {
-    /// Relationships become what they are in the new model.
+    /// Converting relationships to their new form.
     case relationships
-    /// Derived attributes are computed.
+    /// Computing derived attributes.
     case derivedAttributes
-    /// Entries of indexes are made.
+    /// Building indexes.
     case indexes
   }
 
-  /// The version of the model that the store is brought up to.
+  /// The version of the model that the store is migrated to.
   public let version: Int
-  /// What is being done.
+  /// The current work.
   public let work: Work
-  /// The entity whose rows are gone through.
+  /// The entity whose rows are processed.
   public let entityName: String
-  /// How many of its rows that has been done for, or of the entries of a relationship.
+  /// Rows processed so far, or entries of a relationship.
   public let completedCount: Int
-  /// How many rows it has; a to-many relationship may have more entries.
+  /// The number of rows; a to-many relationship may have more entries.
   public let totalCount: Int
 }
 
-/// Counts the rows of one piece of work, and tells of it.
+/// Counts the processed rows of one piece of work, and reports the progress.
 struct ProgressCount {
   private let work: MigrationProgress.Work
   private let entityName: String
@@ -30,7 +30,7 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The row that was counted last, of which more may come.
+  /// The last counted row; more of its entries may follow.
   private var last: ObjectNumber?
 
   init(
@@ -43,7 +43,7 @@ struct ProgressCount {
     total = try step.objects(storage).count()
   }
 
-  /// Counts the rows that some references lead from, which come row by row.
+  /// Counts the rows that some references belong to; the references come row by row.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {
@@ -53,7 +53,7 @@ struct ProgressCount {
     add(count)
   }
 
-  /// Counts rows for which the work was done.
+  /// Counts processed rows.
   mutating func add(_ count: Int) {
     completed += count
     report?(

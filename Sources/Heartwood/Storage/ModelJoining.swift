@@ -1,20 +1,20 @@
-/// Makes of a store's model and a program's schema the model that the store is to have.
+/// Computes the new model of a store from its current model and a program's schema.
 ///
-/// Nothing is written here. What the two have in common keeps its numbers; what differs is taken
-/// down in sentences, for whoever is told that a store cannot be opened.
+/// It writes nothing. Entities and properties present in both keep their numbers. Differences are
+/// recorded as sentences, for the error of a store that cannot be opened.
 struct ModelJoining {
   private let before: StoredModel
   private let schema: Schema
-  /// What the store is to have.
+  /// The new model of the store.
   private(set) var result: StoredModel
-  /// What only the store has.
+  /// Differences that only the store has; a higher version removes them.
   private var removals: [String] = []
-  /// What the program has otherwise, and the store can follow.
+  /// Differences that the store can adopt.
   private var changes: [String] = []
-  /// What the store cannot follow.
+  /// Differences that the store cannot adopt.
   private var refusals: [String] = []
 
-  /// - Throws: `incompatibleSchema` if there are too many numbers.
+  /// - Throws: `incompatibleSchema` if numbers run out.
   init(_ before: StoredModel, _ schema: Schema) throws {
     self.before = before
     self.schema = schema
@@ -25,26 +25,26 @@ struct ModelJoining {
     for position in result.entities.indices { try finish(position) }
   }
 
-  /// Throws if the store cannot become what was made.
+  /// Throws if the store cannot be migrated to the result.
   ///
-  /// - Throws: `incompatibleSchema`, naming each difference.
+  /// - Throws: `incompatibleSchema`, with each difference.
   func requirePossible() throws(ObjectGraphError) {
     if schema.version < before.version {
       var differences = refusals + removals + changes
       if differences.isEmpty, result != before {
-        differences = ["Indexes or derived attributes are others."]
+        differences = ["Indexes or derived attributes differ."]
       }
       try refuse(
         differences,
-        "The store has version \(before.version) of the model, and this program version "
+        "The store has version \(before.version) of the model and this program version "
           + "\(schema.version), which differs. Open it with the newer program.")
     }
-    try refuse(refusals, "The store cannot follow the program's model.")
+    try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }
     try refuse(
       removals,
-      "The store has what the program's model does not have any more. Declare it, or give the "
-        + "Schema a version above \(before.version), and it is removed for good.")
+      "The store has entities or properties that the program's model lacks. Declare them, or, to "
+        + "remove them for good, give the Schema a version above \(before.version).")
   }
 
   private func refuse(
@@ -61,10 +61,11 @@ struct ModelJoining {
 
   // MARK: Names
 
-  /// Which of the old names each new one stands for.
+  /// Returns the old name that each new name stands for.
   ///
-  /// What was renamed takes its old name before something that is called so now; but one that has
-  /// its own name in the store has been renamed already, unless nothing else claims the old one.
+  /// A renamed entity or property takes its old name before a new one that is now called so. But
+  /// one whose current name is in the store was renamed before, unless nothing else claims the old
+  /// name.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -112,7 +113,7 @@ struct ModelJoining {
     } else {
       guard result.lastEntity < ObjectNumber.maxEntity else {
         throw ObjectGraphError(
-          .incompatibleSchema, "The store has no number left for \(entity.name).")
+          .incompatibleSchema, "The store has no entity number left for \(entity.name).")
       }
       result.lastEntity += 1
       joined = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
@@ -195,7 +196,7 @@ struct ModelJoining {
     }
   }
 
-  /// Looks at what a relationship was before.
+  /// Compares a relationship with its previous destinations and inverse.
   private mutating func compareEnds(
     _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
     _ entity: EntityDescription, _ destination: EntityDescription?
@@ -209,7 +210,7 @@ struct ModelJoining {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "\(name) can lead to a \(there.name) in the store, which is no \(destination.name).")
+          "\(name) can lead to a \(there.name) in the store, which is not a \(destination.name).")
       }
     }
     guard let inverse = entity.inverses[property.slot] else { return }
@@ -221,13 +222,13 @@ struct ModelJoining {
     }
     guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
     refusals.append(
-      "\(name) and \(inverse.entity.name).\(inverse.property.name) are no inverses of each other "
+      "\(name) and \(inverse.entity.name).\(inverse.property.name) are not inverses of each other "
         + "in the store. Declare a new one, and fill it in a custom MigrationStage.")
   }
 
   // MARK: The rest
 
-  /// Adds what depends on the numbers of all entities: layouts, indexes, and what is derived.
+  /// Adds whatever depends on the numbers of all entities: layouts, indexes and derivations.
   private mutating func finish(_ position: Int) throws {
     var stored = result.entities[position]
     guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
@@ -245,18 +246,19 @@ struct ModelJoining {
 }
 
 extension StoredModel {
-  /// The model with all that `schema` makes of it; this one, if that is an older one that the store
-  /// need not follow.
+  /// Returns the model with the changes that `schema` makes; this model, if the schema has a lower
+  /// version but no differences.
   ///
-  /// - Throws: `incompatibleSchema`, naming what cannot be the same any more.
+  /// - Throws: `incompatibleSchema`, with each difference that cannot be migrated.
   func joined(_ schema: Schema) throws -> StoredModel {
     let joining = try ModelJoining(self, schema)
     try joining.requirePossible()
     return joining.result
   }
 
-  /// How an attribute is derived, by numbers that stay when something is renamed; another sentence
-  /// means that it has to be computed again.
+  /// Returns a description of a derivation with numbers, which renaming does not change.
+  ///
+  /// A different description means that the attribute must be recomputed.
   func sentence(_ derived: DerivedAttribute, _ own: StoredEntity) throws -> String {
     func word(_ property: PropertyDescription, _ entity: StoredEntity) throws -> String {
       let stored = try entity.stored(property)
@@ -279,7 +281,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Takes down what a property holds in all records there are, where they have no value of it.
+  /// Records the value of a property for all existing records, which have no value of it.
   fileprivate mutating func note(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices
@@ -288,7 +290,7 @@ extension StoredModel.StoredEntity {
     }
   }
 
-  /// Adds a layout for new records, if they cannot have the last one there is.
+  /// Adds a layout for new records, if they cannot use the latest one.
   fileprivate mutating func addLayout(for entity: EntityDescription) throws {
     let known = Dictionary(uniqueKeysWithValues: properties.map { ($0.number, $0.kind) })
     for position in layouts.indices {
@@ -297,7 +299,7 @@ extension StoredModel.StoredEntity {
     let columns = properties.compactMap { property in
       property.kind.form.map { StoredModel.Column(property: property.number, form: $0) }
     }
-    // Where no value stands for one, none could be written.
+    // A layout with a constant for an optional property cannot store `nil`.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

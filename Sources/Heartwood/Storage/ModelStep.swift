@@ -1,20 +1,19 @@
 import Foundation
 
-/// A step of a store from one model to the next, in the transaction that makes it.
+/// A migration step of a store from one model to the next, in one transaction.
 ///
-/// Rows stay as they are wherever that is possible: a layout says how they were written. What has
-/// to be done is done for the rows of an entity one after the other, some at a time, so that the
-/// memory it takes does not depend on how many there are.
+/// Rows are not rewritten if their layout can still describe them. Work on the rows of an entity
+/// proceeds in batches, so memory use does not depend on their number.
 struct ModelStep {
   let transaction: WriteTransaction
-  /// The model the store had.
+  /// The store's model before the step.
   let before: StoredModel
-  /// The model it is to have.
+  /// The store's model after the step.
   let stored: StoredModel
   let model: StoreModel
   let progress: (@Sendable (MigrationProgress) -> Void)?
 
-  /// Does what the difference asks for.
+  /// Applies the difference of the models.
   ///
   /// - Throws: `incompatibleSchema` if the store's objects do not allow it.
   func run() throws {
@@ -26,12 +25,12 @@ struct ModelStep {
     for name in before.places.subtracting(stored.places) { try transaction.removeKeyspace(name) }
   }
 
-  /// What the store had of an entity; `nil` if it is new.
+  /// Returns the entity before the step; `nil` if it is new.
   func known(_ storage: EntityStorage) -> StoredModel.StoredEntity? {
     before.entity(storage.number)
   }
 
-  /// The records of an entity.
+  /// Returns the keyspace of an entity's records.
   func objects(_ storage: EntityStorage) throws -> RowsKeyspace {
     .transaction(try transaction.keyspace(storage.keyspace))
   }

@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// Holds the views that contexts have read lately, and lets go of those that are not used any more.
+/// Retains the views that contexts have read recently, and releases those no longer in use.
 ///
-/// A context without a pin reads the newest generation, and must not hold back the log's end for a
-/// generation that it happened to read last. So it knows its view weakly, and this is what keeps
-/// that alive between one read and the next.
+/// A context without a pin reads the newest generation. It must not block log reclamation for a
+/// generation that it happened to read last. So the context refers to its view weakly, and this
+/// object keeps the view alive from one read to the next.
 final class RecentViews: Sendable {
-  /// How long a view that nobody uses is held, twice at most.
+  /// The time after which an unused view is released; at most twice as much passes.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
   private struct Content {
@@ -15,14 +15,14 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // @unchecked because a view is only held here, and used by the context's thread.
+  // @unchecked because a view is only retained here; only the context's thread uses it.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }
 
   private let guarded = Mutex(Guarded())
 
-  /// Holds a view for a while.
+  /// Retains a view for a while.
   func hold(_ view: StoreView) {
     let starts = guarded.withLock { guarded in
       guarded.content.views.append(view)
@@ -48,7 +48,7 @@ final class RecentViews: Sendable {
       guarded.content.isTicking = !guarded.content.views.isEmpty
       return guarded.content.isTicking
     }
-    // Given up without the lock: it may be the last reference to a generation.
+    // Releases the views outside the lock, since one may be the last reference to a generation.
     withExtendedLifetime(idle) {}
     if goesOn { scheduleTick() }
   }

@@ -1,12 +1,12 @@
-/// Brings what the relationships of a store hold into the places where a new model looks for it.
+/// Migrates the relationships of a store to the keyspaces that a new model uses.
 ///
-/// A reference stays in its field. Lists, and entries of who refers to whom, are made in keyspaces
-/// of their own from what there was, and what there was is removed when all of them are made. A new
-/// relationship is filled from its inverse, if the store had that.
+/// References stay in their fields. Lists, and entries that list the referring objects, are built
+/// in keyspaces of their own; the old keyspaces are removed after all new ones are built. A new
+/// relationship is filled from its inverse, if the store has that.
 struct RelationshipBuilding {
   let step: ModelStep
 
-  /// One object at an end of a relationship, and one at the other.
+  /// The objects at the two ends of one relation.
   typealias Pair = (own: ObjectNumber, other: ObjectNumber)
 
   func run() throws {
@@ -18,7 +18,7 @@ struct RelationshipBuilding {
         try forget(old, of: known)
       }
     }
-    // Rows are rewritten when nobody needs them any more as they were.
+    // Collects everything before rows are rewritten: collecting reads them in their old form.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -31,7 +31,7 @@ struct RelationshipBuilding {
     }
   }
 
-  /// The relationships that the store had of an entity already, and what they were.
+  /// Returns the relationships that the store already had for an entity, with their old form.
   private func kept(
     _ storage: EntityStorage, _ known: StoredModel.StoredEntity
   ) -> [(property: PropertyDescription, old: StoredModel.StoredProperty)] {
@@ -44,9 +44,9 @@ struct RelationshipBuilding {
     try step.transaction.keyspace(name)
   }
 
-  // MARK: Reading what was there
+  // MARK: Reading the old relationships
 
-  /// Calls `body` with what a relationship held, for the objects of one entity in their order.
+  /// Calls `body` with the old content of a relationship, for the objects of one entity in order.
   private func forEachOld(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity,
     _ body: ([Pair]) throws -> Void
@@ -65,7 +65,7 @@ struct RelationshipBuilding {
     }
   }
 
-  /// Goes through the references in records, which have them as they were written.
+  /// Iterates over the references in records, in the form in which they were written.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
@@ -96,7 +96,7 @@ struct RelationshipBuilding {
 
   // MARK: Converting
 
-  /// Moves what the objects of an entity had to where it belongs now.
+  /// Moves the relationship of an entity's objects to its new keyspace.
   private func convert(
     _ property: PropertyDescription, _ storage: EntityStorage, _ old: StoredModel.StoredProperty,
     _ known: StoredModel.StoredEntity
@@ -128,20 +128,21 @@ struct RelationshipBuilding {
     try edges.put(EntryKey.key([.integer(first.bits), .integer(second.bits)]), [])
   }
 
-  // MARK: Forgetting
+  // MARK: Removing
 
-  /// Removes what an entity that is no more has in places that others still use.
+  /// Removes the entries of a removed entity from keyspaces that are still in use.
   func forget(_ entity: StoredModel.StoredEntity) throws {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes what a relationship of one entity had, if its place is still used by others; a place
-  /// that nobody uses is removed as a whole.
+  /// Removes the entries of an entity's relationship, if other entities still use the keyspace.
+  ///
+  /// A keyspace that nothing uses is removed as a whole elsewhere.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {
     guard let place = old.ends?.place, step.stored.places.contains(place) else { return }
-    // What members say of it is theirs to forget.
+    // These entries belong to the references of the members.
     if case .toMany = old.kind, place.hasPrefix("edges.") { return }
     let entries = try keyspace(place)
     if case .toOne = old.kind {
@@ -172,7 +173,7 @@ struct RelationshipBuilding {
       }
   }
 
-  /// Has the objects of an entity forget those of entities that are no more.
+  /// Removes references from an entity's objects to objects of removed entities.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {
@@ -199,7 +200,8 @@ struct RelationshipBuilding {
     }
   }
 
-  /// Rewrites a row with another reference; it counts as unchanged for others.
+  /// Rewrites a row with another reference, and keeps its version: conflict detection ignores the
+  /// change.
   private func setReference(
     _ property: PropertyDescription, _ storage: EntityStorage, _ number: ObjectNumber,
     _ target: ObjectNumber?
@@ -213,9 +215,9 @@ struct RelationshipBuilding {
     if target != nil, !values[property.slot].isNull {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(storage.entity.name).\(property.name) can lead to one object only, and the store has "
+        "\(storage.entity.name).\(property.name) can lead to one object only, but the store has "
           + "several that refer to this one. Make it a to-many relationship, or open the store "
-          + "with the model as it was, and change all but one of them.",
+          + "with the previous model, and change all but one of them.",
         objectID: ManagedObjectID(number, step.model.space))
     }
     values[property.slot] = target.map { .integer($0.bits) } ?? .null
@@ -224,15 +226,15 @@ struct RelationshipBuilding {
 
   // MARK: Filling
 
-  /// A relationship that no entity had, and a keyspace with what its inverse says of it.
+  /// A new relationship, and a keyspace with the content of its inverse.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// Pairs of owner and member, in the order of the owners.
+    /// The keyspace of the pairs of owner and member, in the order of the owners.
     let sorted: String
   }
 
-  /// Collects what a new relationship is to hold; `nil` if there is nothing.
+  /// Collects the content of a new relationship; returns `nil` if there is none.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {
@@ -240,7 +242,7 @@ struct RelationshipBuilding {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // Where it has no place of its own, its inverse has it.
+    // A relationship without a keyspace of its own uses that of its inverse.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)
@@ -283,7 +285,7 @@ struct RelationshipBuilding {
     try step.transaction.removeKeyspace(filling.sorted)
   }
 
-  /// Whether the store had a relationship of an entity.
+  /// Returns whether the store had a relationship of an entity.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
     guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]
@@ -294,7 +296,7 @@ struct RelationshipBuilding {
   }
 }
 
-/// Writes the members of a to-many relationship, owner by owner.
+/// Writes the members of a to-many relationship, one owner after the other.
 private struct MemberList {
   private let entries: KeyspaceWriter
   private let isOrdered: Bool
@@ -319,7 +321,7 @@ private struct MemberList {
 }
 
 extension ModelStep {
-  /// Whether objects that a relationship could lead to are no more.
+  /// Returns whether the step removes entities that a relationship could lead to.
   func losesTargets(_ old: StoredModel.StoredProperty) -> Bool {
     old.ends?.targets.contains { stored.entity($0) == nil } ?? false
   }

@@ -1,10 +1,10 @@
 extension StoredModel {
-  /// What a relationship leads to, and where it is written down.
+  /// Returns the destinations of a relationship and its keyspace.
   ///
-  /// A reference is a field of its record. In addition, `edges.N.P` has who refers to an object, if
-  /// the other end is an unordered relationship: then that needs no list of its own. All other
-  /// members are listed in `lists.N.P`, or `orders.N.P` if they have an order. What lies in a
-  /// keyspace so never changes its form.
+  /// A reference is a field of its record. If its inverse is an unordered relationship, `edges.N.P`
+  /// also lists the objects that refer to an object; the inverse then needs no list of its own. All
+  /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. So the entries of a
+  /// keyspace never change their format.
   func ends(
     of property: PropertyDescription, _ entity: EntityDescription,
     _ destination: EntityDescription?
@@ -31,7 +31,8 @@ extension StoredModel {
     return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
   }
 
-  /// A relationship by the numbers of the entity that declares it and of its own there.
+  /// Returns the identification of a relationship: the number of the entity that declares it, and
+  /// its own number there.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {
@@ -44,14 +45,14 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// The entity that declares a property, which this one may inherit.
+  /// Returns the entity that declares a property, which this one may inherit.
   func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let above = entity.superentity, property.slot < above.properties.count { entity = above }
     return entity
   }
 
-  /// Whether a to-many relationship has a list of its own.
+  /// Returns whether a to-many relationship has a list of its own.
   func listsMembers(_ property: PropertyDescription) -> Bool {
     guard case .toMany(let isOrdered) = property.kind else { return false }
     guard !isOrdered, let inverse = inverses[property.slot] else { return true }

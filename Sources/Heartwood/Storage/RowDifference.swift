@@ -1,17 +1,17 @@
-/// Which rows, and which lists of members, two generations hold differently.
+/// The rows and the member lists that differ between two generations.
 ///
-/// It is told the keys that differ, and looks at no value.
+/// It is computed from the keys that differ, without reading values.
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships that a keyspace of edges lists the members of, by the
+  /// The slots of the to-many relationships whose members a keyspace of edges lists, by the
   /// position of their entity.
   private let slots: [String: [Int: [Int]]]
-  /// What became of the rows.
+  /// The kind of change of each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
   /// The slots of to-many relationships whose members differ.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
-  /// The keyspaces of rows for which the model has no class.
+  /// The keyspaces of rows whose entity the model does not know.
   private(set) var unknownKeyspaces: Set<String> = []
 
   init(_ model: StoreModel) {
@@ -28,16 +28,16 @@ struct RowDifference {
     self.slots = slots
   }
 
-  /// Whether what differs in a keyspace says anything; indexes and history do not.
+  /// Returns whether differences in a keyspace matter; those in indexes and the history do not.
   func wants(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }
 
   private static let rowsPrefix = "objects."
 
-  /// Takes down a key that differs.
+  /// Records a key that differs.
   ///
-  /// - Throws: `corrupt` if it is no key of its keyspace.
+  /// - Throws: `corrupt` if the key does not have the format of its keyspace.
   mutating func note(_ change: StoreChange) throws {
     if let storage = storages[change.keyspace] {
       let row = try Key.decode(change.key.span.bytes, as: Int64.self)
@@ -52,17 +52,16 @@ struct RowDifference {
     }
   }
 
-  /// Takes down all that differs between two generations.
+  /// Records all differences between two generations.
   mutating func take(_ store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // Each row that differs lies in a leaf that was written, but few of those hold rows.
+    // Only changed leaves are compared, and the condition skips those of other keyspaces.
     let known = self
     try store.changes(from: source, to: target, in: known.wants) { try note($0) }
   }
 
-  /// Takes down what differs between two generations, as long as a condition holds for the number
-  /// of rows.
+  /// Records the differences between two generations while a condition on the number of rows holds.
   ///
-  /// - Returns: Whether that is all.
+  /// - Returns: Whether the result is complete.
   mutating func take(
     _ store: Store, from source: Snapshot, to target: Snapshot,
     while isWanted: (_ count: Int) throws -> Bool
@@ -80,16 +79,16 @@ struct RowDifference {
     return true
   }
 
-  /// All objects that differ, in the order in which they were made.
+  /// All objects that differ, in the order in which they were created.
   var numbers: [ObjectNumber] { Set(rows.keys).union(lists.keys).sorted() }
 
   var isEmpty: Bool { rows.isEmpty && lists.isEmpty && unknownKeyspaces.isEmpty }
 }
 
 extension RowDifference {
-  /// What became of the objects on the way from one generation to another.
+  /// Returns the changes of the objects between two generations.
   ///
-  /// - Complexity: As `Store.changes`, and two rows read for each object that was updated.
+  /// - Complexity: That of `Store.changes`, plus two row reads for each updated object.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {
@@ -111,7 +110,7 @@ extension RowDifference {
 }
 
 extension ChangeSet {
-  /// Takes down what became of an object.
+  /// Records the change of an object.
   ///
   /// - Parameter lists: The slots of its to-many relationships whose members differ.
   mutating func note(
@@ -121,7 +120,7 @@ extension ChangeSet {
     let id = ManagedObjectID(number, model.space)
     let entity = storage.entity
     switch (before, after) {
-    // Members are listed of an object that is in neither, if its deletion has left them there.
+    // Deletion may have left member entries of an object that neither generation has.
     case (nil, nil): return
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)

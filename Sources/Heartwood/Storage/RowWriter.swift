@@ -1,13 +1,12 @@
-/// Writes records, and the entries of indexes and edges that belong to them, in one transaction;
-/// and what has changed into the history.
+/// Writes records with their entries in indexes and edges, and the history, in one transaction.
 ///
-/// Its tables are unchecked, because they are used for every row, by one thread.
+/// Its tables skip exclusivity checks, because one thread uses them for every row.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
   private let history: HistoryWriter?
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
-  /// Those of records, by the position of the entity.
+  /// The keyspaces of records, by the position of the entity.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   @exclusivity(unchecked) private var nextRows: [Int: Int64] = [:]
 
@@ -27,7 +26,7 @@ final class RowWriter {
     return new
   }
 
-  /// The keyspace of an entity's records.
+  /// Returns the keyspace of an entity's records.
   private func objects(_ storage: EntityStorage) throws -> KeyspaceWriter {
     if let known = objectKeyspaces[storage.entity.position] { return known }
     let new = try keyspace(storage.keyspace)
@@ -37,7 +36,7 @@ final class RowWriter {
 
   // MARK: Rows
 
-  /// The number of a new row.
+  /// Returns the number of a new row.
   func nextNumber(_ storage: EntityStorage) throws -> ObjectNumber {
     let row: Int64
     if let known = nextRows[storage.number] {
@@ -47,13 +46,13 @@ final class RowWriter {
         try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
     guard row <= ObjectNumber.maxRow else {
-      throw StorageError(.tooLarge, "There are no more numbers for a \(storage.entity.name).")
+      throw StorageError(.tooLarge, "The store has no row IDs left for \(storage.entity.name).")
     }
     nextRows[storage.number] = row + 1
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Writes the numbers of the next rows, and the rest of the history.
+  /// Writes the next row IDs and the rest of the history.
   func finish() throws {
     try history?.finish()
     for (entity, row) in nextRows {
@@ -63,7 +62,7 @@ final class RowWriter {
     }
   }
 
-  /// What a row holds; `nil` if there is none, as for a temporary number.
+  /// Returns the content of a row; `nil` if there is none, as for a temporary number.
   func row(
     _ number: ObjectNumber, _ storage: EntityStorage
   ) throws -> (version: UInt64, values: [StoredValue])? {
@@ -73,20 +72,22 @@ final class RowWriter {
     }
   }
 
-  /// Whether there is a row.
+  /// Returns whether a row exists.
   func exists(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard !number.isTemporary else { return false }
     return try objects(storage).withValue(number.row) { _ in } != nil
   }
 
-  /// Writes a row and its new entries; those of `before` must have been removed that it gives up.
+  /// Writes a row and its new entries.
+  ///
+  /// Entries of `before` that no longer apply must already be removed.
   ///
   /// - Parameters:
-  ///   - lists: The slots of to-many relationships that were changed, for the history.
-  ///   - version: That of the row as it was, if it counts as unchanged for others.
-  /// - Throws: `constraintConflict` if another row has the same values of a unique index that is
-  ///   computed over a relationship; the others were settled before. `validation` if a value could
-  ///   not be read again.
+  ///   - lists: The slots of changed to-many relationships, for the history.
+  ///   - version: The current version of the row, if conflict detection is to ignore the change.
+  /// - Throws: `constraintConflict` if another row has the same values of a unique index over
+  ///   attributes that are derived over a relationship; other unique indexes were checked before.
+  ///   `validation` if a value could not be read back.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -111,8 +112,7 @@ final class RowWriter {
     }
   }
 
-  /// Brings the entries that list a row at the other ends of its references from one state to the
-  /// next.
+  /// Updates the entries that list a row at the other ends of its references.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -139,7 +139,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the entries that the indexes have for a row, but for those it keeps.
+  /// Removes the index entries of a row, except those that stay the same.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -153,7 +153,7 @@ final class RowWriter {
     }
   }
 
-  /// Deletes a row with all its entries and its own lists of members; those of others stay.
+  /// Deletes a row with its entries and its own member lists; the lists of other rows stay.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -179,9 +179,9 @@ final class RowWriter {
     }
   }
 
-  /// The object that has these values of an index's attributes, which is unique; `key` is theirs.
+  /// Returns the object with these values in a unique index; `key` is the key of the values.
   ///
-  /// - Precondition: Rows hold what their entries say.
+  /// - Precondition: Rows and index entries are consistent.
   func owner(
     _ index: IndexDescription, _ values: @autoclosure () -> [StoredValue], _ key: Key
   ) throws -> ObjectNumber? {
@@ -189,7 +189,7 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Others may have the same shortened key but for the number; their rows tell.
+    // Several entries may share a shortened key except for the number. Their rows decide.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
@@ -206,7 +206,7 @@ final class RowWriter {
 
   // MARK: Edges
 
-  /// The last parts of the keys that edges have for an object: positions, or numbers.
+  /// Returns the last components of an object's edge keys: positions, or object numbers.
   private func lastParts(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var parts: [Int64] = []
@@ -217,7 +217,7 @@ final class RowWriter {
     return parts
   }
 
-  /// The objects that edges, or an index of a reference, have for one.
+  /// Returns the objects that edges, or an index over a reference, list for an object.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []
@@ -228,14 +228,14 @@ final class RowWriter {
     return numbers
   }
 
-  /// Writes the members of an ordered relationship in place of others, where they differ.
+  /// Replaces the members of an ordered relationship, and writes only the positions that differ.
   func putList(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
   ) throws {
     let edges = try keyspace(name)
     let positions = before.isEmpty ? [] : try lastParts(edges, owner)
     for (position, member) in members.enumerated() {
-      // Positions have no holes unless others have written them.
+      // Positions are contiguous unless another context has written them.
       if position < before.count, before[position] == member, positions[position] == position {
         continue
       }
@@ -247,13 +247,13 @@ final class RowWriter {
     }
   }
 
-  /// Whether an object is listed as a member of an unordered relationship.
+  /// Returns whether an object is listed as a member of an unordered relationship.
   func hasEdge(_ name: String, _ owner: ObjectNumber, _ member: ObjectNumber) throws -> Bool {
     let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
     return try keyspace(name).withValue(key) { _ in } != nil
   }
 
-  /// Has objects join or leave a relationship from many to many, as this side lists them.
+  /// Adds or removes members of a many-to-many relationship, in the entries of this side.
   func changeEdges(
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
   ) throws {
@@ -266,7 +266,7 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Whether a row has the same entry with both values.
+  /// Returns whether both values have the same entry in the index.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
     guard let other else { return false }
     return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }

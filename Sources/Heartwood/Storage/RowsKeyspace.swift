@@ -1,4 +1,4 @@
-/// A keyspace to read: as a snapshot shows it, or as a transaction has made it so far.
+/// Read access to a keyspace in a snapshot or within a transaction.
 enum RowsKeyspace {
   case snapshot(KeyspaceReader)
   case transaction(KeyspaceWriter)
@@ -11,7 +11,7 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a row; `nil` if there is none.
+  /// Calls `body` with the value of a row; returns `nil` if there is none.
   func withValue<R>(_ row: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(row, body)
@@ -19,7 +19,7 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a key; `nil` if there is none.
+  /// Calls `body` with the value of a key; returns `nil` if there is none.
   func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(key, body)
@@ -27,8 +27,8 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` for every entry of a range of keys, in order or backwards, until it returns
-  /// false.
+  /// Calls `body` for each entry of a range of keys, in order or reversed, until it returns
+  /// `false`.
   func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (RawSpan, RawSpan) throws -> Bool
@@ -41,8 +41,8 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of each of some rows, in their order; `nil` for one that is not
-  /// there.
+  /// Calls `body` with the value of each of several rows, in their order; with `nil` for a missing
+  /// row.
   func forEach(
     of rows: [Int64], _ body: (_ position: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -52,7 +52,7 @@ enum RowsKeyspace {
     }
   }
 
-  /// About how many entries a range has.
+  /// Returns the approximate number of entries in a range.
   func estimatedCount(_ range: EntryRange) throws -> Int {
     switch self {
     case .snapshot(let reader):

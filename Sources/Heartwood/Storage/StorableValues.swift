@@ -1,22 +1,22 @@
-/// What can be stored: values that can be read again, in rows that can.
+/// Checks that values, and rows of them, can be read back after they are stored.
 extension EntityStorage {
-  /// The longest row: what is longer could not be read at once.
+  /// The maximum length of a row: a longer one could not be read at once.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
-  /// Whether a record could be one of those that cannot be read again.
+  /// Returns whether a record is one that possibly cannot be read back.
   func needsCheck(_ record: [UInt8]) -> Bool { record.count > 1 << 20 || hasDecimals }
 
-  /// Checks that a row of these values can be stored and read again.
+  /// Requires that a row of these values can be stored and read back.
   ///
-  /// - Throws: `validation`, naming the object, its entity and property, and the limit.
-  /// - Complexity: A look at each attribute of variable length.
+  /// - Throws: `validation`, with the object, its entity and property, and the limit.
+  /// - Complexity: Linear in the number of attributes of variable length.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {
       throw ObjectGraphError(.validation, failure, objectID: id())
     }
   }
 
-  /// What keeps a row of these values from being stored; `nil` if nothing does.
+  /// Returns the reason why a row of these values cannot be stored; `nil` if it can.
   func refusal(of values: [StoredValue]) -> String? {
     var (total, tombstone) = (fixedByteCount, 0)
     for property in variableColumns {
@@ -35,14 +35,14 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // All of it is one entry of the history when the object is deleted, beside others.
+    // On deletion, all preserved values form one history entry, which other data shares.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     guard tombstone > limit else { return nil }
     let property = variableColumns.filter(\.options.isPreservedOnDeletion)
       .max { values[$0.slot].textByteCount < values[$1.slot].textByteCount }
     return property.map {
-      "\(entity.name).\($0.name) is preserved on deletion, as text of \(tombstone) bytes with what "
-        + "else is; there is room for \(limit). Do not preserve it, or keep it in a file."
+      "\(entity.name).\($0.name) is preserved on deletion: with other attributes, as text of "
+        + "\(tombstone) bytes; the limit is \(limit). Do not preserve it, or store it in a file."
     }
   }
 
@@ -53,13 +53,13 @@ extension EntityStorage {
       isTotal
       ? "A \(entity.name) takes \(count) bytes, most of them \(entity.name).\(property.name)"
       : "\(entity.name).\(property.name) takes \(count) bytes"
-    return "\(subject); an object has room for \(limit) (\(limit >> 20) MiB). Divide it up between "
-      + "several objects, or keep it in a file."
+    return "\(subject); the limit of an object is \(limit) (\(limit >> 20) MiB). Divide it between "
+      + "several objects, or store it in a file."
   }
 }
 
 extension PropertyDescription {
-  /// Whether a value is no decimal number, though it should be one.
+  /// Returns whether a value is NaN in a decimal attribute.
   fileprivate func isNotANumber(_ value: StoredValue) -> Bool {
     guard recordForm == .decimal, case .string("NaN") = value else { return false }
     return true
@@ -67,7 +67,7 @@ extension PropertyDescription {
 }
 
 extension StoredValue {
-  /// The bytes of the value in the variable part of a record.
+  /// The size of the value in the variable part of a record.
   fileprivate var variableByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -76,7 +76,7 @@ extension StoredValue {
     }
   }
 
-  /// The bytes of ``text``, which the history keeps.
+  /// The size of ``text``, which the history stores.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

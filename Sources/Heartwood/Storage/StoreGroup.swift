@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// The stores of a container, and which of them is the home of which class.
+/// The stores of a container, and the store to which each class is assigned.
 ///
-/// Stores come and go while contexts work, on other threads too: who asks gets those of that
-/// moment.
+/// Other threads may add and remove stores while contexts are in use; each access sees the stores
+/// of that moment.
 final class StoreGroup: Sendable {
-  /// A store of the container, or one that was.
+  /// A current or removed store of the container.
   struct Member: Sendable {
-    /// Where it is; `nil` for one in memory that the container was made with.
+    /// The location; `nil` for the in-memory store that the container was created with.
     let url: URL?
     let store: Store
     let model: StoreModel
-    /// What its generations' tokens name it by.
+    /// The identity of the store in generation tokens.
     let identity: StoreIdentity
 
     init(url: URL?, store: Store, model: StoreModel) {
@@ -26,19 +26,19 @@ final class StoreGroup: Sendable {
       self.identity = identity
     }
 
-    /// What people call it.
+    /// The name of the store in messages.
     var name: String { url?.storePlace ?? "in memory" }
 
-    /// The generation of this store that a token names; the newest, if it names none at all.
+    /// Returns a snapshot of the generation that a token has for this store, or of the newest.
     ///
-    /// - Throws: `foreignStore` if it is of other stores only; `generationExpired`.
+    /// - Throws: `foreignStore` if the token covers other stores only; `generationExpired`.
     func snapshot(at token: QueryGenerationToken) throws -> Snapshot {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
-      throw StorageError(.foreignStore, "The token names no generation of the store \(name).")
+      throw StorageError(.foreignStore, "The token has no generation of the store \(name).")
     }
 
-    /// The generation of this store that a token names.
+    /// Returns the generation that a token has for this store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
     }
@@ -46,16 +46,17 @@ final class StoreGroup: Sendable {
 
   private struct Content {
     var members: [Member]
-    /// What was removed, with another store in place of their own, so that this one can go.
+    /// The removed stores; their `store` is replaced with another one so that the removed one can
+    /// close.
     var removed: [Member] = []
     var watches: [UInt64: @Sendable () -> Void] = [:]
     var lastWatch: UInt64 = 0
   }
 
-  /// The store the container was made with, though it may be removed.
+  /// The store that the container was created with, even after it was removed.
   let first: Member
   private let content: Mutex<Content>
-  /// Whether there ever was another store than the first, or not that one.
+  /// Whether a store was ever added or removed.
   var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
   private let isChanged = Atomic(false)
 
@@ -64,17 +65,17 @@ final class StoreGroup: Sendable {
     content = Mutex(Content(members: [first]))
   }
 
-  /// The stores there are, in the order in which they were added.
+  /// The current stores, in the order in which they were added.
   var members: [Member] { content.withLock { $0.members } }
 
-  /// The store of which something is true, or one that was removed.
+  /// Returns the store that matches a condition, including removed ones.
   func member(where isWanted: (StoreModel) -> Bool) -> Member? {
     content.withLock { content in
       content.members.first { isWanted($0.model) } ?? content.removed.first { isWanted($0.model) }
     }
   }
 
-  // MARK: Coming and going
+  // MARK: Adding and removing
 
   /// Adds a store.
   ///
@@ -91,9 +92,9 @@ final class StoreGroup: Sendable {
     tell()
   }
 
-  /// Takes a store out; whatever reads it from now on is told.
+  /// Removes a store; later reads from it throw an error.
   ///
-  /// - Throws: `invalidArgument` if there is none at the URL.
+  /// - Throws: `invalidArgument` if the container has no store at the URL.
   func remove(_ url: URL) throws -> Member {
     defer { tell() }
     return try content.withLock { content in
@@ -112,8 +113,8 @@ final class StoreGroup: Sendable {
     }
   }
 
-  /// Has `body` called when a store was added or removed, until ``endWatch(_:)`` for what this
-  /// returns.
+  /// Registers `body` to be called after a store was added or removed, until ``endWatch(_:)`` is
+  /// called with the returned ID.
   func watch(_ body: @escaping @Sendable () -> Void) -> UInt64 {
     content.withLock { content in
       content.lastWatch += 1
@@ -129,13 +130,13 @@ final class StoreGroup: Sendable {
     for body in content.withLock({ $0.watches.values.map { $0 } }) { body() }
   }
 
-  /// Throws if one of the stores is at a URL, `invalidArgument`.
+  /// Throws `invalidArgument` if the container already has a store at a URL.
   func requireNew(_ url: URL) throws {
     guard let known = members.first(where: { $0.url?.storePlace == url.storePlace }) else { return }
     throw Self.known(known)
   }
 
-  /// Throws `invalidArgument` if a store is one of those that are there, by another path perhaps.
+  /// Throws `invalidArgument` if the container already has a store, perhaps at another path.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, members)
   }
@@ -150,12 +151,11 @@ final class StoreGroup: Sendable {
   private static func known(_ member: Member) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container has this store already: \(member.name). A copy counts as the same one, since "
+      "The container already has this store: \(member.name). A copy counts as the same one: "
         + "the IDs of its objects are the same.")
   }
 
-  /// Throws `invalidModel` if the objects of a class, or of another of the same name, are in one of
-  /// the stores.
+  /// Throws `invalidModel` if a class, or another of the same name, is already assigned to a store.
   func requireHomeless(_ entity: EntityDescription) throws {
     try Self.requireHomeless(entity, members)
   }
@@ -168,26 +168,26 @@ final class StoreGroup: Sendable {
       throw ObjectGraphError(
         .invalidModel,
         known.type == entity.type
-          ? "The objects of \(entity.name) are in the store \(member.name) already; a class is in "
+          ? "\(entity.name) is already assigned to the store \(member.name). A class belongs to "
             + "one store."
           : "\(known.type) of the store \(member.name) and \(entity.type) are both called "
             + "\(entity.name).")
     }
   }
 
-  /// What to throw if somebody wants to read a store that was removed.
+  /// Returns the error for a read from a removed store.
   func removal(of model: StoreModel) -> ObjectGraphError {
     let name = member { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
       .removedStore,
-      "The store \(name) was removed from the container. Add it again, and fetch its objects anew.")
+      "The store \(name) was removed from the container. Add it again, and refetch its objects.")
   }
 
   // MARK: Generations
 
-  /// The stores with the generations of them that a token names; `nil` for the newest.
+  /// Returns the stores that a token covers and its generations of them; `nil` for the newest.
   ///
-  /// - Throws: `removedStore` or `foreignStore` if it names none of them.
+  /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(
     of token: QueryGenerationToken
   ) throws -> [(member: Member, generation: GenerationToken?)] {
@@ -202,18 +202,18 @@ final class StoreGroup: Sendable {
     }
     throw StorageError(
       .foreignStore,
-      "The token is of other stores than those of the container. Open the store "
+      "The token belongs to stores that are not in the container. Open the store "
         + "that it was taken from.")
   }
 
-  /// What names a generation of one store, and the newest of all others.
+  /// Returns the token of a generation of one store and the newest generations of all others.
   func token(_ snapshot: Snapshot, of model: StoreModel) -> QueryGenerationToken {
     let others = members.filter { $0.model !== model }
     return QueryGenerationToken(
       [snapshot.token] + others.compactMap { try? $0.store.snapshot().token })
   }
 
-  /// The generations that a token names.
+  /// Returns snapshots of the generations that a token covers.
   ///
   /// - Throws: As ``generations(of:)``; `generationExpired`.
   func snapshots(
@@ -226,7 +226,7 @@ final class StoreGroup: Sendable {
 }
 
 extension URL {
-  /// What tells the places of stores from each other.
+  /// The normalised location, which identifies a store.
   var storePlace: String {
     isFileURL ? resolvingSymlinksInPath().standardizedFileURL.path : absoluteString
   }

@@ -1,28 +1,28 @@
 import Foundation
 import Synchronization
 
-/// A schema and a store, brought together: which object is where.
+/// A schema mapped to a store: the location of each object.
 ///
-/// What is asked for each row is worked out once, when the model is made.
+/// Everything needed for each row is computed once, at initialisation.
 final class StoreModel: Sendable {
   let schema: Schema.Content
   /// By the position of the entity in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
-  /// How often the model of the store had been changed when this was made of it.
+  /// The number of model changes in the store when this model was created.
   let changeCount: Int64
-  /// Whether what is changed is written into the history.
+  /// Whether changes are recorded in the history.
   let tracksHistory: Bool
-  /// Whether any entity has attributes that are derived.
+  /// Whether any entity has derived attributes.
   let hasDerived: Bool
-  /// Whether the container has let go of the store.
+  /// Whether the store was removed from the container.
   var isRemoved: Bool { wasRemoved.load(ordering: .relaxed) }
   private let wasRemoved = Atomic(false)
-  /// What contexts have read lately.
+  /// The views that contexts have read recently.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships by entity and slot; `nil` where there is none.
+  /// The keyspaces of relationships by entity and slot; `nil` if there is none.
   private let places: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
@@ -66,69 +66,69 @@ final class StoreModel: Sendable {
     }
   }
 
-  /// Has everybody know that the container lets go of the store.
+  /// Marks the store as removed from the container.
   func noteRemoval() { wasRemoved.store(true, ordering: .sequentiallyConsistent) }
 
   /// Throws if the rows of a generation were written with another model.
   ///
-  /// - Parameter keyspace: That of the model.
+  /// - Parameter keyspace: The keyspace of the model.
   func requireCurrent(_ keyspace: RowsKeyspace?) throws {
     let count = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard count != changeCount else { return }
     throw ObjectGraphError(
       .incompatibleSchema,
       count > changeCount
-        ? "The model of the store was changed after this container was opened. Open it again."
-        : "This generation was written before the model of the store was changed. Only containers "
+        ? "The store's model was changed after this container was opened. Open the container again."
+        : "This generation was written before the store's model was changed. Only containers "
           + "that were opened before that can read it.")
   }
 
-  /// Where the objects of an entity are.
+  /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 
-  /// Where the objects of an entity and of those below it are, in the order of their numbers.
+  /// Returns the storages of an entity and its subentities, in the order of their numbers.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
-  /// Where an object is; `nil` if the schema has no class for it.
+  /// Returns the storage of an object; `nil` if the schema has no class for it.
   func storage(of number: ObjectNumber) -> EntityStorage? {
     positionsByNumber[number.entity].map { entities[$0] }
   }
 
-  /// The keyspace of an index.
+  /// Returns the keyspace of an index.
   func keyspace(_ index: IndexDescription) -> String {
     storage(of: index.entity).indexKeyspaces[index.position]
   }
 
-  /// The references whose keyspaces list the members of unordered relationships elsewhere.
+  /// Returns the references whose keyspaces list the members of unordered inverse relationships.
   func references(of entity: EntityDescription) -> [(slot: Int, keyspace: String)] {
     references[entity.position]
   }
 
-  /// The keyspaces that list the members of an entity's own relationships.
+  /// Returns the keyspaces that list the members of an entity's own relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// The keyspace that says who refers to an object: that of the reference itself, or of the index
-  /// the schema has made where the other end does not say it.
+  /// Returns the keyspace that lists the objects referring to an object: that of the reference, or
+  /// of the index that the schema adds if the inverse does not list them.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property), let name = places[entity.position][property.slot] {
       return name
     }
     guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
-      preconditionFailure("\(property.name) is no reference that anything is derived over")
+      preconditionFailure("\(property.name) is not a reference that an attribute is derived over")
     }
     return keyspace(index)
   }
 
-  /// Whether a to-many relationship has a list of its own.
+  /// Returns whether a to-many relationship has a list of its own.
   func listsMembers(_ property: PropertyDescription, of entity: EntityDescription) -> Bool {
     entity.listsMembers(property)
   }
 
-  /// Where the members of a to-many relationship are listed: at the references of its inverse, if
-  /// that is to-one and there is no order to keep.
+  /// Returns the keyspace that lists the members of a to-many relationship: that of its inverse's
+  /// references, if the inverse is to-one and there is no order to keep.
   func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     guard let name = places[entity.position][property.slot] else {
-      preconditionFailure("\(property.name) is no to-many relationship")
+      preconditionFailure("\(property.name) is not a to-many relationship")
     }
     return name
   }

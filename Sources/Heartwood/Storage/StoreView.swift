@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The rows of a store as of one generation, or as a transaction has made them so far, or none.
+/// A view of the rows of a store: as of one generation, within a transaction, or empty.
 final class StoreView {
   private enum Source {
     case nothing
@@ -10,12 +10,12 @@ final class StoreView {
 
   private let source: Source
   let model: StoreModel
-  /// Set at every use, for those who let go of views nobody uses.
+  /// Set at every use, so that unused views can be released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
 
-  /// The rows of a generation.
+  /// Creates a view of the rows of a generation.
   ///
   /// - Throws: `incompatibleSchema` if they were written with another model.
   init(_ snapshot: Snapshot, _ model: StoreModel) throws {
@@ -25,33 +25,34 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// No rows: those of a store that a generation does not cover.
+  /// Creates an empty view, for a store that a generation does not cover.
   init(emptyOf model: StoreModel) {
     source = .nothing
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// The rows within a transaction; must not be used after it.
+  /// Creates a view of the rows within a transaction; it must not be used after the transaction
+  /// ends.
   init(_ transaction: WriteTransaction, _ model: StoreModel) {
     source = .transaction(transaction)
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// What is pinned; `nil` within a transaction, and if there are no rows.
+  /// The pinned snapshot; `nil` within a transaction and for an empty view.
   var snapshot: Snapshot? {
     if case .snapshot(let snapshot) = source { return snapshot }
     return nil
   }
 
-  /// Whether it has no rows because there is no store.
+  /// Whether the view is empty because a generation does not cover the store.
   var isOfNothing: Bool {
     if case .nothing = source { return true }
     return false
   }
 
-  /// Whether it can still be read: not if the store was suspended since.
+  /// Whether the view can still be read; it cannot after the store was suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil
@@ -61,12 +62,12 @@ final class StoreView {
     switch source {
     case .nothing: nil
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
-    // Made if it is not there: it could be made later on, and must not be missed then.
+    // Creates a missing keyspace: a cached `nil` would hide one created later in the transaction.
     case .transaction(let transaction): .transaction(try transaction.keyspace(name))
     }
   }
 
-  /// A keyspace; `nil` if nothing was ever put into it.
+  /// Returns a keyspace; `nil` if nothing was ever written to it.
   func keyspace(_ name: String) throws -> RowsKeyspace? {
     if let known = keyspaces[name] { return known }
     let keyspace = try open(name)
@@ -74,7 +75,7 @@ final class StoreView {
     return keyspace
   }
 
-  /// The records of an entity.
+  /// Returns the keyspace of an entity's records.
   func objects(_ storage: EntityStorage) throws -> RowsKeyspace? {
     if let known = objectKeyspaces[storage.entity.position] { return known }
     let keyspace = try open(storage.keyspace)
@@ -92,8 +93,8 @@ final class StoreView {
     return try objects(storage)?.withValue(number.row) { try $0.withRecord(storage.layouts, body) }
   }
 
-  /// The numbers that a keyspace of edges, or of an index that is not unique, has for its first
-  /// parts, in the order of the keys.
+  /// Returns the object numbers in a keyspace of edges or of a non-unique index whose keys begin
+  /// with these values, in the order of the keys.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
     guard let reader = try self.keyspace(keyspace) else { return [] }
     var result: [ObjectNumber] = []
@@ -105,7 +106,8 @@ final class StoreView {
     return result
   }
 
-  /// The number that a unique index has for its values, whose key must not be shortened.
+  /// Returns the object number that a unique index has for its values, whose key must not be
+  /// shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
     try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
       ObjectNumber(bits: try $0.number())

@@ -1,11 +1,11 @@
 extension StoredModel.StoredKind {
-  /// Whether there may be no value.
+  /// Whether the property can be `nil`.
   var isOptional: Bool {
     if case .attribute(_, let isOptional) = self { return isOptional }
     return false
   }
 
-  /// The form of its field in a record; `nil` if it has none.
+  /// The storage type of the property's field in a record; `nil` if it has none.
   var form: StoredForm? {
     switch self {
     case .attribute(let form, _): form
@@ -14,7 +14,7 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// What it is, in a sentence.
+  /// The kind of the property, for a sentence.
   var sentence: String {
     switch self {
     case .attribute(let form, let isOptional): "\(isOptional ? "optional " : "")\(form)"
@@ -23,7 +23,7 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// Whether what is stored of one is good for the other, or can be made so.
+  /// Returns whether stored values of this kind are valid for the other, or can be converted.
   func canBecome(_ other: StoredModel.StoredKind) -> Bool {
     switch (self, other) {
     case (.attribute(let form, _), .attribute(let other, _)): form.fits(in: other)
@@ -34,7 +34,7 @@ extension StoredModel.StoredKind {
 }
 
 extension PropertyDescription {
-  /// What it is in the store; `nil` if it is not stored.
+  /// The kind of the property in the store; `nil` if it is not stored.
   var storedKind: StoredModel.StoredKind? {
     switch kind {
     case .attribute(let form, let isOptional): .attribute(form: form, isOptional: isOptional)
@@ -46,7 +46,7 @@ extension PropertyDescription {
 }
 
 extension StoredForm {
-  /// Whether every value of this form is one of another: the same, or a wider number.
+  /// Returns whether another type has every value of this one: it is the same, or a wider number.
   func fits(in other: StoredForm) -> Bool {
     if self == other { return true }
     switch (self, other) {
@@ -57,7 +57,7 @@ extension StoredForm {
     }
   }
 
-  /// How many bits the negative and the positive values of an integer need; `nil` if it is none.
+  /// The number of bits of an integer's negative and positive values; `nil` for other types.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)
@@ -72,7 +72,7 @@ extension StoredForm {
     }
   }
 
-  /// Whether a field of this form can hold a value.
+  /// Returns whether a field of this type can hold a value.
   func holds(_ value: StoredValue) -> Bool {
     switch (self, value) {
     case (_, .null), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.float, .number),

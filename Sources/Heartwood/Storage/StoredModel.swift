@@ -1,22 +1,22 @@
 import Foundation
 
-/// The model as a store keeps it, so that it can be read without the program that made it.
+/// The model as the store records it, so that the store can be read without its program.
 ///
-/// The numbers of entities and properties are given once, and never again to others; keyspaces are
-/// named after them. A record says by which of its entity's layouts it was written.
+/// The numbers of entities and properties are assigned once and never reused; keyspaces are named
+/// after them. Each record contains the number of the layout with which it was written.
 struct StoredModel: Codable, Equatable {
   /// An entity in the store.
   struct StoredEntity: Codable, Equatable {
     var name: String
     var number: Int
-    /// The highest number a property of it ever had.
+    /// The highest number that a property of it ever had.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
-    /// Every layout its records have had, the last one for new ones.
+    /// All layouts of its records; new records use the last one.
     var layouts: [StoredLayout] = []
-    /// The keyspaces of all indexes its objects are in.
+    /// The keyspaces of all indexes that contain its objects.
     var indexes: [String] = []
-    /// How its attributes are derived; `nil` if none is.
+    /// The derivations of its attributes; `nil` if there are none.
     var derived: [String]?
   }
 
@@ -25,33 +25,34 @@ struct StoredModel: Codable, Equatable {
     var name: String
     var number: UInt16
     var kind: StoredKind
-    /// Of a relationship.
+    /// The ends of a relationship; `nil` for an attribute.
     var ends: StoredEnds?
   }
 
-  /// What a property is.
+  /// The kind of a property.
   enum StoredKind: Codable, Equatable {
     case attribute(form: StoredForm, isOptional: Bool)
     case toOne
     case toMany(isOrdered: Bool)
   }
 
-  /// What a relationship leads to, and where that is written down.
+  /// The destinations of a relationship, and its keyspace.
   struct StoredEnds: Codable, Equatable {
-    /// The relationship as it is declared, by the numbers of the declaring entity and of its own.
+    /// The declaration of the relationship: the numbers of the declaring entity and of the
+    /// property.
     var declaration: String
     /// The declaration of the inverse.
     var inverse: String?
-    /// The numbers of the entities it can lead to.
+    /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace with its members, or with those who refer to an object by it.
+    /// The keyspace of its members, or of the objects that refer to an object through it.
     var place: String?
   }
 
-  /// How records were written at a time.
+  /// A layout in which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// What such records hold where they have no value or no field.
+    /// The values of properties for which such records have no value or no field.
     var constants: [Constant] = []
   }
 
@@ -68,14 +69,14 @@ struct StoredModel: Codable, Equatable {
   }
 
   static let keyspace = "heartwood.model"
-  /// The number of the next row of each entity, by the entity's number.
+  /// The next row ID of each entity, by the entity's number.
   static let rowsKeyspace = "heartwood.rows"
   static let key = "model"
-  /// Under this key of the same keyspace, how often the model was changed.
+  /// The key, in the same keyspace, of the number of model changes.
   static let changesKey: Key = "changes"
 
   var version: Int
-  /// The highest number an entity ever had.
+  /// The highest number that an entity ever had.
   var lastEntity = 0
   var entities: [StoredEntity] = []
 
@@ -84,7 +85,7 @@ struct StoredModel: Codable, Equatable {
     do {
       model = try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
     } catch {
-      throw StorageError(.corrupt, "The store's model cannot be read: \(error).")
+      throw StorageError(.corrupt, "The store's model cannot be decoded: \(error).")
     }
     try model.check()
     return model
@@ -96,26 +97,26 @@ struct StoredModel: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Throws `corrupt` if numbers are not as they were given.
+  /// Throws `corrupt` if numbers or names are duplicated or out of range.
   private func check() throws(StorageError) {
     let numbers = Set(entities.map(\.number))
     guard numbers.count == entities.count, Set(entities.map(\.name)).count == entities.count,
       numbers.allSatisfy({ (1...lastEntity.clamped).contains($0) })
-    else { throw StorageError(.corrupt, "The store's model names an entity twice.") }
+    else { throw StorageError(.corrupt, "The store's model has a duplicate entity.") }
     for entity in entities {
       let properties = Set(entity.properties.map(\.number))
       guard properties.count == entity.properties.count,
         Set(entity.properties.map(\.name)).count == properties.count,
         properties.allSatisfy({ $0 <= entity.lastProperty }),
         entity.layouts.count <= Int(UInt16.max)
-      else { throw StorageError(.corrupt, "The store's model names a property twice.") }
+      else { throw StorageError(.corrupt, "The store's model has a duplicate property.") }
     }
   }
 
-  /// The entity of a number.
+  /// Returns the entity with a number.
   func entity(_ number: Int) -> StoredEntity? { entities.first { $0.number == number } }
 
-  /// The entity of a name.
+  /// Returns the entity with a name.
   func entity(named name: String) -> StoredEntity? { entities.first { $0.name == name } }
 
   /// The keyspaces of all relationships.
@@ -125,7 +126,7 @@ struct StoredModel: Codable, Equatable {
 }
 
 extension Int {
-  /// As the last number of an entity: at least one, and no more than an ID has room for.
+  /// The value limited to the range of entity numbers: at least 1, and at most what an ID can hold.
   fileprivate var clamped: Int { Swift.max(1, Swift.min(self, ObjectNumber.maxEntity)) }
 }
 
@@ -134,7 +135,7 @@ extension StoredModel.StoredEntity {
     properties.first { $0.number == number }
   }
 
-  /// What the store has of a property of a class.
+  /// Returns the stored form of a property of the class.
   func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {
     guard let found = properties.first(where: { $0.name == property.storedName }) else {
       throw ObjectGraphError(.incompatibleSchema, "The store has no \(name).\(property.name).")
@@ -148,8 +149,10 @@ extension StoredModel.StoredEntity {
 }
 
 extension IndexDescription {
-  /// The keyspace of its entries, named after the numbers of the entity that declares it and of its
-  /// attributes, which stay when they are renamed.
+  /// Returns the keyspace of the index.
+  ///
+  /// Its name consists of the numbers of the declaring entity and of the attributes, which renaming
+  /// does not change.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

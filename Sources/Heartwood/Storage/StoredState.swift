@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a store says of itself as an object graph.
+/// The object graph metadata of a store.
 struct StoredState {
-  /// The model; `nil` in a store that was never opened with one.
+  /// The model; `nil` for a store that was never opened with one.
   private(set) var model: StoredModel?
-  /// What objects' IDs carry.
+  /// The store identifier in object IDs.
   let identity: UUID
   private var changeCount: Int64
 
@@ -26,19 +26,19 @@ struct StoredState {
   }
 
   private static var damage: StorageError {
-    StorageError(.corrupt, "The identity of the object graph is damaged.")
+    StorageError(.corrupt, "The store's identifier in its object graph is invalid.")
   }
 
-  /// The store as objects of a schema see it.
+  /// Returns the mapping of a schema to the store.
   func storeModel(_ schema: Schema, tracksHistory: Bool) throws -> StoreModel {
     try StoreModel(
       schema.content, model ?? StoredModel(version: schema.version), store: identity,
       changeCount: changeCount, tracksHistory: tracksHistory)
   }
 
-  /// Brings the store up to a schema.
+  /// Migrates the store to a schema.
   ///
-  /// - Throws: `incompatibleSchema` if that cannot be, naming each difference.
+  /// - Throws: `incompatibleSchema` if that is impossible, with each difference.
   mutating func bringUp(
     to schema: Schema, _ transaction: WriteTransaction,
     _ progress: (@Sendable (MigrationProgress) -> Void)?

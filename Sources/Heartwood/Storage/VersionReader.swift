@@ -2,17 +2,17 @@ import Foundation
 
 /// Finds the versions of one object between two generations.
 ///
-/// Each transaction has a base, which is above all generations before it and not above its own. So
-/// a generation shows what the last transaction has left whose base is not above it.
+/// The base of a transaction is greater than every earlier generation, and at most its own. So a
+/// generation shows the result of the last transaction whose base does not exceed it.
 struct VersionReader {
-  /// A version: the base of the transaction that has left it, and that one, if it is known.
+  /// A version: the base of the transaction that wrote it, and the transaction, if it is known.
   private struct Step {
     let base: UInt64
     var transaction: PersistentHistoryTransaction?
     var change: PersistentHistoryChange.Kind?
   }
 
-  /// What a generation shows.
+  /// The state of the object in a generation.
   private struct State {
     let snapshot: Snapshot
     let row: (version: UInt64, values: [StoredValue])?
@@ -26,8 +26,8 @@ struct VersionReader {
   private let steps: [Step]
 
   /// - Parameters:
-  ///   - snapshots: The generations to look at, the oldest first.
-  ///   - history: What is left of it.
+  ///   - snapshots: The generations to inspect, oldest first.
+  ///   - history: The remaining transactions of the history.
   init(
     _ id: ManagedObjectID, _ storage: EntityStorage, _ model: StoreModel, _ snapshots: [Snapshot],
     _ history: [PersistentHistoryTransaction]
@@ -47,12 +47,12 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// The steps the history knows, and those that only the generations show.
+  /// Returns the steps in the history, and those that only the generations show.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // Later than its version, if that one has only written derived attributes.
+      // A transaction after the row's version may have written only derived attributes.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }
@@ -62,7 +62,7 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Who has the history turned off leaves what it does not know.
+      // A program that opened the store without history leaves changes that the history lacks.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }
       steps.append(Step(base: between.contains(version) ? version : after.generation))
@@ -70,7 +70,7 @@ struct VersionReader {
     return steps.sorted { $0.base < $1.base }
   }
 
-  /// The versions, the oldest first.
+  /// Returns the versions, oldest first.
   func versions() -> [ObjectVersion] {
     steps.indices.map { position in
       let step = steps[position]
@@ -97,6 +97,6 @@ struct VersionReader {
 }
 
 extension Snapshot {
-  /// When it was committed, by the clock of who did it.
+  /// The time of the commit, by the clock of the committing process.
   var date: Date { Date(timeIntervalSince1970: Double(state.point.time) / 1000) }
 }

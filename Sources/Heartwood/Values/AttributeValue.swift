@@ -1,55 +1,56 @@
-/// What an attribute of a model can be.
+/// A type that an attribute of a model can have.
 ///
-/// All integer widths, `Double`, `Float`, `Bool`, `String`, `Date`, `Data`, `UUID`, `URL`,
-/// `Decimal`, and optionals, arrays and sets of them are. An enumeration with such a raw value and
-/// a `Codable` type become one by declaring it; nothing has to be written for that:
+/// The integer types of all widths, `Double`, `Float`, `Bool`, `String`, `Date`, `Data`, `UUID`,
+/// `URL`, `Decimal`, and optionals, arrays and sets of them conform. An enumeration with such a raw
+/// value and a `Codable` type conform by declaration alone, without further code:
 ///
 /// ```swift
 /// enum Severity: Int, AttributeValue { case low, high }
 /// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
 /// ```
 ///
-/// A `Codable` type is stored as JSON with sorted keys, and is neither indexed nor compared in
+/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed or compared in
 /// predicates.
 public protocol AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   static var storedForm: StoredForm { get }
-  /// Whether there may be no value.
+  /// Whether the value can be missing.
   static var isOptional: Bool { get }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   var storedValue: StoredValue { get throws }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if a value of another kind is stored there; any other error
-  ///   if it may be a value of another version of the type. An object shows none then, or its
-  ///   declared value, and its row stays as it is.
+  /// - Throws: `StorageError.corrupt` if the stored value is of another kind; any other error if
+  ///   another version of the type may have written it. The object then shows `nil` or the declared
+  ///   value, and its row stays unchanged.
   init(storedValue: StoredValue) throws
-  /// A value that takes the place of one that is changed in place, so that this is not copied;
-  /// `nil` for values that are copied at no cost.
+  /// A cheap stand-in left in the object while a value is mutated in place, which avoids a copy of
+  /// the value; `nil` for values whose copies cost nothing.
   static var placeholderWhileChanging: Self? { get }
 }
 
 extension AttributeValue {
-  /// Whether there may be no value: no.
+  /// Whether the value can be missing; `false` by default.
   public static var isOptional: Bool { false }
 
-  /// A value that takes the place of one that is changed in place: none.
+  /// The stand-in left in the object during an in-place mutation; none by default.
   @inlinable
   public static var placeholderWhileChanging: Self? { nil }
 
-  /// Says that a stored value is none of this type.
+  /// Returns the error for a stored value that is not of this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
-    StorageError(.corrupt, "A record holds \(value) where a value of type \(Self.self) belongs.")
+    StorageError(.corrupt, "A record holds \(value) instead of a value of type \(Self.self).")
   }
 
-  /// Says that this version of the program has no such value of the type.
+  /// Returns the error for a value that this version of the type does not have.
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,
-      "\(value.text ?? "nil") is stored, which is no \(Self.self) in this version of the program.")
+      "\(value.text ?? "nil") is not a value of \(Self.self) in this version of the program.")
   }
 
-  /// The value with this stored form; `nil` if this version of the program has none.
+  /// Creates a value from its stored representation; `nil` if this version of the type has no such
+  /// value.
   init?(known value: StoredValue) throws {
     do {
       try self.init(storedValue: value)
@@ -61,11 +62,11 @@ extension AttributeValue {
   }
 }
 
-/// What optionals tell of themselves.
+/// Type information about optionals.
 protocol NestableOptional {
-  /// Whether what it is an optional of is one too.
+  /// Whether the wrapped type is an optional, too.
   static var isNested: Bool { get }
-  /// What it is an optional of.
+  /// The wrapped type.
   static var wrappedType: Any.Type { get }
 }
 
@@ -75,11 +76,11 @@ extension Optional: NestableOptional where Wrapped: AttributeValue {
 }
 
 extension Bool: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .bool }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .bool(self) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .bool(let value) = storedValue else { throw Self.mismatch(storedValue) }
     self = value
@@ -87,11 +88,11 @@ extension Bool: AttributeValue {
 }
 
 extension String: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .string }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .string(self) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .string(let value) = storedValue else { throw Self.mismatch(storedValue) }
     self = value
@@ -99,11 +100,11 @@ extension String: AttributeValue {
 }
 
 extension Double: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .double }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .number(self) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(bitPattern: bits)
@@ -111,11 +112,11 @@ extension Double: AttributeValue {
 }
 
 extension Float: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .float }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .number(Double(self)) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(Double(bitPattern: bits))
@@ -128,7 +129,7 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
     Int64(exactly: self).map { .integer($0) } ?? .largeInteger(UInt64(truncatingIfNeeded: self))
   }
 
-  /// The integer, if it fits this type.
+  /// Creates the integer, if it fits this type.
   public init(storedValue: StoredValue) throws {
     let value: Self? =
       switch storedValue {
@@ -142,54 +143,54 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
 }
 
 extension Int: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .int64 }
 }
 extension Int8: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .int8 }
 }
 extension Int16: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .int16 }
 }
 extension Int32: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .int32 }
 }
 extension Int64: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .int64 }
 }
 extension UInt: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uint64 }
 }
 extension UInt8: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uint8 }
 }
 extension UInt16: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uint16 }
 }
 extension UInt32: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uint32 }
 }
 extension UInt64: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uint64 }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { Wrapped.storedForm }
-  /// Whether there may be no value.
+  /// Whether the value can be missing.
   public static var isOptional: Bool { true }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     self = storedValue.isNull ? nil : try Wrapped(storedValue: storedValue)
   }

@@ -1,43 +1,43 @@
 import Foundation
 
-/// What became of objects between two generations, or in one commit.
+/// The inserted, updated and deleted objects between two generations, or in one commit.
 ///
-/// It names objects and properties and has no values: those are in the generations. IDs are in the
-/// order in which the objects were made.
+/// It names objects and properties but has no values; read those from the generations. IDs are in
+/// the order in which the objects were created.
 public struct ChangeSet: Sendable {
-  /// What became of the objects of one entity.
+  /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {
-    /// Those that only the later generation has.
+    /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// Those that were written, with the names of the properties that differ; none, if one was
-    /// written again as it was.
+    /// The objects that were written, with the names of the properties that differ; the set is
+    /// empty if an object was written again with the same values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
-    /// Those that only the earlier generation has.
+    /// The objects that exist only in the earlier generation.
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
-  /// The changes by the name of the entity, for those that have any.
+  /// The changes by entity name; entities without changes are absent.
   public internal(set) var entities: [String: EntityChanges] = [:]
-  /// The generation the changes lead to.
+  /// The later generation of the comparison.
   public internal(set) var generation: QueryGenerationToken
-  /// The stores they are of.
+  /// The stores that the changes belong to.
   var stores: Set<UUID>
 
-  /// Takes up what became of the objects of another store, which has other entities.
+  /// Merges the changes of another store, which has other entities.
   mutating func join(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)
     generation = QueryGenerationToken(generation.generations + other.generation.generations)
   }
 
-  /// Whether no object was changed.
+  /// Whether there are no changes.
   public var isEmpty: Bool { entities.isEmpty }
-  /// The objects of all entities that only the later generation has.
+  /// The objects of all entities that exist only in the later generation.
   public var inserted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.inserted)) }
-  /// The objects of all entities that were written, with the properties that differ.
+  /// The objects of all entities that were written, with the names of the properties that differ.
   public var updated: [ManagedObjectID: Set<String>] {
     entities.values.reduce(into: [:]) { $0.merge($1.updated) { first, _ in first } }
   }
-  /// The objects of all entities that only the earlier generation has.
+  /// The objects of all entities that exist only in the earlier generation.
   public var deleted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.deleted)) }
 }

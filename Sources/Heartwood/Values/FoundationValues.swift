@@ -1,11 +1,11 @@
 public import Foundation
 
 extension Date: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .date }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .date(timeIntervalSinceReferenceDate.bitPattern) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .date(let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
@@ -13,11 +13,11 @@ extension Date: AttributeValue {
 }
 
 extension UUID: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .uuid }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .uuid(high: halves.high, low: halves.low) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .uuid(let high, let low) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(high: high, low: low)
@@ -46,11 +46,11 @@ extension UUID {
 }
 
 extension Data: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .bytes }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .bytes([UInt8](self)) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .bytes(let bytes) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(bytes)
@@ -58,14 +58,14 @@ extension Data: AttributeValue {
 }
 
 extension URL: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .string }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .string(absoluteString) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue else { throw Self.mismatch(storedValue) }
-    // An empty one is made of no text.
+    // `URL(string:)` returns `nil` for an empty string; an empty URL comes from its components.
     guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else {
       throw Self.unknown(storedValue)
     }
@@ -74,11 +74,11 @@ extension URL: AttributeValue {
 }
 
 extension Decimal: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .decimal }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { .string(description) }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     if case .string("NaN") = storedValue {
       self = .nan
@@ -92,13 +92,13 @@ extension Decimal: AttributeValue {
 }
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { RawValue.storedForm }
-  /// Whether there may be no value.
+  /// Whether the value can be missing.
   public static var isOptional: Bool { RawValue.isOptional }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
       throw Self.unknown(storedValue)
@@ -108,23 +108,23 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 extension AttributeValue where Self: Codable {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .json }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
-/// An enumeration that is `Codable` too is stored by its raw value.
+/// Stores an enumeration that is also `Codable` by its raw value.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { RawValue.storedForm }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard let value = Self(rawValue: try RawValue(storedValue: storedValue)) else {
       throw Self.unknown(storedValue)
@@ -134,20 +134,20 @@ extension AttributeValue where Self: Codable & RawRepresentable, RawValue: Attri
 }
 
 extension Array: AttributeValue where Element: AttributeValue & Codable {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .json }
-  /// The value in its stored form.
+  /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
 extension Set: AttributeValue where Element: AttributeValue & Codable {
-  /// How values lie in a record.
+  /// The storage type of the values.
   public static var storedForm: StoredForm { .json }
-  /// The elements in the order of their own JSON, so that equal sets are equal bytes.
+  /// The JSON of the elements, sorted by its bytes, so that equal sets have equal bytes.
   public var storedValue: StoredValue {
     get throws {
       let parts = try map { try JSONForm.bytes(of: $0) }
@@ -156,17 +156,17 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
         [UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
     }
   }
-  /// The value with this stored form.
+  /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
 
-/// How values of `Codable` types are stored.
+/// The JSON encoding of `Codable` types.
 enum JSONForm {
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    // Equal values must be equal bytes, or they would seem changed.
+    // Equal values must have equal bytes; otherwise an unchanged value would count as changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
@@ -185,7 +185,7 @@ enum JSONForm {
     } catch {
       throw StorageError(
         .incompatibleFormat,
-        "What is stored is no JSON of a \(type) in this version of the program: \(error).")
+        "The stored JSON does not decode as this program's version of \(type): \(error).")
     }
   }
 }

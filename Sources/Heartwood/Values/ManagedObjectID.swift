@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What names an object across contexts, threads and processes.
+/// The identifier of an object across contexts, threads and processes.
 ///
-/// It does not keep the object, nor anything else. The ID of an object that was never saved is
-/// temporary: the first save replaces it. It names the object in its context, and in parents and
-/// children of that which have the object, before the save and after it, and nothing anywhere else.
+/// It does not keep the object or anything else alive. An object that was never saved has a
+/// temporary ID, which the first save replaces. The temporary ID is valid in the object's context,
+/// and in those parents and children of the context that have the object, before and after the
+/// save. It is not valid anywhere else.
 ///
-/// It is written as `x-heartwood://STORE/Entity/pNUMBER`, which stays the same as long as the store
-/// lives.
+/// The URI is `x-heartwood://STORE/Entity/pNUMBER` and is stable for the lifetime of the store.
 public struct ManagedObjectID: Hashable, Sendable {
-  /// What all IDs of one store share.
+  /// The data that all IDs of one store share.
   final class Space: Sendable {
     let store: UUID
     let entityNames: [Int: String]
@@ -23,10 +23,10 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether it is the ID of a new object, which was not saved when the ID was taken.
+  /// Whether the ID was taken from a new object before its first save.
   public var isTemporary: Bool { number.isTemporary }
 
-  /// The name of the entity, if this process has seen the store's model.
+  /// The name of the entity; `nil` if this process has not read the store's model.
   public var entityName: String? { space.entityNames[number.entity] }
 
   /// The ID as a URI.
@@ -40,7 +40,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     return url
   }
 
-  /// The ID that a URI names; `nil` if it names none.
+  /// Creates an ID from its URI; `nil` if the URI is not that of an object.
   public init?(uriRepresentation url: URL) {
     guard url.scheme == "x-heartwood", let store = url.host().flatMap(UUID.init(uuidString:)),
       url.pathComponents.count == 3, let kind = url.pathComponents[2].first,
@@ -55,13 +55,13 @@ public struct ManagedObjectID: Hashable, Sendable {
     self.space = space
   }
 
-  /// Whether both name the same object.
+  /// Returns whether both IDs refer to the same object.
   public static func == (first: ManagedObjectID, second: ManagedObjectID) -> Bool {
     first.number == second.number
       && (first.space === second.space || first.space.store == second.space.store)
   }
 
-  /// Feeds the number of the object.
+  /// Hashes the object number.
   public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
@@ -77,7 +77,7 @@ extension ManagedObjectID: Codable {
     let container = try decoder.singleValueContainer()
     guard let id = ManagedObjectID(uriRepresentation: try container.decode(URL.self)) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "This URI names no object.")
+        in: container, debugDescription: "The URI is not that of an object.")
     }
     self = id
   }

@@ -1,9 +1,9 @@
-/// Values by the number of an object.
+/// A hash table with object numbers as keys.
 ///
-/// A context looks into such a table for every row it reads, so numbers are spread by one
-/// multiplication: nobody who could choose them gains anything by collisions, which is what the
-/// hashes of `Dictionary` guard against at five times the price. Places are probed one after the
-/// other (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
+/// A context looks up every row that it reads here, so one multiplication serves as the hash
+/// function. Nobody who could choose the numbers gains from collisions, which `Dictionary` guards
+/// against at five times the cost. Collisions are resolved by linear probing (D. E. Knuth, *The Art
+/// of Computer Programming* 3, § 6.4, algorithms L and R).
 package struct NumberTable<Value> {
   private struct Place {
     var number: Int64
@@ -12,15 +12,17 @@ package struct NumberTable<Value> {
 
   private var places: [Place] = []
   package private(set) var count = 0
-  /// By how much a product is shifted to be a position.
+  /// The right shift that turns a product into a position.
   private var shift = 64
 
   package init() {}
 
   package var values: [Value] { places.compactMap(\.value) }
 
-  /// Neighbours stay together, since rows are mostly met in their order: one line of the cache
-  /// serves a few of them.
+  /// Returns the preferred position of a number.
+  ///
+  /// Neighbouring numbers stay adjacent because rows are mostly read in order: one cache line
+  /// serves several of them.
   private func home(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))
@@ -29,7 +31,7 @@ package struct NumberTable<Value> {
 
   private static var neighbourBits: Int { 2 }
 
-  /// Where a number is, or would be.
+  /// Returns the position of a number, or the one at which to insert it.
   private func position(_ number: Int64) -> Int {
     var position = home(number)
     while places[position].value != nil, places[position].number != number {
@@ -62,7 +64,7 @@ package struct NumberTable<Value> {
     var hole = position(number)
     guard places[hole].value != nil else { return }
     count -= 1
-    // What lies behind moves up if it would not be found across the hole.
+    // Moves a later entry into the hole if probing would no longer reach it across the hole.
     var position = hole
     while true {
       position = (position + 1) & (places.count - 1)

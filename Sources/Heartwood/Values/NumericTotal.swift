@@ -1,6 +1,6 @@
-/// The sum of numbers in their stored form, as it grows.
+/// A running sum of numbers in their stored representation.
 struct NumericTotal<Number: AttributeValue & Numeric> {
-  // Wide, so that only the sum has to fit and not what is met on the way to it.
+  // 128 bits wide, so that only the total must fit the type, and not the intermediate sums.
   private var whole: Int128 = 0
   private var other = Number.zero
 

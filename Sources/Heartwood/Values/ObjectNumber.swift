@@ -1,4 +1,4 @@
-/// What names an object in one store: the number of its entity there, and its own.
+/// The key of an object within its store: the number of its entity and its row ID.
 ///
 /// ```
 /// 63          48 47                                  0
@@ -7,8 +7,8 @@
 /// └─┴───────────┴─────────────────────────────────────┘
 /// ```
 ///
-/// Temporary numbers (`t`) name new objects until they are saved; see ``TemporaryNumbers``. Numbers
-/// are never used again.
+/// Temporary numbers (`t`) identify new objects until they are saved; see ``TemporaryNumbers``.
+/// Numbers are never reused.
 package struct ObjectNumber: Hashable, Comparable, Sendable {
   static let maxEntity = 1 << 15 - 1
   static let maxRow: Int64 = 1 << 48 - 1

@@ -1,28 +1,30 @@
 public import Foundation
 
-/// What an object was for a while, as far as the generations and the history know of it.
+/// One version of an object, as the generations and the history record it.
 public struct ObjectVersion: Sendable {
-  /// A generation that shows it; `nil` if none that can be read does, and only the history knows.
+  /// A generation that contains this version; `nil` if no readable generation does and only the
+  /// history records it.
   public let generation: QueryGenerationToken?
-  /// When it was written, or when the first generation was committed that has it.
+  /// The time of the write, or of the commit of the first generation that contains this version.
   public let date: Date
-  /// Whether there was no such object: it was deleted.
+  /// Whether the object was deleted in this version.
   public let isDeleted: Bool
-  /// What it held, by the name of the property; `nil` if it was deleted or no generation shows it.
+  /// The values by property name; `nil` if the object was deleted or no generation contains this
+  /// version.
   ///
-  /// It has attributes, and references by number, but not the members of to-many relationships:
-  /// read those at ``generation``.
+  /// They include attributes, and references as object numbers, but no members of to-many
+  /// relationships: read those at ``generation``.
   public let values: [String: StoredValue]?
-  /// The transaction of the history that has written it; `nil` if that is not in the history.
+  /// The history transaction that wrote this version; `nil` if the history does not contain it.
   public let historyToken: PersistentHistoryToken?
-  /// What that transaction did to it.
+  /// The kind of change in that transaction.
   public let change: PersistentHistoryChange.Kind?
-  /// Who has written it, if the history says so.
+  /// The author of that transaction, if the history records one.
   public let author: String?
-  /// The name of the context that has written it, if the history says so.
+  /// The name of the context that wrote this version, if the history records one.
   public let contextName: String?
 
-  /// The value of an attribute; `nil` if there are no values, or none of this name.
+  /// Returns the value of an attribute; `nil` if there are no values, or none of this name.
   ///
   /// - Throws: `corrupt` if the attribute is of another type.
   public func value<Value: AttributeValue>(

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Names a place in the history of each store of a container: everything up to one transaction.
+/// A position in the history of each store of a container: everything up to one transaction.
 ///
-/// It can be written down, and goes on being good for as long as the history after it is kept.
+/// It can be encoded and saved. It stays valid for as long as the history after it is kept.
 public struct PersistentHistoryToken: Hashable, Codable, Sendable {
-  /// The place of one store.
+  /// The position in the history of one store.
   private struct Place: Hashable, Codable {
     let store: UUID
     let sequence: Int64
@@ -12,19 +12,19 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
 
   private let store: UUID
   private let sequence: Int64
-  /// The places of the other stores, if there are any.
+  /// The positions in the other stores, if there are any.
   private let others: [Place]?
 
-  /// The token of a place in the history of one store: that after a transaction.
+  /// Creates the token of the position after a transaction of one store.
   init(store: UUID, sequence: Int64) {
     self.store = store
     self.sequence = sequence
     others = nil
   }
 
-  /// The token of places in the histories of some stores; `nil` if there are none.
+  /// Creates the token of positions in several stores; `nil` if there are none.
   init?(_ sequences: [UUID: Int64]) {
-    // Equal ones look the same.
+    // Sorted, so that tokens of equal positions are equal.
     let places = sequences.map { Place(store: $0, sequence: $1) }
       .sorted { $0.store.uuidString < $1.store.uuidString }
     guard let first = places.first else { return nil }
@@ -33,52 +33,54 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
     others = places.count > 1 ? Array(places.dropFirst()) : nil
   }
 
-  /// The last transaction of a store that comes before; `nil` if the token is not of this store.
+  /// Returns the last transaction of a store before the position; `nil` if the token does not cover
+  /// the store.
   func sequence(of store: UUID) -> Int64? {
     if self.store == store { return sequence }
     return others?.first { $0.store == store }?.sequence
   }
 
-  /// The last transaction of each store that comes before.
+  /// The last transaction before the position, for each store.
   var sequences: [UUID: Int64] {
     (others ?? []).reduce(into: [store: sequence]) { $0[$1.store] = $1.sequence }
   }
 }
 
-/// What one save or batch request has changed.
+/// The changes of one save or batch request.
 public struct PersistentHistoryTransaction: Sendable {
-  /// What names the place after it.
+  /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// Who made the changes, as the context's `transactionAuthor` said.
+  /// The author of the changes: `transactionAuthor` of the context.
   public let author: String?
   /// The name of the context.
   public let contextName: String?
-  /// When it was.
+  /// The time of the commit.
   public let timestamp: Date
-  /// The process that did it.
+  /// The PID of the process that committed it.
   public let processID: Int32
-  /// What was changed, in the order it was written.
+  /// The changes, in the order in which they were written.
   public let changes: [PersistentHistoryChange]
-  /// The version of the rows it has written.
+  /// The version of the rows that the transaction wrote.
   let base: UInt64
-  /// The store it was written to, and its number there.
+  /// The store, and the number of the transaction in it.
   let store: UUID
   let sequence: Int64
 }
 
-/// What became of one object.
+/// The change of one object.
 public struct PersistentHistoryChange: Sendable {
-  /// Whether it was inserted, updated or deleted.
+  /// The kind of a change.
   public enum Kind: Hashable, Sendable {
-    /// It is new.
+    /// The object was inserted.
     case insert
-    /// The properties of these names were changed.
+    /// The properties of these names changed.
     case update(properties: Set<String>)
-    /// It is gone; the tombstone has the attributes that are preserved on deletion, as text.
+    /// The object was deleted. The tombstone has the attributes that are preserved on deletion, as
+    /// text.
     case delete(tombstone: [String: String])
   }
 
-  /// Whether it was inserted, updated or deleted.
+  /// The kind of the change.
   public let kind: Kind
   /// The object.
   public let objectID: ManagedObjectID

@@ -1,15 +1,15 @@
-/// Names a generation of each store of a container, for contexts to read.
+/// A generation of each store of a container, for contexts to read.
 ///
-/// It does not keep them: a context that is pinned to it does, and so does a name given with
-/// ``PersistentContainer/keepGeneration(_:as:)``. It can be sent to another thread, written to a
-/// file, or given to another process that has opened the same stores.
+/// The token does not retain the generations. A context that is pinned to it retains them, and so
+/// does a name given with ``PersistentContainer/keepGeneration(_:as:)``. The token can be sent to
+/// another thread, written to a file, or given to another process that has the same stores open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
-  /// The newest generation, whichever it is when the context reads next.
+  /// The newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of a store; `nil` for the newest of all, or if there is no store.
+  /// The generation of one store; `nil` for the newest generation, or if there is no store.
   private let generation: GenerationToken?
-  /// Those of the other stores, if there are any; none for the newest of all.
+  /// The generations of the other stores, if there are any; `nil` for the newest generation.
   private let others: [GenerationToken]?
 
   private init() {
@@ -17,15 +17,15 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = nil
   }
 
-  /// The token of one store's generation.
+  /// Creates the token of one store's generation.
   init(generation: GenerationToken) {
     self.generation = generation
     others = nil
   }
 
-  /// The token of the generations of some stores, which come in no order.
+  /// Creates the token of the generations of several stores, in any order.
   init(_ generations: [GenerationToken]) {
-    // Equal ones look the same.
+    // Sorted, so that tokens of the same generations are equal.
     let sorted =
       generations.count < 2
       ? generations : generations.sorted { $0.description < $1.description }
@@ -33,9 +33,9 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether it names no generation, but the newest.
+  /// Whether the token stands for the newest generation.
   var isCurrent: Bool { generation == nil && others == nil }
 
-  /// The generations, one of each store.
+  /// The generations, one for each store.
   var generations: [GenerationToken] { (generation.map { [$0] } ?? []) + (others ?? []) }
 }

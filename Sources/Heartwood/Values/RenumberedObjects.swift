@@ -1,10 +1,11 @@
-/// The numbers that objects of one tree of contexts had, and which numbers replaced them.
+/// A map from the replaced object numbers of one tree of contexts to their replacements.
 ///
-/// Objects that were inserted one after the other mostly get consecutive numbers, so a run of them
-/// is one entry: a million objects that are inserted and saved together take some thirty. Its
-/// variables are unchecked, because every object that is looked for by number is looked for here.
+/// Objects that are inserted one after the other mostly get consecutive numbers, so a run of them
+/// takes one entry: a million objects that are inserted and saved together take about thirty. The
+/// exclusivity checks of its variables are off because every lookup of an object by number consults
+/// them.
 package final class RenumberedObjects {
-  /// By the number of the entity: numbers of different entities would interrupt each other's runs.
+  /// By entity number: mixed entities would interrupt each other's runs.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
@@ -12,7 +13,7 @@ package final class RenumberedObjects {
 
   package init() {}
 
-  /// The same for another thread, which does not see what is recorded here from now on.
+  /// A copy for another thread; it does not see later replacements.
   package var copy: RenumberedObjects {
     let copy = RenumberedObjects()
     (copy.temporary, copy.permanent, copy.changeCount) = (temporary, permanent, changeCount)
@@ -24,9 +25,9 @@ package final class RenumberedObjects {
     (temporary + permanent).reduce(0) { $0 + $1.entryCount }
   }
 
-  /// Records that an object has another number.
+  /// Records that an object has a new number.
   package func record(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
-    // From and to numbers that were not replaced: so no chain of replacements is a cycle.
+    // Resolving both numbers first keeps the chains of replacements free of cycles.
     let (old, target) = (resolved(old), resolved(new))
     guard old != target else { return }
     changeCount += 1
@@ -44,7 +45,7 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns the number that an object has now; the number itself, if it was not replaced.
+  /// Returns the current number of an object; the number itself, if it was not replaced.
   ///
   /// - Complexity: O(log n) in the number of entries, for each replacement of this number.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
@@ -67,7 +68,7 @@ package final class RenumberedObjects {
   }
 }
 
-/// Pairs of numbers, as runs in which both ascend by one.
+/// Pairs of old and new numbers, stored as runs in which both ascend by one.
 private struct NumberRuns {
   private struct Run {
     let old: Int64
@@ -83,15 +84,15 @@ private struct NumberRuns {
 
   /// In ascending order of the old numbers.
   private var runs: [Run] = []
-  /// Pairs that came out of order and belong before the end of `runs`.
+  /// Pairs that arrived out of order and belong before the end of `runs`.
   private var unordered: [Int64: Int64] = [:]
-  /// The most of them, beside which they are as many as half the runs: merging them each time would
-  /// cost the square of their number.
+  /// `unordered` is merged when it has more entries than this plus half the number of runs: merging
+  /// at every insertion would take quadratic time.
   private static let mostUnordered = 256
 
   var entryCount: Int { runs.count + unordered.count }
 
-  /// Adds a pair whose old number is not in there yet.
+  /// Adds a pair whose old number is not present yet.
   mutating func add(_ old: Int64, _ new: Int64) {
     guard let last = runs.last else { return runs.append(Run(old: old, new: new)) }
     if last.isContinued(by: old, new) {
@@ -119,7 +120,7 @@ private struct NumberRuns {
 
   subscript(old: Int64) -> Int64? {
     if !unordered.isEmpty, let new = unordered[old] { return new }
-    // The first run that begins behind the number.
+    // Finds the first run that begins after the number.
     var (low, high) = (0, runs.count)
     while low < high {
       let middle = (low + high) / 2

@@ -1,8 +1,9 @@
 extension StoredValue {
-  /// Whether both are the same bits: `==` takes texts as equal whose letters are composed
-  /// otherwise.
+  /// Returns whether both values have the same bits.
   ///
-  /// What is stored changes when this says so.
+  /// `==` also holds for strings that differ only in their Unicode composition.
+  ///
+  /// A stored value counts as changed if and only if this returns `false`.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
       return first == second && first.utf8.elementsEqual(second.utf8)
@@ -10,8 +11,8 @@ extension StoredValue {
     return self == other
   }
 
-  /// The value that stands for all that are the same to people, so that they are one when they are
-  /// grouped: -0 is 0, and every NaN the same one.
+  /// The representative of all values that count as one when they are grouped: -0 becomes 0, and
+  /// every NaN the same NaN.
   var grouped: StoredValue {
     switch self {
     case .number(let bits): .number(Self.grouped(bits))
@@ -26,7 +27,7 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether it is a number or a date that is none.
+  /// Whether the value is a number or a date whose bits are NaN.
   var isNotANumber: Bool {
     switch self {
     case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN
@@ -36,7 +37,7 @@ extension StoredValue {
 }
 
 extension [StoredValue] {
-  /// Whether all values are the same bits.
+  /// Returns whether all values have the same bits.
   func isIdentical(to other: [StoredValue]) -> Bool {
     elementsEqual(other) { $0.isIdentical(to: $1) }
   }

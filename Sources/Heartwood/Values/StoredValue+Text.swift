@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoredValue {
-  /// The value as people and logs read it; `nil` if there is none.
+  /// The value as text for people and logs; `nil` for `null`.
   var text: String? {
     switch self {
     case .null: nil

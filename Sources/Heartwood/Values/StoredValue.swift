@@ -1,15 +1,14 @@
-/// A value as a record holds it: one of a closed set of forms.
+/// A value as a record stores it: one of a closed set of representations.
 ///
-/// Every attribute of a model is one of these when it is stored, compared, put into an index or
-/// written into the history. Two are equal if they are the same bits, so that NaN is no change of
-/// NaN; texts are equal as the language has it, however their letters are composed.
-/// ``isIdentical(to:)`` tells those apart too.
+/// An attribute is stored, compared, indexed and written to the history as one of these. Two values
+/// are equal if their bits are, so NaN equals NaN. Strings are equal if Swift says so, whatever
+/// their Unicode composition; ``isIdentical(to:)`` tells those apart, too.
 public enum StoredValue: Hashable, Codable, Sendable {
   /// No value: `nil`.
   case null
   /// A boolean.
   case bool(Bool)
-  /// An integer of any width that fits.
+  /// An integer of any width that fits `Int64`.
   case integer(Int64)
   /// An integer above `Int64.max`.
   case largeInteger(UInt64)
@@ -17,22 +16,22 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case number(UInt64)
   /// A point in time: seconds since the start of 2001 (UTC), by the bits of a `Double`.
   case date(UInt64)
-  /// The first and the last eight bytes of a UUID, most significant byte first.
+  /// A UUID: its first and its last eight bytes, most significant byte first.
   case uuid(high: UInt64, low: UInt64)
   /// A string.
   case string(String)
   /// Bytes.
   case bytes([UInt8])
 
-  /// A floating-point number.
+  /// Creates a floating-point number.
   public static func number(_ value: Double) -> StoredValue { .number(value.bitPattern) }
 
-  /// An integer above `Int64.max` or not.
+  /// Creates an integer, above `Int64.max` or not.
   public static func unsigned(_ value: UInt64) -> StoredValue {
     Int64(exactly: value).map { .integer($0) } ?? .largeInteger(value)
   }
 
-  /// The integer this is, whatever its width; `nil` if it is none.
+  /// The value as an integer, whatever its width; `nil` if it is not an integer.
   var wideInteger: Int128? {
     switch self {
     case .integer(let value): Int128(value)
@@ -41,15 +40,15 @@ public enum StoredValue: Hashable, Codable, Sendable {
     }
   }
 
-  /// Whether there is no value.
+  /// Whether the value is `null`.
   public var isNull: Bool { self == .null }
 }
 
-/// How the values of an attribute lie in a record.
+/// The representation of an attribute's values in a record.
 ///
-/// The raw values are constants of the format.
+/// The raw values are part of the file format.
 public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
-  /// False or true.
+  /// A boolean.
   case bool = 1
   /// An integer of 8 bits.
   case int8 = 2
@@ -59,34 +58,34 @@ public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
   case int32 = 4
   /// An integer of 64 bits.
   case int64 = 5
-  /// An integer of 8 bits without a sign.
+  /// An unsigned integer of 8 bits.
   case uint8 = 6
-  /// An integer of 16 bits without a sign.
+  /// An unsigned integer of 16 bits.
   case uint16 = 7
-  /// An integer of 32 bits without a sign.
+  /// An unsigned integer of 32 bits.
   case uint32 = 8
-  /// An integer of 64 bits without a sign.
+  /// An unsigned integer of 64 bits.
   case uint64 = 9
   /// A floating-point number of 32 bits.
   case float = 10
   /// A floating-point number of 64 bits.
   case double = 11
-  /// Seconds since 2001.
+  /// Seconds since the start of 2001 (UTC).
   case date = 12
-  /// Its 16 bytes.
+  /// A UUID, as its 16 bytes.
   case uuid = 13
-  /// UTF-8.
+  /// A string, as UTF-8.
   case string = 14
-  /// Bytes as they are.
+  /// Bytes, unchanged.
   case bytes = 15
-  /// A decimal number, written out.
+  /// A decimal number, as text.
   case decimal = 16
-  /// JSON, of a type of the user's.
+  /// JSON of a `Codable` type.
   case json = 17
-  /// Another object, by its number.
+  /// A reference to another object, by its number.
   case reference = 18
 
-  /// The bytes of a value in the fixed part of a record; 0 if it lies in the variable part.
+  /// The size of a value in the fixed part of a record, in bytes; 0 if it is in the variable part.
   var byteCount: Int {
     switch self {
     case .bool, .int8, .uint8: 1
@@ -98,7 +97,7 @@ public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The form in a sentence, with its article.
+  /// The storage type in a sentence, with its article.
   var sentence: String {
     switch self {
     case .bool: "a boolean"
@@ -109,7 +108,7 @@ public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
     case .string: "a string"
     case .bytes: "bytes"
     case .decimal: "a decimal number"
-    case .json: "a value of a type of its own"
+    case .json: "a value of a Codable type"
     case .reference: "another object"
     }
   }

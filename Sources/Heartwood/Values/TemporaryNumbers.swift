@@ -1,16 +1,17 @@
 import Synchronization
 
-/// Hands out the temporary numbers of one tree of contexts.
+/// Allocates the temporary numbers of one tree of contexts.
 ///
-/// All trees of a process take their numbers from one counter, in blocks, so no two of them make
-/// the same number. The counter starts at a random row, so two processes practically never do.
+/// All trees in a process allocate blocks from one counter, so no two trees produce the same
+/// number. The counter starts at a random row ID, so a collision between two processes is very
+/// unlikely.
 struct TemporaryNumbers {
   private struct Block {
     var next: Int64 = 0
     var end: Int64 = 0
     var size = TemporaryNumbers.leastBlock
 
-    /// Takes the next rows of the process, twice as many as the time before.
+    /// Allocates the next block of row IDs, twice as large as the one before.
     mutating func refill() {
       next = TemporaryNumbers.nextRow.wrappingAdd(size, ordering: .relaxed).oldValue
       end = next + size
@@ -18,13 +19,13 @@ struct TemporaryNumbers {
     }
   }
 
-  // Many contexts insert few objects: with large blocks only, they would use up the rows.
+  // A context may insert only a few objects. Large blocks alone would exhaust the row IDs.
   private static let leastBlock: Int64 = 64
   private static let mostBlock: Int64 = 65_536
 
-  /// The first row that belongs to no block.
+  /// The first row ID that is not in any block.
   ///
-  /// It starts in the lower half of all rows: numbers ascend in the order in which objects are
+  /// It starts in the lower half of all row IDs: numbers ascend in the order in which objects are
   /// inserted, and fetches sort new objects by them.
   private static let nextRow = Atomic<Int64>(Int64.random(in: 1...ObjectNumber.maxRow / 2))
 
@@ -35,7 +36,7 @@ struct TemporaryNumbers {
   ///
   /// - Parameters:
   ///   - entity: The number of the entity.
-  ///   - position: Its position in the schema.
+  /// The position of the entity in the schema.
   mutating func next(entity: Int, at position: Int) -> ObjectNumber {
     while blocks.count <= position { blocks.append(Block()) }
     if blocks[position].next == blocks[position].end { blocks[position].refill() }

@@ -1,19 +1,21 @@
 import Foundation
 
-/// The order of texts: by their scalars, letters composed.
+/// The order of strings by the Unicode scalars of their composed form (NFC).
 ///
-/// That is what `<` means for texts. It is not used where letters are written in different ways: in
-/// Swift 6.3, of `"e\u{301}e\u{301}"` and `"\u{E9}\u{E9}\u{E9}"` neither comes first, though they
-/// are not equal. Indexes have such texts in order, and so must everything else.
+/// `<` of the language specifies the same order, but does not keep it where canonically equivalent
+/// letters are composed differently. In Swift 6.3, neither of `"e\u{301}e\u{301}"` and
+/// `"\u{E9}\u{E9}\u{E9}"` precedes the other, though they are not equal. Indexes order such
+/// strings, so everything else must order them alike.
 extension String {
-  /// The text with its letters composed: texts that are equal are the same bytes then.
+  /// The string in composed form (NFC): equal strings have equal bytes in it.
   var composed: String {
-    // Nothing below U+0300 can be composed with anything, and its bytes are below CC.
+    // Scalars below U+0300 never compose with others, and their UTF-8 bytes are below 0xCC.
     if utf8.allSatisfy({ $0 < Self.firstComposableByte }) { return self }
     guard utf8.count > Self.composedCharacterCount else {
       return precomposedStringWithCanonicalMapping
     }
-    // Nothing is composed across characters, and Foundation takes quadratic time for long texts.
+    // Composition never crosses a character boundary, and Foundation takes quadratic time for long
+    // strings.
     var result = ""
     var rest = self[...]
     while !rest.isEmpty {
@@ -24,10 +26,11 @@ extension String {
   }
 
   private static var firstComposableByte: UInt8 { 0xCC }
-  /// How many characters are composed at a time.
+  /// The number of characters that are composed at a time.
   private static var composedCharacterCount: Int { 256 }
 
-  /// Below 0 if this comes before the other, above if behind it, 0 if they are equal.
+  /// Returns a negative number if this string precedes the other, a positive one if it follows, and
+  /// 0 if they are equal.
   func canonicalOrder(to other: String) -> Int {
     let quick = utf8.withContiguousStorageIfAvailable { first in
       other.utf8.withContiguousStorageIfAvailable { second in Self.order(first, second) }
@@ -38,8 +41,8 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// The order of texts where their first difference decides it; `nil` where letters are composed
-  /// there, or may be.
+  /// Returns the order if the first difference decides it; `nil` if the scalars there may compose
+  /// with others.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {
@@ -52,7 +55,7 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Whether the scalar at a position and the one behind it are as they are when composed.
+  /// Returns whether composition leaves the scalar at a position and the next one unchanged.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -72,8 +75,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is one of those that are composed of nothing, and with nothing before them: Latin
-  /// and Cyrillic letters, kana, Chinese characters, Korean syllables, emoji.
+  /// Whether no composition changes the scalar: Latin and Cyrillic letters, kana, Chinese
+  /// characters, Korean syllables, emoji.
   fileprivate var isStable: Bool {
     switch value {
     case 0..<0x300, 0x400..<0x483, 0x3041..<0x3097, 0x30A1..<0x30FB, 0x3400..<0xA000,

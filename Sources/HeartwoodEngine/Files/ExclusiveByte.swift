@@ -1,7 +1,8 @@
-/// A lock byte that excludes other processes, and threads of this one.
+/// A lock byte that excludes other processes and the other threads of this one.
 ///
-/// Two threads are the same owner of a byte, so the thread lock is taken first and released last.
-/// Who may only read can lock it shared at most, which keeps out those who lock it exclusively.
+/// Two threads of a process share the ownership of a byte, so the thread lock is acquired first and
+/// released last. A read-only process can only lock the byte shared, which is enough to exclude the
+/// processes that lock it exclusively.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -12,9 +13,9 @@ package final class ExclusiveByte: Sendable {
 
   /// - Parameters:
   ///   - isReadOnly: Whether the file was opened for reading only.
-  ///   - timeout: Milliseconds to wait for another process, which may stand still; `nil` waits
+  ///   - timeout: Milliseconds to wait for another process, which may be suspended; `nil` waits
   ///     without limit.
-  ///   - waits: Where waits without limit are noted.
+  ///   - waits: The record of waits without limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -26,15 +27,15 @@ package final class ExclusiveByte: Sendable {
     self.waits = waits
   }
 
-  /// Runs `body` alone, after waiting for those before.
+  /// Waits for earlier holders, then runs `body` while holding the lock.
   ///
-  /// - Throws: What `body` throws; `busy`, without having run it, when the time is over.
+  /// - Throws: Any error of `body`; `busy`, without running it, if the timeout expires.
   ///
-  /// - Parameter timeout: In place of that given once for all, if that was `nil`.
+  /// - Parameter timeout: Used if the timeout of the initialiser is `nil`.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was asked for against the order")
+    assert(LockOrder.enter(range.lowerBound, of: file), "a lock was requested out of order")
     defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }
@@ -57,8 +58,8 @@ package final class ExclusiveByte: Sendable {
       guard SystemThread.monotonicMilliseconds - clock < timeout else {
         throw StorageError(
           .busy,
-          "Another process held a lock of the store for longer than `busyTimeout`. Look whether "
-            + "one of those that use the store stands still.", file: file.path)
+          "Another process held a lock of the store for longer than `busyTimeout`. Check whether "
+            + "a process that has the store open is suspended.", file: file.path)
       }
       SystemThread.sleep(microseconds: pause)
       pause = min(pause * 2, 1000)

@@ -6,21 +6,21 @@
   import Darwin
 #endif
 
-/// Wakes a thread when some process touches a file, see ``File/touch()``.
+/// A watch that wakes a thread when a process touches a file, see ``File/touch()``.
 ///
 /// Thread-safe; one thread waits.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, the watch is ended or the time is over; may return early.
+  /// Waits until the file is touched, the watch ends or the timeout expires; may return early.
   func wait(milliseconds: UInt64)
 
-  /// Ends the wait that is going on, or else the next one.
+  /// Ends the current wait, or else the next one.
   func end()
 }
 
-/// A watch by the kernel: inotify on Linux, kqueue on Darwin.
+/// A watch of the kernel: inotify on Linux, kqueue on Darwin.
 final class PosixFileWatch: FileWatch {
   private let descriptor: Int32
-  /// What is watched, to the kernel.
+  /// The watched file, as the kernel identifies it.
   private let target: Int32
   private let origin = ProcessOrigin()
 
@@ -33,7 +33,7 @@ final class PosixFileWatch: FileWatch {
   }
 
   #if canImport(Darwin)
-    /// Watches the file at a path; `nil` if there is none, or no queue left for it.
+    /// Watches the file at a path; `nil` if there is none, or the system has no queue left.
     init?(_ path: String) {
       guard case .success(let target) = OpenDescriptors.open(path, O_EVTONLY | O_NOFOLLOW) else {
         return nil
@@ -76,7 +76,7 @@ final class PosixFileWatch: FileWatch {
       _ = kevent(descriptor, trigger, 1, nil, 0, nil)
     }
   #else
-    /// Watches the file at a path; `nil` if there is none, or no queue left for it.
+    /// Watches the file at a path; `nil` if there is none, or the system has no queue left.
     init?(_ path: String) {
       let opened = OpenDescriptors.enter { inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK)) }
       guard case .success(let descriptor) = opened else { return nil }
@@ -95,7 +95,7 @@ final class PosixFileWatch: FileWatch {
       guard !origin.isInherited else { return }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return }
-      // What happened does not matter, only that it did.
+      // Drains the events: only the fact that there was one matters.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         _ = read(descriptor, buffer.baseAddress, buffer.count)
       }

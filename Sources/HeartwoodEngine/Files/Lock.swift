@@ -6,16 +6,16 @@
   import Darwin
 #endif
 
-/// A mutual exclusion lock with one condition to wait for.
+/// A mutex with one condition variable.
 ///
-/// It is `pthread`'s behind a pointer, because the thread sanitizer understands that one, and
-/// because it can wait for a limited time.
+/// It is a `pthread` mutex behind a pointer, because the thread sanitizer understands that one, and
+/// because it supports waits with a timeout.
 ///
-/// In a child by `fork` a lock of the parent's does nothing at all: a thread that is gone may hold
-/// it, and destroying a condition waits for those who wait for it. What such a lock guards is not
-/// to be used there; this only keeps what goes away by itself from hanging.
+/// In a child made by `fork`, a lock of the parent does nothing: a thread that no longer exists may
+/// hold it, and destroying a condition variable waits for its waiters. The child must not use the
+/// state that such a lock guards; this rule only keeps deinitialisers from hanging.
 ///
-/// - Note: `@unchecked` because the memory behind the pointers is the C library's to synchronise.
+/// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -26,7 +26,7 @@ package final class Lock: @unchecked Sendable {
     #if canImport(Darwin)
       pthread_cond_init(condition, nil)
     #else
-      // By the wall clock, a wait would last longer by what that is set back.
+      // With the wall clock, setting the clock back would prolong a wait.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -61,10 +61,10 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Gives up the lock, waits, and takes it again.
+  /// Releases the lock, waits, and acquires it again.
   ///
-  /// Waits for ``wakeAll()`` or for `milliseconds` of a clock that nobody sets, without limit if
-  /// `nil`; may return early.
+  /// Waits for ``wakeAll()`` or for `milliseconds` of the monotonic clock, without limit if `nil`;
+  /// may return early.
   package func wait(milliseconds: UInt64? = nil) {
     guard !origin.isInherited else { return }
     guard let milliseconds else {

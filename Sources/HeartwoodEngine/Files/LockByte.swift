@@ -1,4 +1,4 @@
-/// The bytes of the `locks` file and what holding each of them means.
+/// The bytes of the `locks` file, each with the meaning of holding its lock.
 package enum LockByte {
   package static let presenceReadWrite: UInt64 = 0
   package static let presenceReadOnly: UInt64 = 1
@@ -10,10 +10,10 @@ package enum LockByte {
   package static let probe: UInt64 = 7
   package static let supply: UInt64 = 8
   package static let listening: UInt64 = 9
-  /// Byte `holder` + r is locked by the process whose row r of the file `holders` is.
+  /// Byte `holder` + r is locked by the process that owns row r of the file `holders`.
   package static let holder: UInt64 = 1 << 32
   /// Byte `live` + g is read-locked by every process in which generation g is live.
   package static let live: UInt64 = 1 << 40
-  /// From here on processes mark what they have open and hold: see `HolderMark`.
+  /// Holder locks start here: processes record what they have open and hold, see `HolderMark`.
   package static let mark: UInt64 = 1 << 61
 }

@@ -1,12 +1,14 @@
-/// The locks of stores that each thread holds, so that debug builds stop at one that is asked for
-/// against the order of `Docs/Concurrency.md`, whether or not another thread is in the way then.
+/// The store locks that each thread holds.
 ///
-/// Called from `assert` alone: release builds know nothing of it. Thread-safe.
+/// Debug builds stop at a request that violates the order of `Docs/Concurrency.md`, even if no
+/// other thread is in the way at that moment.
+///
+/// Called from `assert` only: release builds do not contain it. Thread-safe.
 package final class LockOrder: @unchecked Sendable {
   // @unchecked because `held` is guarded by `lock`.
   private static let ofThisProcess = LockOrder()
 
-  /// A thread that holds one of these locks of a store asks for later ones of it only.
+  /// A thread that holds one of these locks of a store may only request later ones of that store.
   private static let order = [
     LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.supply, LockByte.keep,
   ]
@@ -21,9 +23,9 @@ package final class LockOrder: @unchecked Sendable {
 
   private init() {}
 
-  /// Notes that this thread is about to wait for a lock.
+  /// Records that this thread is about to wait for a lock.
   ///
-  /// - Returns: False if it holds the same one, or a later one, of this store.
+  /// - Returns: False if the thread holds the same lock, or a later one, of this store.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -34,7 +36,7 @@ package final class LockOrder: @unchecked Sendable {
     }
   }
 
-  /// Notes that this thread has given up a lock, or waits for it no more; always true.
+  /// Records that this thread has released a lock or stopped waiting for it; always true.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -46,7 +48,7 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
-  /// Runs `body` as if this thread held nothing: for tests in which one thread plays several.
+  /// Runs `body` as if this thread held no locks: for tests in which one thread acts as several.
   package static func asAnother<R>(
     _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -1,4 +1,4 @@
-/// The waits of this process for bytes that other processes may hold without limit.
+/// The waits of this process for lock bytes that other processes may hold without limit.
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {
@@ -7,10 +7,10 @@ package final class LockWaits: @unchecked Sendable {
   private var waits: [UInt64: Wait] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// One wait that has not ended.
+  /// A wait that has not ended.
   package struct Wait: Sendable {
     package let byte: UInt64
-    /// When it began, in monotonic milliseconds.
+    /// The start of the wait, in monotonic milliseconds.
     package let since: UInt64
   }
 
@@ -30,6 +30,6 @@ package final class LockWaits: @unchecked Sendable {
     return try body()
   }
 
-  /// The wait that began first; `nil` while there is none.
+  /// The wait that began first; `nil` if there is none.
   package var oldest: Wait? { lock.withLock { waits.values.min { $0.since < $1.since } } }
 }

@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// A file system whose files live in this process and end with it.
+/// A file system whose files exist in the memory of this process and end with it.
 ///
 /// Nothing in it is durable, so every sync succeeds at once. The root exists; other directories
-/// must be made first, as on a disk. A removed file stays usable through what has it open.
+/// must be created first, as on a disk. A removed file stays usable through its open references.
 ///
 /// - Note: `@unchecked` because `files` and `directories` are used under `lock` only.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -26,7 +26,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     try lock.withLock { () throws(StorageError) in
       let place = MemoryPath(path)
       guard !directories.contains(place) else {
-        throw StorageError(.notAStore, "This is no regular file.", file: path)
+        throw StorageError(.notAStore, "This is not a regular file.", file: path)
       }
       let content: MemoryContent
       if let existing = files[place] {
@@ -131,11 +131,12 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   }
 }
 
-/// The bytes and locks of one file in memory, whatever its name.
+/// The bytes and locks of one file in memory, independent of its name.
 ///
-/// - Note: `@unchecked` because everything that changes is used under `lock` only.
+/// - Note: `@unchecked` because all mutable state is used under `lock` only.
 private final class MemoryContent: @unchecked Sendable {
-  /// A file grows by chunks, so that growing never copies; `nil` stands for zeros.
+  /// The size of the chunks by which a file grows, so that growing never copies; a chunk of `nil`
+  /// stands for zeros.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -152,7 +153,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Calls `body` with the chunk, the place in it and the length of each piece of a range.
+  /// Splits a range by chunks, and calls `body` with each chunk's index, and the offset in it and
+  /// length.
   private func forEachPiece(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
@@ -210,7 +212,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Keeps the bytes past the end zero, as a later extension must read as zeros.
+  /// Keeps the bytes past the end zero, because a later extension must read as zeros.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -231,7 +233,7 @@ private final class MemoryContent: @unchecked Sendable {
     lock.withLock { UInt64(chunks.count { $0 != nil } * Self.chunkByteCount) }
   }
 
-  /// Zeros a range, and gives back the chunks that hold nothing else any more.
+  /// Zeros a range, and frees the chunks that then contain only zeros.
   func punch(_ offset: Int, _ count: Int) {
     lock.withLock {
       let end = min(offset + count, byteCount)
@@ -245,8 +247,10 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// The memory all mappings of this file share; it starts as the file's bytes and then goes its
-  /// own way, because whoever shares memory does not read or write that file.
+  /// The memory that all mappings of this file share.
+  ///
+  /// It starts with the file's bytes and is independent of them afterwards, because a user of
+  /// shared memory does not read or write that file.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {
@@ -312,9 +316,9 @@ private final class MemoryFile: File {
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
     guard let memory = content.shared(byteCount) else {
-      throw StorageError(.io, "Cannot map: the file is shorter than that.", file: path)
+      throw StorageError(.io, "Cannot map: the file is too short.", file: path)
     }
-    // The mapping keeps the memory alive, also after the last file that shows it is gone.
+    // The mapping keeps the memory alive after the last reference to the file is gone.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }
 

@@ -1,9 +1,10 @@
-/// A path without its accidents: `a//b/.` and `/a/b` are the same place.
+/// A normalised path: `a//b/.` and `/a/b` are equal.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all are normal already; taking them apart was an eighth of the time of simulations.
+    // Nearly all paths are normal already; splitting them took an eighth of the time of
+    // simulations.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -17,7 +18,8 @@ package struct MemoryPath: Hashable, Sendable {
     text = names.joined(separator: "/")
   }
 
-  /// Whether a path is absolute and has no accidents; hidden names are not looked at closely.
+  /// Whether a path is absolute and normal; false for any path with a hidden name, which is split
+  /// instead.
   private static func isNormal(_ path: String) -> Bool {
     guard path.utf8.first == slash, path.utf8.last != slash else { return false }
     var before = UInt8(0)
@@ -40,18 +42,18 @@ package struct MemoryPath: Hashable, Sendable {
     return String(text[text.utf8.index(after: end)...])
   }
 
-  /// What follows the path of a directory it lies in, at any depth; `nil` if it does not.
+  /// The rest of the path below an ancestor directory; `nil` if `directory` is not an ancestor.
   package func rest(below directory: MemoryPath) -> String? {
     guard text.hasPrefix(directory.text + "/") else { return nil }
     return String(Substring(text.utf8.dropFirst(directory.text.utf8.count + 1)))
   }
 
-  /// The directory it lies in; the root's is the root.
+  /// The parent directory; the root is its own parent.
   package var parent: MemoryPath {
     MemoryPath(normal: text[..<(text.utf8.lastIndex(of: Self.slash) ?? text.startIndex)])
   }
 
-  /// Whether it lies in `directory` itself.
+  /// Whether its parent is `directory`.
   package func lies(in directory: MemoryPath) -> Bool {
     guard let end = text.utf8.lastIndex(of: Self.slash) else {
       return directory.isRoot && !isRoot
@@ -60,11 +62,11 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func isNoDirectory(_ path: String) -> StorageError {
-    StorageError(.notAStore, "A store is a folder; this is a file.", file: path)
+    StorageError(.notAStore, "A store is a directory, but this is a file.", file: path)
   }
 
   package static func missingDirectory(_ path: String) -> StorageError {
-    StorageError(.io, "The folder is missing.", file: path)
+    StorageError(.io, "The directory does not exist.", file: path)
   }
 
   package static func isNoFile(_ action: String, _ path: String) -> StorageError {

@@ -2,7 +2,7 @@
 final class MemoryWatch: FileWatch, @unchecked Sendable {
   // @unchecked because `isOver` is guarded by `lock`.
   private let lock = Lock()
-  /// Whether the next wait is over before it begins.
+  /// Whether the next wait returns at once.
   private var isOver = false
 
   func wait(milliseconds: UInt64) {
@@ -20,7 +20,7 @@ final class MemoryWatch: FileWatch, @unchecked Sendable {
   }
 }
 
-/// The watches over one file; they go with those who wait.
+/// The watches on one file; each ends with its last reference.
 struct MemoryWatches {
   private struct Entry {
     weak var watch: MemoryWatch?

@@ -8,34 +8,34 @@
 
 /// The descriptors of this process's open files, and the memory it shares with other processes.
 ///
-/// A lock of an open file lasts as long as any copy of its descriptor, so a child by `fork` that
-/// lives on would hold its parent's locks, and a store to shared memory would be read by everybody.
-/// So the child closes its copies and gets memory of its own in place of the shared, in a handler
-/// that runs before `fork` returns.
+/// A lock of an open file lasts while any copy of its descriptor exists. A child made by `fork`
+/// that keeps running would therefore hold its parent's locks, and every process would see its
+/// stores to shared memory. To prevent this, a handler that runs in the child before `fork` returns
+/// closes its copies and replaces the shared memory with private memory.
 ///
-/// `lock` is held across the fork, and from before a file is opened until it is entered here: so a
-/// child knows every copy it has. What a child runs must not allocate nor wait.
+/// `lock` is held across the fork, and from before a file is opened until it is registered here, so
+/// the child knows every copy it has. The handler in the child must neither allocate nor wait.
 enum OpenDescriptors {
-  /// Registers the handlers with its first use; the error number of that.
+  /// The error number of registering the handlers, which happens on first use.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // A plain mutex: that of a `Lock` does nothing in a child.
+  // A plain mutex: a `Lock` does nothing in a child.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
     return lock
   }()
-  // Unsafe to the compiler; both are used under `lock` only.
+  // Marked unsafe because the compiler cannot check it; both are used under `lock` only.
   nonisolated(unsafe) private static var isOurs: [Bool] = []
   nonisolated(unsafe) private static var sharedMemory: [MutableBytes] = []
 
-  /// Opens what is at a path, and enters it, to be closed by ``close(_:)``.
+  /// Opens the file at a path and registers its descriptor, which ``close(_:)`` must close.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
 
-  /// Enters the descriptor that `make` returns, which closes when a program is started.
+  /// Registers the descriptor that `make` returns, which is closed on `exec`.
   static func enter(_ make: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
@@ -53,16 +53,17 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Opens something for a moment: without locks, and closed by the caller.
+  /// Opens a file briefly: the caller takes no locks through it and closes it.
   ///
-  /// Under `lock` too, because each opening takes the numbers of the standard streams for a while.
+  /// Holds `lock` as well, because each opening occupies the numbers of the standard streams
+  /// briefly.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
     return SystemCalls.placedDescriptor(open)
   }
 
-  /// The first 4,096 bytes of a file of the system's; `nil` if it cannot be read.
+  /// Returns the first 4,096 bytes of a system file; `nil` if it cannot be read.
   static func readBriefly(_ path: String) -> [UInt8]? {
     guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
     else { return nil }
@@ -74,26 +75,27 @@ enum OpenDescriptors {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Closes a descriptor that was entered.
+  /// Closes a registered descriptor.
   ///
-  /// In one step with forgetting it: the number may be somebody else's a moment later.
+  /// Closing and unregistering are one step: another thread may get the same number right
+  /// afterwards.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
     isOurs[Int(descriptor)] = false
-    // The result is of no use here: whatever mattered was synced before, and calling it again could
-    // close somebody else's file.
+    // The result is ignored: all that matters was synced before, and a second call could close the
+    // file of another thread.
     closeDescriptor(descriptor)
   }
 
-  /// Enters memory that is shared with other processes.
+  /// Registers memory that is shared with other processes.
   static func enterShared(_ memory: MutableBytes) {
     acquire()
     defer { release() }
     sharedMemory.append(memory)
   }
 
-  /// Unmaps memory that was entered.
+  /// Unmaps registered memory.
   static func unmapShared(_ memory: MutableBytes) {
     acquire()
     defer { release() }
@@ -105,7 +107,7 @@ enum OpenDescriptors {
 
   private static func release() { pthread_mutex_unlock(lock) }
 
-  /// Gives up what belongs to the parent; the forking thread holds `lock`.
+  /// Closes and unmaps what belongs to the parent; the forking thread holds `lock`.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     for number in isOurs.indices where isOurs[number] {
@@ -113,7 +115,8 @@ enum OpenDescriptors {
       closeDescriptor(Int32(number))
     }
     for memory in sharedMemory {
-      // Private, and zeros. The place stays taken: who unmaps it later must not meet another's.
+      // Private zeros at the same address: the range stays mapped, so that a later `munmap` of it
+      // cannot hit a different mapping.
       _ = mmap(
         memory.base, memory.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1,
         0)

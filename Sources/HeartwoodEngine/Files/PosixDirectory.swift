@@ -6,27 +6,28 @@
   import Darwin
 #endif
 
-/// The operating system's files as one open directory sees them.
+/// The operating system's files, with one open directory.
 ///
-/// Every name in the directory is reached through its descriptor, so a store stays in the directory
-/// it has opened, though that is moved or another takes its place. No symbolic link is followed,
-/// and only regular files are opened. Paths elsewhere go to the file system of the directory.
+/// Every name in the directory is resolved relative to its descriptor, so a store stays in the
+/// directory it has opened even if that is moved or another replaces it. It follows no symbolic
+/// link and opens regular files only. Paths elsewhere go to the underlying file system.
 ///
 /// Thread-safe: the descriptor never changes.
 final class PosixDirectory: FileSystem {
   private let base: PosixFileSystem
   private let path: String
-  /// What the paths of its names begin with.
+  /// The common prefix of the paths of its names.
   private let prefix: String
   private let ownDescriptor: Int32
-  /// The mode of new files while there is no file to take it from; `nil` for that of the process.
+  /// The mode of new files while there is no file to take it from; `nil` for the default of the
+  /// process.
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
-  /// The file that new ones take their mode and group from.
+  /// The file whose mode and group new files take.
   private static let pattern = "pages"
 
-  /// - Parameter descriptor: One that ``OpenDescriptors`` knows.
+  /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(_ base: PosixFileSystem, descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.base = base
     self.path = path
@@ -36,7 +37,7 @@ final class PosixDirectory: FileSystem {
   }
 
   deinit {
-    // Closed in a child already, and the number may be another file's.
+    // A child has closed it already, and its number may belong to another file.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
@@ -47,13 +48,13 @@ final class PosixDirectory: FileSystem {
 
   func random() -> UInt64 { base.random() }
 
-  /// The descriptor, in the process that opened the directory.
+  /// Returns the descriptor, in the process that opened the directory.
   private func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
   }
 
-  /// The name that a path has in this directory; `nil` if it lies elsewhere.
+  /// Returns the name of a path within this directory; `nil` if the path is elsewhere.
   private func name(_ path: String) -> String? {
     guard path.hasPrefix(prefix) else { return nil }
     let name = path.utf8.dropFirst(prefix.utf8.count)
@@ -84,7 +85,7 @@ final class PosixDirectory: FileSystem {
     }
   }
 
-  /// Makes a file; `nil` if another process has made it meanwhile.
+  /// Creates a file; `nil` if another process has created it meanwhile.
   private func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = status(of: Self.pattern, in: directory)
@@ -95,9 +96,9 @@ final class PosixDirectory: FileSystem {
     }
     switch result {
     case .success(let descriptor):
-      // Both may fail: the process may not be allowed to, or the file system has no modes.
+      // Both calls may fail: the process may lack permission, or the file system may have no modes.
       if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
-      // The mode it was made with has lost what the process masks.
+      // The process's umask has removed bits from the mode it was created with.
       if let mode { _ = fchmod(descriptor, mode) }
       return PosixFile(descriptor: descriptor, path: path, isWritable: true)
     case .failure(let error) where error.code == EEXIST:
@@ -155,13 +156,13 @@ final class PosixDirectory: FileSystem {
   func syncDirectory(_ path: String) throws(StorageError) {
     guard path == self.path else { return try base.syncDirectory(path) }
     if case .failure(let error) = SystemCalls.syncNames(try descriptor()) {
-      throw error.storageError("sync the folder", path)
+      throw error.storageError("sync the directory", path)
     }
   }
 
   func watch(_ path: String) -> (any FileWatch)? { base.watch(path) }
 
-  // MARK: What names lead to
+  // MARK: Status of names
 
   private func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
@@ -185,11 +186,11 @@ final class PosixDirectory: FileSystem {
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
     guard path == self.path else { return try base.stamp(of: path) }
     let directory = try descriptor()
-    // Before the directory is looked at: every later change gets this time, or a later one.
+    // Read before the directory's status: every later change gets this time or a later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     if case .failure(let error) = SystemCalls.retrying({ fstat(directory, &status) }) {
-      throw error.storageError("look at the folder", path)
+      throw error.storageError("read the status of the directory", path)
     }
     #if canImport(Darwin)
       let time = status.st_ctimespec
@@ -197,7 +198,7 @@ final class PosixDirectory: FileSystem {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // A second change within one tick of the file system's clock leaves the time as it is.
+    // A second change within one tick of the file system's clock would not change the time.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)
@@ -207,28 +208,28 @@ final class PosixDirectory: FileSystem {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The time of a change of names that would happen now, or an earlier one.
+  /// The time that a change of names would get now, or an earlier one.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // The clock that Linux takes these times from; it stands still for some milliseconds.
+      // The clock from which Linux takes these times; it advances every few milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock
   }
 
   #if canImport(Darwin)
-    /// Longer than the file system's clock stands still, in nanoseconds.
+    /// More than one tick of the file system's clock, in nanoseconds.
     private static let changeTick: Int64 = 20_000_000
   #else
-    /// `changeClock` is the file system's own: it has gone on, or it has not.
+    /// Zero, because `changeClock` is the file system's own: either it has advanced or it has not.
     private static let changeTick: Int64 = 0
   #endif
-  /// How far a time of a change may be ahead of `changeClock`, where the kernel makes it unique.
+  /// The largest lead of a change time over `changeClock`, on kernels that make these times unique.
   private static let clockLead: Int64 = 20_000_000
-  /// Longer than the clock of a file system that knows seconds only.
+  /// More than one tick of a file system that stores times in seconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

@@ -15,7 +15,7 @@ final class PosixFile: File {
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
-  /// - Parameter descriptor: One that ``OpenDescriptors`` knows.
+  /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor
     self.path = path
@@ -23,15 +23,16 @@ final class PosixFile: File {
   }
 
   deinit {
-    // Closed in a child already, and the number may be another file's; the locks are the parent's.
+    // A child has closed it already, and its number may belong to another file; the locks belong to
+    // the parent.
     guard !origin.isInherited else { return }
-    // A mapping keeps the open file alive beyond the descriptor, and its locks with it.
+    // A mapping keeps the open file, and with it its locks, alive beyond the descriptor.
     var request = SystemCalls.unlockRequest
     _ = SystemCalls.retrying { fcntl(ownDescriptor, SystemCalls.setLock, &request) }
     OpenDescriptors.close(ownDescriptor)
   }
 
-  /// The descriptor, in the process that opened the file.
+  /// Returns the descriptor, in the process that opened the file.
   private func descriptor() throws(StorageError) -> Int32 {
     try origin.requireOwn(path)
     return ownDescriptor
@@ -46,7 +47,7 @@ final class PosixFile: File {
     }
   }
 
-  /// As ``value(_:_:)``, of a call that changes nothing.
+  /// Like ``value(_:_:)``, for a call that changes nothing.
   private func found<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
     -> T
   {
@@ -63,7 +64,7 @@ final class PosixFile: File {
       let count = try found(
         "read",
         SystemCalls.retrying {
-          // Darwin refuses transfers of 2 GiB and more, so larger ones go in parts.
+          // Darwin rejects transfers of 2 GiB and more, so larger ones are split.
           pread(
             descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
             off_t(offset) + off_t(done))
@@ -109,8 +110,8 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// How many vectors from the first on fit one call: 1024 is the smallest limit on their number
-  /// among the supported platforms, and the limit on bytes is Darwin's.
+  /// Returns the number of leading vectors that fit one call: 1024 is the smallest limit on their
+  /// number among the supported platforms, and the limit on bytes is that of Darwin.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -127,7 +128,7 @@ final class PosixFile: File {
   private func status() throws(StorageError) -> stat {
     let descriptor = try descriptor()
     var status = stat()
-    _ = try found("look at", SystemCalls.retrying { fstat(descriptor, &status) })
+    _ = try found("read the status", SystemCalls.retrying { fstat(descriptor, &status) })
     return status
   }
 
@@ -138,28 +139,28 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // What is there already is left alone: where the system has no such call, the C library writes
-    // into each block instead, and somebody else may be writing there.
+    // Existing blocks are left alone: on systems without such a call the C library writes into each
+    // block instead, where another process may be writing.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // Darwin takes the space apart from the length, and not on every file system; without it the
-      // space is taken as the bytes are written.
+      // Darwin allocates space separately from the length, and not on every file system; otherwise
+      // it allocates the space as the bytes are written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)
       _ = SystemCalls.retrying { fcntl(descriptor, F_PREALLOCATE, &request) }
       try setByteCount(byteCount)
     #else
-      // Reports its error as a result, not in errno.
+      // Returns its error code rather than setting errno.
       let length = off_t(byteCount - end)
       var code = posix_fallocate(descriptor, off_t(end), length)
       while code == EINTR { code = posix_fallocate(descriptor, off_t(end), length) }
       if code == EOPNOTSUPP || code == EINVAL {
         try setByteCount(byteCount)
       } else if code != 0 {
-        throw SystemError(code: code).storageError("take space", path)
+        throw SystemError(code: code).storageError("allocate space", path)
       }
     #endif
   }
@@ -173,7 +174,7 @@ final class PosixFile: File {
     {
       return false
     }
-    _ = try value("give space back", result)
+    _ = try value("release space", result)
     return true
   }
 
@@ -192,7 +193,7 @@ final class PosixFile: File {
       let memory = try mapping(offset, byteCount, PROT_READ)
       return Mapping(memory) { munmap($0.base, $0.count) }
     } catch {
-      // The error of a file system that has no mappings.
+      // The error of a file system without mappings.
       if error.errno == ENODEV { return nil }
       throw error
     }
@@ -232,7 +233,7 @@ final class PosixFile: File {
       case .exclusive: Int16(F_WRLCK)
       case .none: Int16(F_UNLCK)
       }
-    // The system would take a length of zero for "to the largest offset".
+    // The system would interpret a length of zero as "to the largest offset".
     guard !range.isEmpty else { return true }
     let descriptor = try descriptor()
     var request = SystemCalls.lockRequest(type, range)
@@ -278,7 +279,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // The present time, which needs no more than the right to write.
+    // The present time, for which write permission is sufficient.
     _ = try value("touch", SystemCalls.retrying { futimens(descriptor, nil) })
   }
 }

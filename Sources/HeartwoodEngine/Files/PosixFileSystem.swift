@@ -12,7 +12,7 @@ import Synchronization
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
 
-  /// The machine has one, whoever asks.
+  /// The same for all instances: a machine has one file system.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
@@ -20,10 +20,10 @@ package final class PosixFileSystem: FileSystem {
     bootIdentity = Self.readBootIdentity()
   }
 
-  /// Whether this process ignores the signal of writes beyond its file size limit because a store
-  /// was opened: such a write must be an error, not the end of the process.
+  /// Whether opening a store made this process ignore the signal for writes beyond its file size
+  /// limit: such a write must be an error instead of ending the process.
   ///
-  /// A handler that the program has set stays; this is decided once in a process.
+  /// A handler that the program has set stays; this is decided once per process.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -34,7 +34,7 @@ package final class PosixFileSystem: FileSystem {
     #else
       let handler = action.__sigaction_u.__sa_handler
     #endif
-    // The default is the null pointer on every system.
+    // The default handler is the null pointer on every system.
     guard handler == nil else { return false }
     signal(SIGXFSZ, SIG_IGN)
     return true
@@ -44,13 +44,13 @@ package final class PosixFileSystem: FileSystem {
     try Self.file(path, access) { flags in OpenDescriptors.open(path, flags) }
   }
 
-  /// The regular file that `open` opens with the flags it is given, which must enter it.
+  /// Opens the regular file at a path with `open`, which must register its descriptor.
   static func file(
     _ path: String, _ access: FileAccess, _ open: (_ flags: Int32) -> Result<Int32, SystemError>
   ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
-      // Without O_NONBLOCK, opening a pipe that somebody put there would wait for ever.
+      // Without O_NONBLOCK, opening a pipe with this name would block for ever.
       case .read: O_RDONLY | O_NONBLOCK | O_NOFOLLOW
       case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
@@ -60,14 +60,14 @@ package final class PosixFileSystem: FileSystem {
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
         OpenDescriptors.close(descriptor)
-        throw error.refusal("look at", path)
+        throw error.refusal("read the status", path)
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
         throw isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
-    // A file that should have been created and was not lacks its folder.
+    // ENOENT with O_CREAT means that the directory does not exist.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
     // A socket, or a device without a driver.
@@ -76,8 +76,8 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ELOOP:
       throw StorageError(
         .notAStore,
-        "This is a symbolic link, and links inside a store are not followed. Put the file itself"
-          + " in its place, or restore a backup.", file: path)
+        "This is a symbolic link, and links inside a store are not followed. Replace the link"
+          + " with the file itself, or restore a backup.", file: path)
     case .failure(let error) where error.code == ENOTDIR:
       throw isNoDirectory(path)
     case .failure(let error):
@@ -93,19 +93,19 @@ package final class PosixFileSystem: FileSystem {
       return PosixDirectory(
         self, descriptor: descriptor, path: path, newFileMode: newFileMode)
     case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
-    case .failure(let error): throw error.storageError("open the folder", path)
+    case .failure(let error): throw error.storageError("open the directory", path)
     }
   }
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // A user who may read or write files there needs to list and to enter the directory.
+    // A user with read or write permission for the files needs to list and enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 
   package func createDirectory(_ path: String) throws(StorageError) {
     guard case .failure(let error) = SystemCalls.retrying({ mkdir(path, 0o755) }) else { return }
-    guard error.code == EEXIST else { throw error.storageError("create the folder", path) }
+    guard error.code == EEXIST else { throw error.storageError("create the directory", path) }
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
       throw Self.isNoDirectory(path)
@@ -117,7 +117,7 @@ package final class PosixFileSystem: FileSystem {
       OpenDescriptors.openBriefly { SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }, path)
   }
 
-  /// The names in a directory that was opened for this.
+  /// Returns the names in a directory that was opened for this purpose.
   static func names(
     _ opened: Result<Int32, SystemError>, _ path: String
   ) throws(StorageError) -> [String]? {
@@ -126,12 +126,12 @@ package final class PosixFileSystem: FileSystem {
     case .success(let opened): descriptor = opened
     case .failure(let error) where error.code == ENOENT: return nil
     case .failure(let error) where error.code == ENOTDIR: throw isNoDirectory(path)
-    case .failure(let error): throw error.refusal("list the folder", path)
+    case .failure(let error): throw error.refusal("list the directory", path)
     }
     guard let directory = fdopendir(descriptor) else {
       let error = SystemError(code: errno)
       close(descriptor)
-      throw error.refusal("list the folder", path)
+      throw error.refusal("list the directory", path)
     }
     // Closes the descriptor too.
     defer { closedir(directory) }
@@ -144,7 +144,7 @@ package final class PosixFileSystem: FileSystem {
       }
       if name != "." && name != ".." { names.append(name) }
     }
-    if errno != 0 { throw SystemError(code: errno).refusal("list the folder", path) }
+    if errno != 0 { throw SystemError(code: errno).refusal("list the directory", path) }
     return names
   }
 
@@ -168,10 +168,10 @@ package final class PosixFileSystem: FileSystem {
   package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     switch SystemCalls.volumeType(path) {
     case .success(let type): return type
-    // What cannot be asked is let through, for the probe of the locks to judge.
+    // An unknown type is accepted here; the probe of the locks decides.
     case .failure(let error) where error.code == ENOSYS: return .number(0)
     case .failure(let error) where error.code == ENOENT || error.code == ENOTDIR: return nil
-    case .failure(let error): throw error.refusal("ask for the file system", path)
+    case .failure(let error): throw error.refusal("determine the file system", path)
     }
   }
 
@@ -180,11 +180,11 @@ package final class PosixFileSystem: FileSystem {
   package func syncDirectory(_ path: String) throws(StorageError) {
     switch OpenDescriptors.openBriefly({ SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }) {
     case .failure(let error):
-      throw error.refusal("open the folder", path)
+      throw error.refusal("open the directory", path)
     case .success(let descriptor):
       defer { close(descriptor) }
       if case .failure(let error) = SystemCalls.syncNames(descriptor) {
-        throw error.storageError("sync the folder", path)
+        throw error.storageError("sync the directory", path)
       }
     }
   }
@@ -195,10 +195,10 @@ package final class PosixFileSystem: FileSystem {
     return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// The next number of a sequence with an unpredictable start.
+  /// Returns the next number of a sequence with an unpredictable start.
   ///
-  /// Each commit takes one, and asking the system for it would double its calls. The sequence is
-  /// SplitMix64 (Steele, Lea and Flood, 2014).
+  /// Each commit takes one, and a system call for each would double its system calls. The sequence
+  /// is SplitMix64 (Steele, Lea and Flood, 2014).
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -208,9 +208,10 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Each boot has a name: in `/proc` on Linux, among the values of the kernel on Darwin.
+  /// Reads the identity of the boot: from `/proc` on Linux, from a kernel variable on Darwin.
   ///
-  /// Not the moment of the boot, which Darwin tells too: that moves when the clock is set.
+  /// The time of the boot, which Darwin also provides, will not do: it changes when the clock is
+  /// set.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)
@@ -227,10 +228,10 @@ package final class PosixFileSystem: FileSystem {
   }
 
   private static func isNoFile(_ path: String) -> StorageError {
-    StorageError(.notAStore, "This is no regular file.", file: path)
+    StorageError(.notAStore, "This is not a regular file.", file: path)
   }
 
   private static func isNoDirectory(_ path: String) -> StorageError {
-    StorageError(.notAStore, "A store is a folder; this is a file.", file: path)
+    StorageError(.notAStore, "A store is a directory, but this is a file.", file: path)
   }
 }

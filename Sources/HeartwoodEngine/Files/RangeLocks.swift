@@ -1,6 +1,6 @@
-/// The locks on the byte ranges of one file; the caller guards it.
+/// The locks on the byte ranges of one file; the caller synchronises access.
 ///
-/// Owners never wait: a lock that is in the way is the answer.
+/// Requests never wait: a conflicting lock makes them return false.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier
@@ -28,7 +28,7 @@ package struct RangeLocks {
         kept.append(lock)
         continue
       }
-      // What sticks out on either side stays locked as it was.
+      // The parts of the old lock outside the range stay locked as before.
       let before = lock.range.lowerBound..<max(lock.range.lowerBound, range.lowerBound)
       let after = min(lock.range.upperBound, range.upperBound)..<lock.range.upperBound
       for part in [before, after] where !part.isEmpty {
@@ -40,12 +40,12 @@ package struct RangeLocks {
     return true
   }
 
-  /// Releases everything `owner` has.
+  /// Releases all locks of `owner`.
   package mutating func releaseAll(of owner: ObjectIdentifier) {
     held.removeAll { $0.owner == owner }
   }
 
-  /// The part in `range` of some lock that is not `owner`'s.
+  /// Returns the part in `range` of a lock of another owner.
   package func lockedByOthers(than owner: ObjectIdentifier, in range: Range<UInt64>) -> Range<
     UInt64
   >? {

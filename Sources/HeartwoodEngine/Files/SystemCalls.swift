@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// One shim per call of the C library: the result or the error number, nothing else.
+/// One shim per call of the C library, which returns the result or the error number.
 ///
-/// The error number is read in the same expression as the call, before any Swift runtime call can
-/// change it, and interrupted calls are repeated here and nowhere else.
+/// Each shim reads the error number in the same expression as the call, before a Swift runtime call
+/// can change it. Interrupted calls are repeated here and nowhere else.
 enum SystemCalls {
   /// Repeats `call` while a signal interrupts it.
   @inline(__always)
@@ -24,8 +24,9 @@ enum SystemCalls {
     }
   }
 
-  // Open-file-description locks: the numbers of <fcntl.h>, which the Swift overlays of Linux leave
-  // out (Linux since 3.15; Darwin since macOS 10.11, in the public headers since the macOS 14 SDK).
+  // Open-file-description locks: the constants of <fcntl.h>, which the Swift overlays of Linux
+  // leave out (Linux since 3.15; Darwin since macOS 10.11, in the public headers since the macOS 14
+  // SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37
@@ -36,7 +37,7 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens what is at a path; the descriptor closes when a program is started.
+  /// Opens the file at a path; the descriptor is closed on `exec`.
   static func open(_ path: String, _ flags: Int32) -> Int32 {
     let flags = flags | O_CLOEXEC
     #if canImport(Glibc)
@@ -48,35 +49,35 @@ enum SystemCalls {
     #endif
   }
 
-  /// Opens a name in a directory; the descriptor closes when a program is started.
+  /// Opens a name in a directory; the descriptor is closed on `exec`.
   static func openAt(
     _ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t
   ) -> Int32 {
     openat(directory, name, O_CLOEXEC | flags, mode)
   }
 
-  /// A new descriptor that `make` returns, above the numbers of the standard streams.
+  /// Returns a new descriptor from `make`, above the numbers of the standard streams.
   ///
   /// For one thread at a time.
   static func placedDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
-    // Descriptors 0 to 2 are where other code prints to: a store must never live there, not even
-    // until it is moved. So whatever of them is free is taken while the file is opened.
+    // Other code prints to descriptors 0 to 2: a store must never have one of them, not even until
+    // it is moved. So placeholders occupy the free ones while the file is opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // One of them may have been closed since.
+    // Another thread may have closed one of them since.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
     return moved
   }
 
-  /// Makes bytes and length durable; on Darwin only `F_FULLFSYNC` empties the drive's cache.
+  /// Makes bytes and length durable; on Darwin only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
       let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
-      // Some file systems have no full sync; theirs is the best there is.
+      // Some file systems have no full sync; `fsync` is the best they offer.
       if case .failure(let error) = full, error.code == ENOTSUP || error.code == EINVAL {
         return retrying { fsync(descriptor) }
       }
@@ -86,7 +87,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Makes a hole; both ends lie on block boundaries.
+  /// Punches a hole; both ends are on block boundaries.
   static func punch(
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
@@ -102,14 +103,14 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// `fallocate`, looked up by name: the Swift overlays leave out what is Linux only.
+    /// `fallocate`, looked up by name: the Swift overlays leave out functions that only Linux has.
     private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
     }()
   #endif
 
-  /// The type of the volume that holds what is at `path`.
+  /// Returns the type of the volume with the file at `path`.
   static func volumeType(_ path: String) -> Result<VolumeType, SystemError> {
     #if canImport(Darwin)
       var status = statfs()
@@ -121,7 +122,7 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // The type is the first word of a structure of 120 bytes at most.
+      // The type is the first word of a structure of at most 120 bytes.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in
@@ -149,12 +150,12 @@ enum SystemCalls {
     #if canImport(Darwin)
       sync(descriptor)
     #else
-      // Names are no data: what `fdatasync` owes a directory is not written down anywhere.
+      // Names are not data: `fdatasync` does not specify what it syncs of a directory.
       retrying { fsync(descriptor) }
     #endif
   }
 
-  /// Writes a line to the standard error; one that cannot be written is lost.
+  /// Writes a line to the standard error; ignores failures.
   static func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = retrying { bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) } }
@@ -178,14 +179,14 @@ enum SystemCalls {
 struct SystemError: Error {
   let code: Int32
 
-  /// The storage error for a failed `action` on `path` that only looks or opens.
+  /// Returns the storage error for a failed `action` on `path` that only reads or opens.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true
     return error
   }
 
-  /// The storage error for a failed `action` on `path`.
+  /// Returns the storage error for a failed `action` on `path`.
   func storageError(_ action: String, _ path: String) -> StorageError {
     let reason = String(cString: strerror(code))
     switch code {
@@ -195,8 +196,8 @@ struct SystemError: Error {
     case EROFS, EACCES, EPERM:
       return StorageError(
         .io,
-        "Cannot \(action): \(reason). Check the permissions of the store's folder, or open"
-          + " it read-only.",
+        "Cannot \(action): \(reason). Check the permissions of the store's directory, or"
+          + " open it read-only.",
         file: path, errno: code)
     default:
       return StorageError(.io, "Cannot \(action): \(reason).", file: path, errno: code)

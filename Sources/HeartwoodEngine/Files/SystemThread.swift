@@ -11,7 +11,7 @@ package struct SystemThread: @unchecked Sendable {
   // @unchecked because the system's handle is a plain pointer on some platforms.
   private let thread: pthread_t
 
-  /// A number that tells this thread from all others alive.
+  /// A number that identifies this thread among all that exist.
   package static var current: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())
@@ -20,17 +20,17 @@ package struct SystemThread: @unchecked Sendable {
     #endif
   }
 
-  /// Milliseconds by a clock that never jumps.
+  /// Milliseconds of the monotonic clock.
   package static var monotonicMilliseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// Lets this thread rest.
+  /// Suspends this thread.
   package static func sleep(milliseconds: UInt64) { sleep(microseconds: milliseconds * 1000) }
 
-  /// Lets this thread rest.
+  /// Suspends this thread.
   package static func sleep(microseconds: UInt64) {
     var time = timespec()
     time.tv_sec = Int(microseconds / 1_000_000)
@@ -38,8 +38,7 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Runs `body` on a thread of its own, to be joined once; `nil` if the system has no more
-  /// threads.
+  /// Runs `body` on a new thread, to be joined once; `nil` if the system has no more threads.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void
@@ -71,6 +70,6 @@ package struct SystemThread: @unchecked Sendable {
     thread = handle
   }
 
-  /// Waits until the thread has ended and let go of all that its body held.
+  /// Waits until the thread has ended and released everything that its body held.
   package func join() { pthread_join(thread, nil) }
 }

@@ -1,40 +1,40 @@
-/// The type of a volume, as the operating system gives it.
+/// The type of a volume, as the operating system reports it.
 package enum VolumeType: Hashable, Sendable {
-  /// Linux: the magic number of its file system.
+  /// Linux: the magic number of the file system.
   case number(UInt32)
-  /// Darwin: the name of its file system, and whether the system calls it local.
+  /// Darwin: the name of the file system, and whether the system calls it local.
   case name(String, isLocal: Bool)
   /// Memory of this process, or of a test.
   case memory
 
-  /// The name of a file system on which no store can be; `nil` for every other.
+  /// The name of a file system that cannot hold a store; `nil` for every other.
   ///
-  /// Those are shared with other machines, or served by a program: their locks are seen by some
-  /// machines and lost with a connection, mappings do not show what others write, and what a sync
-  /// means is up to somebody else. A type that is not known here is let through.
+  /// These file systems are shared between machines, or implemented by a user-space program. Their
+  /// locks may be visible to some machines only and end with a connection, mappings do not show the
+  /// writes of others, and the effect of a sync is up to the server. Unknown types are accepted.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
       return Self.unsupportedNumbers.first { $0.number == number }?.name
     case .name(let name, let isLocal):
-      // Some file systems served by a program call themselves local.
+      // Some file systems of user-space programs call themselves local.
       return isLocal && !name.lowercased().contains("fuse") ? nil : name
     case .memory:
       return nil
     }
   }
 
-  /// - Throws: `unsupportedFileSystem` for a volume on which no store can be.
+  /// - Throws: `unsupportedFileSystem` for a volume that cannot hold a store.
   package func requireSupported(_ path: String) throws(StorageError) {
     guard let name = unsupportedName else { return }
     throw StorageError(
       .unsupportedFileSystem,
-      "The folder is on a file system of the type \(name), which is on a network or served by a "
-        + "program: locks, mappings and syncs cannot be relied on there. Keep the store on a local "
-        + "disk.", file: path)
+      "The directory is on a file system of the type \(name), which is on a network or implemented "
+        + "by a user-space program: locks, mappings and syncs are not reliable there. Keep the "
+        + "store on a local disk.", file: path)
   }
 
-  /// The magic numbers of `statfs`, which never change once given.
+  /// The magic numbers of `statfs`, which never change once assigned.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

@@ -1,8 +1,8 @@
-/// Bounds a loop that starts over whenever another process has changed what it was reading.
+/// A limit for a loop that starts over whenever another process changes what it reads.
 ///
-/// Each further attempt needs a change that came at the wrong moment, so a loop that reaches the
-/// limit is not unlucky: the files contradict themselves, or something outside the store changes
-/// them all the time.
+/// Each further attempt needs a change at exactly the wrong moment. A loop that reaches the limit
+/// is therefore not unlucky: the files contradict each other, or something outside the store keeps
+/// changing them.
 package struct Attempts {
   private var count = 0
 
@@ -11,9 +11,9 @@ package struct Attempts {
   /// Counts one more attempt.
   ///
   /// - Parameters:
-  ///   - action: What is attempted, after "Cannot", for the message.
+  ///   - action: The action to attempt, as it follows "Cannot" in the message.
   ///   - file: The file or directory concerned.
-  /// - Throws: `busy` once there have been ``Limits/maxAttemptCount``.
+  /// - Throws: `busy` once there have been ``Limits/maxAttemptCount`` attempts.
   package mutating func next(_ action: String, _ file: String) throws(StorageError) {
     count += 1
     guard count < Limits.maxAttemptCount else {

@@ -1,5 +1,5 @@
 extension Bytes {
-  /// The eight bytes at `offset`, for loops that have checked the whole of their range before.
+  /// The eight bytes at `offset`, without a bounds check: the caller has checked its whole range.
   @inline(__always)
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
     UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -19,22 +19,22 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Runs `body` with memory of the stack, whose bytes start as anything.
+  /// Runs `body` with uninitialised stack memory.
   ///
-  /// The length should be a constant, at most 1024: longer memory may come from the heap.
+  /// The length should be a constant of at most 1024: longer memory may come from the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
-      // A buffer of no bytes may have no address; nothing will be written to the stand-in.
+      // An empty buffer may have no address; nothing is written to the stand-in.
       let base =
         buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }
   }
 
-  /// Runs `body` with `count` zeros, on the stack where they fit there.
+  /// Runs `body` with `count` zero bytes, on the stack if they fit.
   package static func withZeros<R>(count: Int, _ body: (MutableBytes) -> R) -> R {
     withStackBytes(count: count) { bytes in
       bytes.clear(0, count)
@@ -42,13 +42,13 @@ extension MutableBytes {
     }
   }
 
-  /// Copies `source` to `offset` unless it holds a zero byte, and returns whether it does not.
+  /// Copies `source` to `offset` unless it contains a zero byte; returns true if it contains none.
   ///
-  /// If it does, the bytes at `offset` may be anything. One check covers the whole copy, and the
-  /// last bytes go as one word that overlaps the word before: a short string costs a handful of
-  /// instructions, which a call of the C library's copy and a search for zeros would not. Leaving
-  /// at the first zero also keeps the compiler from a vector loop, whose set-up costs more than
-  /// most keys are long.
+  /// If it contains one, the bytes at `offset` are undefined. One bounds check covers the whole
+  /// copy, and the last bytes are copied as one word that overlaps the word before. A short string
+  /// therefore costs a few instructions; a call of the C library's copy plus a search for zeros
+  /// would cost more. Returning at the first zero also keeps the compiler from emitting a vector
+  /// loop, whose set-up costs more than most keys are long.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base
@@ -66,7 +66,7 @@ extension MutableBytes {
     return word.zeroByteMarks == 0
   }
 
-  /// The part of `copyUnlessZero` for fewer than eight bytes.
+  /// `copyUnlessZero` for fewer than eight bytes.
   @inline(__always)
   private static func copyShort(_ source: Bytes, to target: UnsafeMutableRawPointer) -> Bool {
     let count = source.count
@@ -90,7 +90,7 @@ extension MutableBytes {
 
 extension UInt64 {
   /// Zero if no byte of this number is zero; otherwise its lowest set bit is the top bit of the
-  /// lowest byte that is.
+  /// lowest zero byte.
   @inline(__always)
   fileprivate var zeroByteMarks: UInt64 {
     (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080
@@ -106,7 +106,7 @@ extension Array where Element == UInt8 {
 }
 
 extension String {
-  /// Runs `body` with the UTF-8 of this string, without a copy where it is stored as such.
+  /// Runs `body` with the UTF-8 bytes of this string, without a copy if it is stored as UTF-8.
   @inline(__always)
   package func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
     let result: Result<R, E>? = utf8.withContiguousStorageIfAvailable { buffer in
@@ -116,7 +116,7 @@ extension String {
         return .failure(error)
       }
     }
-    // Only a string bridged from another language stores something else.
+    // Only a string bridged from Objective-C is stored in another form.
     guard let result else { return try [UInt8](utf8).withBytes(body) }
     return try result.get()
   }

@@ -3,10 +3,9 @@ extension Bytes {
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  /// The bytes from `offset` on as a number that sorts like them, zeros standing in for what lies
-  /// past the end.
+  /// The eight bytes from `offset` on as a number that sorts like them, zero-padded past the end.
   ///
-  /// The caller promises eight readable zero bytes behind the last one: that makes this one load.
+  /// The caller guarantees eight readable zero bytes behind the last one, so that this is one load.
   @inline(__always)
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "out of bounds")
@@ -15,7 +14,7 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Stores `value` so that it sorts like its bytes.
+  /// Stores `value` big-endian, so that the bytes sort like the number.
   @inline(__always)
   package func storeBigEndian64(_ value: UInt64, _ offset: Int) {
     store64(value.byteSwapped, offset)
@@ -23,11 +22,11 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// What lies in the cache lines behind the first one, folded into a number.
+  /// The contents of the following cache lines, folded into a number: a software prefetch.
   ///
-  /// The memory fetches them side by side while the first line is still on its way, instead of one
-  /// after the other as a search asks for them. The number must have a use, or the compiler drops
-  /// the loads.
+  /// The memory system fetches these lines in parallel while the first line is still being loaded,
+  /// rather than one after the other as a search needs them. The caller must use the number, or the
+  /// compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "out of bounds")
@@ -39,20 +38,20 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// What lies in the cache lines at `offset` and behind it, for the same use.
+  /// The contents of the cache lines at `offset` and behind it, folded likewise.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Like ``lowerBound64(_:length:_:)``, beginning where the number would lie if all of them were
-  /// evenly spread, as consecutive ones are.
+  /// Like ``lowerBound64(_:length:_:)``, but starts where the number would be if all were evenly
+  /// spread, as consecutive numbers are.
   ///
-  /// A guess that is right costs four loads and no jump that is hard to foresee. One that is wrong
-  /// by n costs about 2 log n more.
+  /// A correct guess costs four loads and no branch that is hard to predict. A guess that is off by
+  /// n costs about 2 log n more.
   ///
-  /// - Parameter bias: Added to the guess before it is cut to a whole number: a half where the
-  ///   number itself is looked for, nearly one where most numbers lie between two of those here.
+  /// - Parameter bias: Added to the guess before it is truncated: a half if the array is expected
+  ///   to hold the number itself, nearly one if most numbers searched for lie between two elements.
   @inline(__always)
   package func guessedLowerBound64(
     _ offset: Int, length: Int, _ value: UInt64, bias: Double
@@ -64,7 +63,8 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Halves fit a signed number, and are of use where numbers are shorter than eight bytes.
+    // Halved, so that they fit a signed number; this also works for numbers shorter than eight
+    // bytes.
     let part = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let whole = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(part / whole * Double(last) + bias), last)
@@ -77,7 +77,8 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// The first number not less than `value`, where that at `high` is not and the first one is.
+  /// The first element not less than `value`, if the one at `high` is not less and the first is
+  /// less.
   @inline(never)
   private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
     var high = high
@@ -89,7 +90,7 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// The first number not less than `value`, where that at `low` is and the last one is not.
+  /// The first element not less than `value`, if the one at `low` is less and the last is not.
   @inline(never)
   private func lowerBound64(
     _ offset: Int, above low: Int, to last: Int, _ value: UInt64
@@ -103,7 +104,8 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// The first number not less than `value`, where that at `low` is and that at `high` is not.
+  /// The first element not less than `value`, if the one at `low` is less and the one at `high` is
+  /// not.
   @inline(__always)
   private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
     var (low, high) = (low, high)

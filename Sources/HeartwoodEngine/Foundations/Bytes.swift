@@ -1,9 +1,9 @@
-/// A borrowed, read-only run of bytes; every access is checked against its end.
+/// A borrowed, read-only run of bytes with bounds-checked access.
 ///
-/// The engine's pages are read through this type. It does not own its memory: whoever makes one
-/// promises that the bytes stay where they are for as long as it is used. Checks stay on in release
-/// builds, so that a wrong offset stops the program before it becomes a wild read; bytes that come
-/// from a file are verified before offsets taken from them get here.
+/// The engine reads its pages through this type. It does not own its memory: the code that creates
+/// one guarantees that the bytes stay valid while it is used. The checks stay on in release builds,
+/// so that a wrong offset stops the program instead of becoming a wild read. Bytes that come from a
+/// file are verified before offsets taken from them are used here.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -16,7 +16,7 @@ package struct Bytes {
 
   @inline(__always)
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address; nothing will be read from the stand-in.
+    // An empty buffer may have no address; nothing is read from the stand-in.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }
@@ -69,11 +69,11 @@ package struct Bytes {
     [UInt8](UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// The same bytes as an unsafe buffer, for file transfers and the public seam.
+  /// The same bytes as an unsafe buffer, for file transfers and the public API.
   @inline(__always)
   package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// How many bytes at the start of both are equal.
+  /// The number of leading bytes that are equal in both.
   package func commonPrefix(with other: Bytes) -> Int {
     let limit = min(count, other.count)
     var index = 0
@@ -88,7 +88,7 @@ package struct Bytes {
     return index
   }
 
-  /// Orders byte strings: negative, zero or positive as `self` sorts before, equals, or follows.
+  /// Compares byte strings: negative, zero or positive if `self` sorts before, equals, or follows.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {
@@ -97,7 +97,7 @@ package struct Bytes {
     return count - other.count
   }
 
-  /// Whether these bytes begin within others.
+  /// Whether these bytes start within `other`.
   @inline(__always)
   package func liesIn(_ other: Bytes) -> Bool {
     base >= other.base && base < other.base + other.count
@@ -113,7 +113,7 @@ package struct Bytes {
   /// `value`; `length` if there is none.
   ///
   /// Branch-free: each step halves the range with a conditional move, so that an unpredictable key
-  /// costs no mispredicted branch.
+  /// causes no mispredicted branch.
   @inline(__always)
   package func lowerBound64(_ offset: Int, length: Int, _ value: UInt64) -> Int {
     check(offset, length &* 8)
@@ -137,9 +137,9 @@ package struct Bytes {
   }
 }
 
-/// A borrowed run of bytes that may be changed; every access is checked against its end.
+/// A borrowed, mutable run of bytes with bounds-checked access.
 ///
-/// Whoever holds one is the only one to use those bytes.
+/// Its holder has exclusive use of those bytes.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -190,7 +190,7 @@ package struct MutableBytes {
     (base + offset).copyMemory(from: source.base, byteCount: source.count)
   }
 
-  /// Moves `byteCount` bytes within this run; the places may overlap.
+  /// Moves `byteCount` bytes within this run; the two ranges may overlap.
   @inline(__always)
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -213,9 +213,9 @@ package struct MutableBytes {
   }
 }
 
-/// Page-aligned memory that is freed with its owner; the bytes start as zeros.
+/// Page-aligned memory that is freed with its owner; its bytes start as zeros.
 ///
-/// - Note: `@unchecked` because the memory is raw; each use says who may touch it when.
+/// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {
   package let bytes: MutableBytes
 
@@ -227,8 +227,8 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Marks a moment until which the block must live: its memory is used through values the compiler
-  /// does not connect with it.
+  /// Marks a point up to which the block must live: its memory is used through values that the
+  /// compiler does not associate with it.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

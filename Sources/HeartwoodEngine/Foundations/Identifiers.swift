@@ -1,23 +1,24 @@
 /// The position of a page in the page file, counted from 0.
 ///
-/// A page keeps its number for as long as it is in use; its bytes change from frame to frame.
+/// A page keeps its number while it is in use; its bytes change from frame to frame.
 package typealias PageNumber = UInt32
 
-/// The position of a page image or a group header in the log, counted from 1, never reused.
+/// The position of a page image or a group header in the log, counted from 1 and never reused.
 package typealias FrameNumber = UInt64
 
-/// The number of a tree within its store: 0 is the catalog, every keyspace has one of its own.
+/// The number of a tree within its store: 0 is the catalog, and every keyspace has its own.
 package typealias TreeID = UInt32
 
-/// One committed state of a store, named by the index of the last log frame of its commit.
+/// One committed state of a store, named by the number of the last log frame of its commit.
 ///
-/// Generations are ordered in time. They are sparse: a commit of *n* pages advances by at least
-/// *n* + 1. Generation 0 is the empty store. A number is never used for two different states.
+/// Generations are ordered in time. They are sparse: a commit of *n* pages advances the number by
+/// *n* + 1 or more. Generation 0 is the empty store. A number is never used for two different
+/// states.
 public struct Generation: Hashable, Comparable, Codable, Sendable {
-  /// The index of the last frame of the commit; 0 for the empty store.
+  /// The number of the last frame of the commit; 0 for the empty store.
   public var frame: UInt64
 
-  /// Names the generation whose commit ended at `frame`.
+  /// Creates the generation whose commit ended at `frame`.
   public init(frame: UInt64) {
     self.frame = frame
   }
@@ -29,6 +30,6 @@ public struct Generation: Hashable, Comparable, Codable, Sendable {
 }
 
 extension Generation: CustomStringConvertible {
-  /// The frame number as text.
+  /// The word "generation" and the frame number.
   public var description: String { "generation \(frame)" }
 }

@@ -1,50 +1,50 @@
-/// What went wrong in a store: the one error type of the engine.
+/// A failure of a store: the one error type of the engine.
 ///
-/// The world (a full disk, a held lock) and bad bytes in files arrive here. Misuse of the API that
-/// the language could have caught traps instead. `print` shows the sentence in ``message`` and
-/// where it happened.
+/// It reports failures of the environment (a full disk, a held lock) and corrupt bytes in files.
+/// Misuse of the API that the language could have caught traps instead. `print` shows the sentence
+/// in ``message`` and the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String
 
-    /// The generation asked for is no longer live, or never was a commit.
+    /// The requested generation is no longer live, or was never a commit.
     public static let generationExpired = Kind(name: "generationExpired")
-    /// A token or generation belongs to another store.
+    /// The token or generation belongs to another store.
     public static let foreignStore = Kind(name: "foreignStore")
-    /// Bytes of the store are damaged.
+    /// Bytes of the store are corrupt.
     public static let corrupt = Kind(name: "corrupt")
-    /// A lock is held by somebody else, and the time to wait is over.
+    /// Another process or thread held a lock for longer than the timeout.
     public static let busy = Kind(name: "busy")
     /// A key, a value or a name is larger than its limit.
     public static let tooLarge = Kind(name: "tooLarge")
-    /// The store was opened for reading only.
+    /// The store is open for reading only.
     public static let readOnly = Kind(name: "readOnly")
     /// The operating system reported an error while reading or writing.
     public static let io = Kind(name: "io")
-    /// There is no space left on the device, or a quota is used up.
+    /// The device is full, or a quota is exhausted.
     public static let full = Kind(name: "full")
     /// The store has been closed.
     public static let closed = Kind(name: "closed")
-    /// The store was suspended, and not resumed yet.
+    /// The store is suspended.
     public static let suspended = Kind(name: "suspended")
-    /// The store was opened by the parent of this process, before `fork`.
+    /// The parent of this process opened the store before `fork`.
     public static let forked = Kind(name: "forked")
-    /// The file system lacks something the store cannot do without.
+    /// The file system lacks a feature that the store requires.
     public static let unsupportedFileSystem = Kind(name: "unsupportedFileSystem")
-    /// The store was written in a format, or with a feature, this version does not know.
+    /// The store was written in a format, or with a feature, that this version does not support.
     public static let incompatibleFormat = Kind(name: "incompatibleFormat")
-    /// What lies at the path is no Heartwood store.
+    /// The path does not lead to a Heartwood store.
     public static let notAStore = Kind(name: "notAStore")
-    /// An earlier write or sync failed; the store takes no more writes until it is opened again.
+    /// An earlier write or sync failed; the store accepts no writes until it is reopened.
     public static let failed = Kind(name: "failed")
-    /// An argument has no meaning here; the message says which and why.
+    /// An argument is not valid here; the message says which and why.
     public static let invalidArgument = Kind(name: "invalidArgument")
   }
 
   /// The kind of failure.
   public var kind: Kind
-  /// A sentence: what happened and what to do about it.
+  /// What happened and what to do about it, as a sentence.
   public var message: String
   /// The file concerned, as a path or a name within the store.
   public var file: String?
@@ -52,12 +52,12 @@ public struct StorageError: Error, Hashable, Sendable {
   public var page: UInt32?
   /// The operating system's error number.
   public var errno: Int32?
-  /// Whether the call that failed has changed nothing, so that writing can go on.
+  /// Whether the failed call changed nothing, so that writing can continue.
   ///
-  /// One that had no descriptor left for a file, for example.
+  /// An example is a call that found no free descriptor for a file.
   package var changedNothing = false
 
-  /// Describes a failure.
+  /// Creates an error.
   public init(
     _ kind: Kind, _ message: String, file: String? = nil, page: UInt32? = nil, errno: Int32? = nil
   ) {
@@ -70,7 +70,7 @@ public struct StorageError: Error, Hashable, Sendable {
 }
 
 extension StorageError: CustomStringConvertible {
-  /// The message, followed by file, page and error number where they are known.
+  /// The message, followed by the file, page and error number if they are known.
   public var description: String {
     var place: [String] = []
     if let file { place.append(file) }
@@ -86,7 +86,7 @@ extension StorageError.Kind: CustomStringConvertible {
 }
 
 extension StorageError {
-  /// The failure of a call that has changed nothing.
+  /// Creates the error of a call that changed nothing.
   package static func unchanged(
     _ kind: Kind, _ message: String, file: String? = nil, errno: Int32? = nil
   ) -> StorageError {
@@ -95,7 +95,7 @@ extension StorageError {
     return error
   }
 
-  /// Bytes of `file` that cannot be what a store wrote there.
+  /// Creates the error for bytes of `file` that a store cannot have written there.
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil
   ) -> StorageError {

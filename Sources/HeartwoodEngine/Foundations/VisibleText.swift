@@ -1,6 +1,6 @@
-/// Names from elsewhere, in a form that cannot disturb a terminal.
+/// Names from untrusted sources, in a form that cannot disturb a terminal.
 package enum VisibleText {
-  /// The text with U+FFFD in the place of what has no shape, moves the cursor or changes the
+  /// The text with U+FFFD in place of characters that are invisible, move the cursor or change the
   /// direction of text.
   package static func of(_ text: String) -> String {
     var result = ""
@@ -10,7 +10,7 @@ package enum VisibleText {
     return result
   }
 
-  /// Whether a character has a shape, and leaves the cursor and the direction of text alone.
+  /// Whether a character is visible and affects neither the cursor nor the direction of text.
   package static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,

@@ -1,21 +1,21 @@
 /// The 64-bit xxHash, as its published specification defines it.
 ///
-/// It guards pages, log groups and values against damage. It is no defence against somebody who
-/// wants two inputs to collide.
+/// It protects pages, log groups and values against corruption. It does not protect against an
+/// attacker who constructs collisions.
 package struct XXH64 {
-  /// What the four lanes have taken so far, in stripes of 32 bytes.
+  /// The state after all complete stripes of 32 bytes so far.
   private var lanes: Lanes
-  /// The start of a stripe that is not complete yet, as little-endian words; zeros after it.
+  /// The start of an incomplete stripe, as little-endian words, zero-padded.
   private var pending = SIMD4<UInt64>(repeating: 0)
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
 
-  /// Starts a hash of no bytes.
+  /// Starts the hash of an empty input.
   package init(seed: UInt64 = 0) {
     lanes = Lanes(seed: seed)
   }
 
-  /// Appends `bytes` to what is hashed; how the input is cut into calls does not matter.
+  /// Appends `bytes` to the input; the division of the input into calls does not matter.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -32,7 +32,7 @@ package struct XXH64 {
     hold(rest.slice(taken, rest.count - taken))
   }
 
-  /// Keeps bytes, less than what completes a stripe or exactly that, for later.
+  /// Keeps bytes for later: fewer than complete a stripe, or exactly as many.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -41,7 +41,7 @@ package struct XXH64 {
     }
   }
 
-  /// The hash of everything up to here; more may be appended afterwards.
+  /// Returns the hash of the input so far; more may be appended afterwards.
   package func finish() -> UInt64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
@@ -61,7 +61,7 @@ package struct XXH64 {
     return ending.avalanche()
   }
 
-  /// The hash of `bytes`.
+  /// Returns the hash of `bytes`.
   package static func hash(_ bytes: Bytes, seed: UInt64 = 0) -> UInt64 {
     var lanes = Lanes(seed: seed)
     var offset = lanes.mixStripes(of: bytes)
@@ -92,7 +92,7 @@ extension XXH64 {
     static let fifth: UInt64 = 0x27D4_EB2F_1656_67C5
   }
 
-  /// The four accumulators, which take every complete stripe.
+  /// The four accumulators, which consume the complete stripes.
   private struct Lanes {
     static let stripeByteCount = 32
 
@@ -111,7 +111,7 @@ extension XXH64 {
       fourth = seed &- Prime.first
     }
 
-    /// Takes one stripe.
+    /// Consumes one stripe.
     @inline(__always)
     mutating func mix(_ one: UInt64, _ two: UInt64, _ three: UInt64, _ four: UInt64) {
       first = XXH64.round(first, one)
@@ -120,11 +120,11 @@ extension XXH64 {
       fourth = XXH64.round(fourth, four)
     }
 
-    /// Takes every complete stripe of `bytes` and returns how many bytes these were.
+    /// Consumes every complete stripe of `bytes` and returns their length in bytes.
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // One check for all the loads below: every offset is less than `end`.
+      // One bounds check for all loads below: every offset is less than `end`.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {
@@ -136,7 +136,7 @@ extension XXH64 {
       return end
     }
 
-    /// The lanes as one number; an input shorter than a stripe has not touched them.
+    /// Combines the lanes into one number; an input shorter than a stripe has not touched them.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }
@@ -149,7 +149,7 @@ extension XXH64 {
     }
   }
 
-  /// The one accumulator that takes the bytes after the last stripe.
+  /// The accumulator that consumes the bytes after the last stripe.
   private struct Ending {
     private var value: UInt64
 
@@ -176,7 +176,7 @@ extension XXH64 {
       value = value.rotated(by: 11) &* Prime.first
     }
 
-    /// Spreads every bit of the input over the whole result.
+    /// Spreads every bit of the input over the result.
     @inline(__always)
     func avalanche() -> UInt64 {
       var result = value
@@ -193,7 +193,7 @@ extension XXH64 {
 }
 
 extension UInt64 {
-  /// This number with its bits turned left by `count`, which is 1 to 63.
+  /// This number rotated left by `count` bits, which is 1 to 63.
   @inline(__always)
   fileprivate func rotated(by count: UInt64) -> UInt64 {
     (self &<< count) | (self &>> (64 &- count))

@@ -1,4 +1,4 @@
-/// The bytes of a catalog row: what the store knows about one keyspace.
+/// The bytes of a catalog row, which describes one keyspace.
 package enum CatalogLayout {
   package static let tree = Field("tree", at: 0, 4)
   package static let root = Field("root", at: 4, 4)
@@ -8,20 +8,20 @@ package enum CatalogLayout {
   package static let byteCount = 24
 }
 
-/// The tree of trees: keyspace names to roots and counts.
+/// The tree of trees, which maps keyspace names to roots and counts.
 ///
 /// Its root is page 1 of every store that has ever been written to. The key `nil` holds the next
-/// tree number as four bytes, so that numbers are never used twice.
+/// tree number as four bytes, so that numbers are never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 
-  /// What a row says.
+  /// The content of a row.
   package struct Row: Hashable {
     package var root: TreeRoot
     package var count: UInt64
   }
 
-  /// The row of a keyspace, or `nil` if there is none of this name.
+  /// Returns the row of a keyspace, or `nil` if there is none with this name.
   ///
   /// - Complexity: One page read for each level of the catalog, commonly one.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
@@ -35,7 +35,7 @@ package enum Catalog {
     }
   }
 
-  /// Every keyspace with its row, by name.
+  /// Returns every keyspace with its row, by name.
   package static func rows(in view: PageView) throws(StorageError) -> [(name: String, row: Row)] {
     guard view.pageCount > 0 else { return [] }
     var rows: [(String, Row)] = []
@@ -50,7 +50,7 @@ package enum Catalog {
     return rows
   }
 
-  /// The number the next new tree gets.
+  /// Returns the number for the next new tree.
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
     guard view.pageCount > 0 else { return 1 }
     return try withSearchBytes(nextTreeKey) { key throws(StorageError) -> TreeID in
@@ -84,7 +84,7 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// The keyspace a key of the catalog stands for; `nil` for the next tree number.
+  /// Returns the keyspace name in a key of the catalog; `nil` for the next tree number.
   private static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)
@@ -93,5 +93,5 @@ package enum Catalog {
     return name
   }
 
-  private static let damaged = StorageError.corrupt("A row of the catalog is damaged.")
+  private static let damaged = StorageError.corrupt("A row of the catalog is corrupt.")
 }

@@ -1,7 +1,8 @@
 /// A position in a keyspace that moves in both directions.
 ///
-/// Not Sendable: one thread at a time. A cursor of a transaction sees its changes: after one it
-/// finds its place again by key. It must not be used after the transaction's closure.
+/// Not Sendable: one thread at a time. A cursor of a transaction sees the transaction's changes:
+/// after a change it finds its position again by key. It must not be used after the transaction's
+/// closure.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -21,8 +22,8 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Traps if the transaction is over; throws `forked` in a child of the process it is from, and
-  /// `generationExpired` if the store was suspended since.
+  /// Traps if the transaction has ended; throws `forked` in a child of the process that created the
+  /// cursor, and `generationExpired` if the store was suspended since.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
@@ -76,7 +77,7 @@ public final class Cursor {
     return try cursor.next()
   }
 
-  /// Moves to the entry before, or to the last if the cursor is new; false at the start.
+  /// Moves to the previous entry, or to the last if the cursor is new; false at the start.
   @discardableResult
   public func previous() throws -> Bool {
     if !isPlaced { return try last() }
@@ -84,16 +85,16 @@ public final class Cursor {
     return try cursor.previous()
   }
 
-  /// Whether the cursor stands on an entry.
+  /// Whether the cursor is at an entry.
   public var isValid: Bool { isPlaced && reads.view.isCurrent && cursor.isValid }
 
-  /// The encoded key it stands on, or `nil`.
+  /// The encoded key of the current entry, or `nil`.
   public var key: [UInt8]? {
     check()
     return isValid ? cursor.key.copied() : nil
   }
 
-  /// A copy of the value it stands on, or `nil`.
+  /// A copy of the value of the current entry, or `nil`.
   ///
   /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`.
   public var value: [UInt8]? {
@@ -105,15 +106,15 @@ public final class Cursor {
     }
   }
 
-  /// Passes the encoded key and the value that the cursor stands on to `body`, or returns `nil` if
-  /// it stands on none.
+  /// Passes the encoded key and the value of the current entry to `body`, or returns `nil` if the
+  /// cursor is at no entry.
   ///
-  /// A value that fits a page is read where it lies. The spans are valid during the call only, and
-  /// in a transaction until it changes something.
+  /// A value that fits a page is not copied. The spans are valid during the call only, and in a
+  /// transaction until it changes something.
   ///
-  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`; what `body`
-  ///   throws.
-  /// - Complexity: No page read for a value that lies in its leaf.
+  /// - Throws: `tooLarge` for a value over the limit of copies; `corrupt` or `io`; any error of
+  ///   `body`.
+  /// - Complexity: No page read for a value that is in its leaf.
   public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
     try checkMove()
     guard isValid, let found = try cursor.value() else { return nil }

@@ -1,45 +1,45 @@
-/// A key of several parts, encoded: keys sort part by part.
+/// An encoded key of one or more components: keys sort component by component.
 ///
 /// ```swift
 /// let key: Key = "config"               // the same as the string
 /// let event = Key("nc", 73_275_410)     // sorts after ("nc", 5) and before ("nd")
 /// ```
 ///
-/// Parts of different kinds sort in the order nil, booleans, integers, floating-point numbers,
-/// dates, UUIDs, strings, byte strings. A key that is the start of another one sorts before it. A
-/// key of one part is byte for byte what that value is on its own.
+/// Components of different kinds sort in the order nil, booleans, integers, floating-point numbers,
+/// dates, UUIDs, strings, byte strings. A key that is a prefix of another one sorts before it. A
+/// key of one component is byte for byte the encoding of that value.
 public struct Key: Hashable, Sendable {
   package let encoded: [UInt8]
 
-  /// The encoded parts; they sort like the keys.
+  /// The encoded components; they sort like the keys.
   public var bytes: [UInt8] { encoded }
 
   /// Encodes `parts` as a key.
   ///
-  /// The length is not checked here: a store refuses a key that is longer than its limit.
+  /// The length is not checked here: a store rejects a key that is longer than its limit.
   public init<each Part: KeyConvertible>(_ parts: repeat each Part) {
     var encoder = KeyEncoder()
     repeat (each parts).encode(into: &encoder)
     encoded = encoder.bytes
   }
 
-  /// Takes a key that is encoded already.
+  /// Creates a key from encoded bytes.
   ///
-  /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly what encoding some parts
-  /// gives.
+  /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly the encoding of some
+  /// components.
   public init(encoded bytes: [UInt8]) throws(StorageError) {
     _ = try bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
     encoded = bytes
   }
 
-  /// Takes the bytes of a key that a store holds, which may not be the encoding of any parts.
+  /// Creates a key from bytes in a store, which may not be a valid encoding.
   package init(unverified bytes: [UInt8]) {
     encoded = bytes
   }
 
-  /// Reads the parts of the encoded key in `bytes`.
+  /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws if the parts are of other kinds, or if there are fewer or more of them.
+  /// Throws if the components are of other kinds, or if there are fewer or more of them.
   public static func decode<each Part: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Part).Type
   ) throws(StorageError) -> (repeat each Part) {
@@ -53,14 +53,14 @@ public struct Key: Hashable, Sendable {
 }
 
 extension Key {
-  /// Feeds the bytes all at once; an array would feed one after the other.
+  /// Hashes the bytes in one call; an array would hash them one by one.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }
 }
 
 extension Key: Comparable {
-  /// Whether `first` sorts before `second`: the order of the bytes.
+  /// Returns whether `first` sorts before `second`: the order of the bytes.
   public static func < (first: Key, second: Key) -> Bool {
     first.encoded.withBytes { left in
       second.encoded.withBytes { right in left.compare(right) < 0 }
@@ -69,22 +69,22 @@ extension Key: Comparable {
 }
 
 extension Key: ExpressibleByStringLiteral {
-  /// The key of one string.
+  /// Creates the key of one string.
   public init(stringLiteral value: String) {
     self.init(value)
   }
 }
 
 extension Key: ExpressibleByIntegerLiteral {
-  /// The key of one integer.
+  /// Creates the key of one integer.
   public init(integerLiteral value: Int) {
     self.init(value)
   }
 }
 
 extension Key: CustomStringConvertible {
-  /// The parts in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they are not
-  /// the encoding of any parts.
+  /// The components in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they
+  /// are not a valid encoding.
   public var description: String {
     let parts = try? encoded.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
     guard let parts else { return encoded.hexadecimal }
@@ -93,7 +93,7 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// One part of a key whose types are not known, for checks, messages and tools.
+  /// One component of a key of unknown types, for checks, messages and tools.
   package enum Part: CustomStringConvertible {
     case absent
     case boolean(Bool)
@@ -105,7 +105,7 @@ extension Key {
     case string(String)
     case bytes([UInt8])
 
-    /// Every part of an encoded key.
+    /// Decodes every component of an encoded key.
     package static func all(in bytes: Bytes) throws(StorageError) -> [Part] {
       var decoder = KeyDecoder(bytes)
       var parts: [Part] = []
@@ -133,7 +133,7 @@ extension Key {
       }
     }
 
-    /// The part as ``Key/description`` shows it.
+    /// The component as ``Key/description`` shows it.
     package var description: String {
       switch self {
       case .absent: "nil"
@@ -148,7 +148,7 @@ extension Key {
       }
     }
 
-    /// A UUID as it is usually written: groups of 8, 4, 4, 4 and 12 digits.
+    /// Returns a UUID in its usual notation: groups of 8, 4, 4, 4 and 12 digits.
     private static func groups(_ high: UInt64, _ low: UInt64) -> String {
       let digits = Array(high.digits + low.digits)
       return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
@@ -167,7 +167,7 @@ extension UInt64 {
 }
 
 extension [UInt8] {
-  /// The bytes as text: `0x`, then two digits for each.
+  /// The bytes as text: `0x`, then two digits for each byte.
   fileprivate var hexadecimal: String {
     reduce(into: "0x") { text, byte in
       text += (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -1,17 +1,17 @@
-/// The memory on the stack that a key is encoded or copied to for one search.
+/// The stack memory to which a key is encoded or copied for one search.
 ///
-/// The `withSearchBytes` functions below are the way from a call of the store to the tree, for
-/// every get and put, so they do without the heap. Eight zero bytes follow the key in memory,
-/// outside of `Bytes.count`: the search loads words that reach past the key's end.
+/// Every get and put passes through the `withSearchBytes` functions below, so they avoid the heap.
+/// Eight zero bytes follow the key in memory, outside of `Bytes.count`: the search loads words that
+/// extend past the end of the key.
 private enum KeyBuffer {
-  /// The longest key and its padding.
+  /// The length of the longest key and its padding.
   static let byteCount = Limits.maxKeyByteCount + 8
 
-  /// Writes the key of a string or a byte string and returns its length; a key beyond the limit is
-  /// not written.
+  /// Writes the key of a string or a byte string and returns its length; does not write a key
+  /// beyond the limit.
   ///
   /// It reports lengths and leaves errors to `finish`: an error that passes through the closures
-  /// that lend out strings and arrays costs more than the whole copy.
+  /// that lend out strings and arrays costs more than the complete copy.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
@@ -21,7 +21,7 @@ private enum KeyBuffer {
     return 1 &+ content.count
   }
 
-  /// The part of `encode` for content with zero bytes, or too much of it.
+  /// `encode` for content with zero bytes, or with too many bytes.
   @inline(never)
   private static func escape(_ content: Bytes, to target: MutableBytes) -> Int {
     var byteCount = 1 + content.count
@@ -39,7 +39,7 @@ private enum KeyBuffer {
     return end
   }
 
-  /// The key that ends at `end`, with its padding; throws if it is too long.
+  /// Returns the key that ends at `end`, with its padding; throws if it is too long.
   @inline(__always)
   static func finish(
     _ target: MutableBytes, at end: Int
@@ -57,7 +57,7 @@ private enum KeyBuffer {
   }
 }
 
-/// Writes the key of an integer to the start of `target`, and eight zero bytes behind it.
+/// Writes the key of an integer to the start of `target`, followed by eight zero bytes.
 @inline(__always)
 package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   target.store8(KeyTag.integer.rawValue, 0)
@@ -66,7 +66,7 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   return target.bytes.slice(0, 9)
 }
 
-/// Writes the key of a string to the start of `target`, and eight zero bytes behind it.
+/// Writes the key of a string to the start of `target`, followed by eight zero bytes.
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)
@@ -125,7 +125,7 @@ package func withSearchBytes<R>(
   }
 }
 
-/// Runs `body` with a key that is encoded already in memory, followed by eight zero bytes.
+/// Runs `body` with a key that is already encoded in memory, followed by eight zero bytes.
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)

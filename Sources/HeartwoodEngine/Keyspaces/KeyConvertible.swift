@@ -1,7 +1,7 @@
-/// A value that can be a part of a key.
+/// A value that can be a component of a key.
 ///
-/// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these are. A
-/// type of your own encodes itself as one or more of them:
+/// Integers, floating-point numbers, booleans, strings, byte arrays and optionals of these conform.
+/// A custom type encodes itself as one or more of them:
 ///
 /// ```swift
 /// struct Version: KeyConvertible {
@@ -21,13 +21,13 @@
 public protocol KeyConvertible: LookupKey, Sendable {
   /// Appends this value to a key.
   ///
-  /// Values that are equal must append the same, and other values something else. The order of the
-  /// keys is the order of what is appended.
+  /// Equal values must append the same components, and different values different ones. The order
+  /// of the keys is the order of the appended components.
   func encode(into encoder: inout KeyEncoder)
 
-  /// Reads what ``encode(into:)`` appended.
+  /// Decodes the components that ``encode(into:)`` appended.
   ///
-  /// Throws if the next part is something else; it must not trap, whatever the key holds.
+  /// Throws if the next component is of another kind; it must not trap, whatever the key contains.
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 

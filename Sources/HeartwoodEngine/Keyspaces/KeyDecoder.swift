@@ -1,26 +1,26 @@
-/// Reads the parts of a key, one after the other.
+/// Decodes the components of a key, one after the other.
 ///
-/// Decoding never traps, whatever the bytes are: a part of another kind, or a number that does not
-/// fit, throws ``StorageError/Kind/invalidArgument``, and bytes that no ``KeyEncoder`` writes throw
-/// ``StorageError/Kind/corrupt``. The message counts the parts and names what was found and what
-/// was asked for. After an error the position is unspecified.
+/// Decoding never traps, whatever the bytes are: a component of another kind, or a number that does
+/// not fit, throws ``StorageError/Kind/invalidArgument``, and bytes that no ``KeyEncoder`` writes
+/// throw ``StorageError/Kind/corrupt``. The message gives the position of the component and the
+/// found and expected kinds. After an error the position is unspecified.
 ///
-/// It borrows the key, so it cannot be copied: no part of a program can keep one for longer than
-/// the call that handed it out.
+/// It borrows the key, so it cannot be copied: no code can keep it beyond the call that provided
+/// it.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
-  /// How many parts have been begun.
+  /// The number of components that were begun.
   private var partCount = 0
 
   package init(_ bytes: Bytes) {
     self.bytes = bytes
   }
 
-  /// Whether every part has been read.
+  /// Whether every component has been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next part if it is nil, and returns whether it was.
+  /// Reads the next component if it is nil, and returns whether it was.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -48,7 +48,9 @@ public struct KeyDecoder: ~Copyable {
       return value
     case .largeInteger:
       let integer = try word()
-      guard integer > UInt64(Int64.max) else { throw malformed("is an integer in a wrong form") }
+      guard integer > UInt64(Int64.max) else {
+        throw malformed("is an integer in an invalid encoding")
+      }
       guard let value = Value(exactly: integer) else { throw misfit(integer, type) }
       return value
     case let found:
@@ -106,7 +108,7 @@ public struct KeyDecoder: ~Copyable {
     return isEscaped ? Self.unescaped(content) : content.copied()
   }
 
-  /// The kind of the next part, which is not read yet; `nil` at the end of the key.
+  /// Returns the kind of the next component, without reading it; `nil` at the end of the key.
   package func nextKind() throws(StorageError) -> KeyTag? {
     guard !isAtEnd else { return nil }
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
@@ -115,42 +117,42 @@ public struct KeyDecoder: ~Copyable {
     return tag
   }
 
-  /// Throws unless every part has been read.
+  /// Throws unless every component has been read.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(
       .invalidArgument,
-      "\(place(partCount + 1)) is \(found.kindName), but no more parts were asked for.")
+      "\(place(partCount + 1)) is \(found.kindName), but no more components were requested.")
   }
 }
 
 extension KeyDecoder {
-  /// Reads the kind of the next part.
+  /// Reads the kind of the next component.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
-        .invalidArgument, "\(place(partCount + 1)) is missing; \(asked.kindName) was asked for.")
+        .invalidArgument, "\(place(partCount + 1)) is missing; \(asked.kindName) was requested.")
     }
     offset += 1
     partCount += 1
     return tag
   }
 
-  /// Reads eight bytes of a part.
+  /// Reads eight bytes of a component.
   private mutating func word() throws(StorageError) -> UInt64 {
-    guard bytes.count - offset >= 8 else { throw malformed("is cut short") }
+    guard bytes.count - offset >= 8 else { throw malformed("is truncated") }
     defer { offset += 8 }
     return bytes.loadBigEndian64(offset)
   }
 
   private mutating func float() throws(StorageError) -> Double {
     guard let value = Double(keyBits: try word()) else {
-      throw malformed("is a number in a wrong form")
+      throw malformed("is a number in an invalid encoding")
     }
     return value
   }
 
-  /// Reads a string or bytes up to their end, and says whether zero bytes in them are escaped.
+  /// Reads a string or bytes up to their end, and returns whether zero bytes in them are escaped.
   private mutating func content() throws(StorageError) -> (Bytes, isEscaped: Bool) {
     let start = offset
     var isEscaped = false
@@ -159,13 +161,15 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // An end without another part after it would give a key a second encoding.
-    guard zero + 1 != bytes.count else { throw malformed("has an end mark, but no part follows") }
+    // An end without a following component would give a key a second encoding.
+    guard zero + 1 != bytes.count else {
+      throw malformed("has a terminator, but no component follows")
+    }
     offset = min(zero + 1, bytes.count)
     return (bytes.slice(start, zero - start), isEscaped)
   }
 
-  /// A copy of escaped bytes with every `00 FF` as the zero byte it stands for.
+  /// Returns a copy of escaped bytes with every `00 FF` replaced by the zero byte it stands for.
   private static func unescaped(_ content: Bytes) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(content.count)
@@ -179,28 +183,28 @@ extension KeyDecoder {
     return result
   }
 
-  /// "The key's second part".
+  /// "The key's second component".
   private func place(_ number: Int) -> String {
     let ordinals = [
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
     ]
-    guard ordinals.indices.contains(number - 1) else { return "Part \(number) of the key" }
-    return "The key's \(ordinals[number - 1]) part"
+    guard ordinals.indices.contains(number - 1) else { return "Component \(number) of the key" }
+    return "The key's \(ordinals[number - 1]) component"
   }
 
-  /// The part is another kind than the one asked for.
+  /// The error for a component of another kind than the requested one.
   private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
     StorageError(
       .invalidArgument, "\(place(partCount)) is \(found.kindName), not \(asked.kindName).")
   }
 
-  /// The part is a number that the type asked for cannot hold.
+  /// The error for a number that does not fit the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
-      .invalidArgument, "\(place(partCount)) is the number \(number), which is no \(asked).")
+      .invalidArgument, "\(place(partCount)) is the number \(number), which does not fit \(asked).")
   }
 
-  /// No encoder writes the part like this.
+  /// The error for a component that no encoder writes in this form.
   private func malformed(_ complaint: String) -> StorageError {
     .corrupt("\(place(partCount)) \(complaint).")
   }

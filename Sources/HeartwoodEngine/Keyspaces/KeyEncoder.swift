@@ -1,23 +1,23 @@
-/// Writes the parts of a key, one after the other, as bytes that sort like the values.
+/// Encodes the components of a key, one after the other, as bytes that sort like the values.
 ///
-/// Every part starts with the byte of its kind, so that kinds never mix and a key can be decoded.
-/// Parts of a fixed length follow each other directly. In strings and bytes a zero byte is written
-/// as `00 FF`, and a part of these kinds is ended by `00` when another part follows; the end of the
-/// key ends the last part. A key of one string thus costs one byte, and this is why the order is
-/// right and nothing collides:
+/// Every component starts with the byte of its kind, so that kinds never mix and a key can be
+/// decoded. Components of a fixed length follow each other directly. In strings and bytes a zero
+/// byte is written as `00 FF`, and a component of these kinds is terminated by `00` if another
+/// component follows; the end of the key terminates the last component. A key of one string thus
+/// has one byte of overhead, and the following holds for the order and uniqueness of keys:
 ///
 /// - Two strings that differ at a byte differ there in the encoding too; if one of the bytes is
 ///   zero, its `00` is less than the other byte.
-/// - If one string is a prefix of the other, it has ended where the longer one goes on: at the end
-///   of the key, which sorts before everything, or with `00` and the byte of a kind. The longer one
-///   goes on with a byte above `00`, or with `00 FF`, and no kind is `FF`. So the shorter string
+/// - If one string is a prefix of the other, it ends where the longer one continues: at the end of
+///   the key, which sorts before everything, or with `00` and the byte of a kind. The longer one
+///   continues with a byte above `00`, or with `00 FF`, and no kind is `FF`. So the shorter string
 ///   sorts first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
-/// - `00 FF` always is a zero byte and any other `00` always an end, so no two lists of parts share
-///   an encoding.
+/// - `00 FF` is always a zero byte and any other `00` always an end, so no two lists of components
+///   share an encoding.
 public struct KeyEncoder: Sendable {
-  /// The parts up to here.
+  /// The components encoded so far.
   package private(set) var bytes: [UInt8] = []
-  /// Whether the last part is a string or bytes and needs an end if another one follows.
+  /// Whether the last component is a string or bytes and needs a terminator if another one follows.
   private var isOpen = false
 
   package init() {
@@ -76,8 +76,8 @@ public struct KeyEncoder: Sendable {
 
   /// Appends a string, which sorts by its UTF-8 bytes, that is by its Unicode scalars.
   ///
-  /// Two spellings that `==` calls equal, such as a composed and a decomposed letter, are different
-  /// keys: normalize strings first where that matters.
+  /// Two spellings that are equal by `==`, such as a composed and a decomposed letter, are
+  /// different keys: normalize strings first if that matters.
   public mutating func append(_ value: String) {
     begin(.string)
     value.withBytes { appendEscaped($0) }
@@ -118,11 +118,12 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The eight bytes of this number in a key: flipping the sign bit puts negative numbers first.
+  /// The eight bytes of this number in a key: with the sign bit flipped, negative numbers sort
+  /// first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 
-  /// The number with these eight bytes in a key.
+  /// Creates the number with these eight bytes in a key.
   @inline(__always)
   init(keyBits: UInt64) {
     self = Int64(bitPattern: keyBits ^ (1 << 63))
@@ -133,8 +134,8 @@ extension Double {
   /// The eight bytes of this number in a key.
   ///
   /// Negative numbers have all their bits flipped, so that larger magnitudes sort first; others
-  /// have the sign bit flipped, so that they sort after the negative ones. Numbers that are equal
-  /// must be one key: -0 is written as 0, and every NaN as the same one.
+  /// have the sign bit flipped, so that they sort after the negative ones. Equal numbers must have
+  /// the same key: -0 is written as 0, and every NaN in the same form.
   var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }
@@ -142,7 +143,8 @@ extension Double {
     return bitPattern & sign == 0 ? bitPattern ^ sign : ~bitPattern
   }
 
-  /// The number with these eight bytes in a key; `nil` if no number is written like this.
+  /// Creates the number with these eight bytes in a key; `nil` if no number is encoded in this
+  /// form.
   init?(keyBits: UInt64) {
     let sign: UInt64 = 1 << 63
     self.init(bitPattern: keyBits & sign == 0 ? ~keyBits : keyBits ^ sign)

@@ -6,27 +6,29 @@
 /// let first = KeyRange(upTo: Key("nc", 1000))
 /// ```
 public struct KeyRange: Hashable, Sendable {
-  /// The first key of the range; `nil` begins with the first key there is.
+  /// The first key of the range; `nil` starts at the first key.
   public let lower: Key?
-  /// The first key behind the range; `nil` goes to the end.
+  /// The first key after the range; `nil` extends to the end.
   public let upper: Key?
 
-  /// The keys that are not less than `lower`, and less than `upper`.
+  /// Creates the range of the keys that are not less than `lower`, and less than `upper`.
   public init(from lower: Key? = nil, upTo upper: Key? = nil) {
     self.lower = lower
     self.upper = upper
   }
 
-  /// The keys whose first components are those of `key`, itself among them.
+  /// Creates the range of the keys whose first components are those of `key`, including `key`
+  /// itself.
   ///
-  /// A string is one component: the range of `Key("a")` has `Key("a", 1)`, and not `Key("ab")`.
+  /// A string is one component: the range of `Key("a")` contains `Key("a", 1)`, but not
+  /// `Key("ab")`.
   public init(prefix key: Key) {
     guard !key.encoded.isEmpty else {
       self.init()
       return
     }
-    // No component begins with FF. A string or byte string that others follow ends with a zero
-    // byte; a zero byte within it is followed by FF.
+    // No component begins with FF. A string or byte string followed by another component ends with
+    // a zero byte; a zero byte within it is followed by FF.
     let parts =
       (try? key.encoded.withBytes { bytes throws(StorageError) in
         try Key.Part.all(in: bytes)
@@ -39,10 +41,11 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// The keys whose first components are `parts`, followed by a string that begins with `prefix`.
+  /// Creates the range of the keys whose first components are `parts`, followed by a string that
+  /// begins with `prefix`.
   ///
-  /// Strings are compared as they are encoded: a letter with a combining accent begins with the
-  /// letter, a composed one does not.
+  /// Strings are compared in encoded form: a letter with a combining accent begins with the letter,
+  /// a composed one does not.
   public init<each Part: KeyConvertible>(_ parts: repeat each Part, stringPrefix prefix: String) {
     var encoder = KeyEncoder()
     repeat (each parts).encode(into: &encoder)
@@ -50,14 +53,14 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: Key(unverified: encoder.bytes), upTo: Key.successor(of: encoder.bytes))
   }
 
-  /// Whether a key is in the range.
+  /// Returns whether a key is in the range.
   public func contains(_ key: Key) -> Bool {
     lower.map { $0 <= key } ?? true && upper.map { key < $0 } ?? true
   }
 }
 
 extension Key {
-  /// The least key behind all that begin with these bytes; `nil` if there is none.
+  /// Returns the least key after all keys that begin with these bytes; `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {

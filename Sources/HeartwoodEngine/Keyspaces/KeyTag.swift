@@ -1,7 +1,7 @@
-/// The first byte of every part of a key: its kind, and the order of the kinds.
+/// The first byte of every component of a key: its kind, and the order of the kinds.
 ///
 /// The values are constants of the format. All are less than `0xFF`, which the encoding of strings
-/// and bytes relies on, and the gaps leave room for kinds to come.
+/// and bytes relies on, and the gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
   /// No value; nothing follows.
   case absent = 0x08
@@ -13,9 +13,9 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case integer = 0x20
   /// An integer above `Int64.max`: eight bytes, most significant first.
   case largeInteger = 0x21
-  /// A floating-point number: eight bytes, as `Double.keyBits` has them.
+  /// A floating-point number: eight bytes, as in `Double.keyBits`.
   case float = 0x28
-  /// Seconds since 1970: eight bytes, as `Double.keyBits` has them.
+  /// Seconds since 1970: eight bytes, as in `Double.keyBits`.
   case date = 0x30
   /// A UUID: its 16 bytes.
   case uuid = 0x38

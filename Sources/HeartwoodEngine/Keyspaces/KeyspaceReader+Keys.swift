@@ -1,11 +1,11 @@
-// Each function is generic only as far as the key is encoded, and that part is inlined into the
+// Each function is generic only up to the encoding of the key, and that part is inlined into the
 // caller: a generic call across a module boundary would cost more than the read.
 
 extension KeyspaceReader {
-  /// A copy of the value of a key, or `nil` if there is none.
+  /// Returns a copy of the value of a key, or `nil` if there is none.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   value longer than ``Store`` copies at once, and for a key over its limit.
+  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
+  ///   a value longer than ``Store`` copies at once, and for a key over its limit.
   /// - Complexity: One page read for each level of the tree.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
@@ -19,9 +19,9 @@ extension KeyspaceReader {
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
-  /// A value that fits a page is read where it lies; the span is valid during the call only.
+  /// A value that fits a page is not copied; the span is valid during the call only.
   ///
-  /// - Throws: As ``get(_:)``, or what `body` throws.
+  /// - Throws: As ``get(_:)``, or any error of `body`.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -38,10 +38,10 @@ extension KeyspaceReader {
     try reads.locate(key.bytes)
   }
 
-  /// Passes `range` of the value of a key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value; as ``get(_:)``, but for
-  ///   values of any length; what `body` throws.
+  ///   values of any length; any error of `body`.
   /// - Complexity: One page read for each level of the tree, and each page of the range once.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
@@ -50,10 +50,10 @@ extension KeyspaceReader {
     try passPieces(of: key, range, body)
   }
 
-  /// Bytes of the value of a key, or `nil` if there is none.
+  /// Returns the length of the value of a key in bytes, or `nil` if there is none.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   key over its limit.
+  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
+  ///   a key over its limit.
   /// - Complexity: One page read for each level of the tree, none of the value's own pages.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
@@ -67,13 +67,13 @@ extension KeyspaceReader {
     try reads.valueByteCount(key.bytes)
   }
 
-  /// Passes the whole value of a key to `body`, in pieces, in order; false if there is none.
+  /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
   ///
-  /// For values of any length, and without a copy: pieces lie in pages, and each is valid during
-  /// its call only. An empty value has none.
+  /// For values of any length, and without a copy: chunks are parts of pages, and each is valid
+  /// during its call only. An empty value has none.
   ///
-  /// - Throws: What `body` throws; `corrupt` behind the last piece if the value as a whole is not
-  ///   what was written.
+  /// - Throws: Any error of `body`; `corrupt` after the last chunk if the complete value is not as
+  ///   written.
   /// - Complexity: One page read for each level of the tree, and each page of the value once.
   @inlinable @discardableResult
   public func forEachPiece<K: LookupKey & ~Escapable>(
@@ -86,7 +86,7 @@ extension KeyspaceReader {
   func passPieces<K: LookupKey & ~Escapable>(
     of key: K, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    // What `body` throws comes back as a failure, so that the path to it stays typed.
+    // An error of `body` is passed as a failure, so that the path to it keeps typed errors.
     var result = Result<Bool, any Error>.success(false)
     try key.withEncodedKey { key throws(StorageError) in
       result = try pieces(key, range, body)

@@ -1,6 +1,7 @@
-/// One keyspace as a snapshot shows it: an ordered map from keys to bytes.
+/// One keyspace in a snapshot: an ordered map from keys to bytes.
 ///
-/// Holds its snapshot, and with it the generation. May be used from any number of threads at once.
+/// It holds its snapshot, and with it the generation. Any number of threads may use it
+/// concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
   let snapshot: Snapshot
@@ -23,14 +24,14 @@ public struct KeyspaceReader: @unchecked Sendable {
 
   /// Calls `body` for every entry in a range of keys, in key order, until it returns false.
   ///
-  /// The spans hold the encoded key (see ``Key/decode(_:as:)``) and the value; both are valid
+  /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value; both are valid
   /// during the call only.
   ///
   /// - Parameters:
-  ///   - lower: The first key to pass, or the first there is.
-  ///   - upper: The first key not to pass any more, or `nil` to go to the end.
-  ///   - reversed: From the last to the first; the range stays the same.
-  ///   - body: Called with each entry; returns whether to go on.
+  ///   - lower: The first key to pass; `nil` starts at the first key.
+  ///   - upper: The first key after the range; `nil` extends to the end.
+  ///   - reversed: Whether to pass the same range from the last entry to the first.
+  ///   - body: Called with each entry; returns whether to continue.
   /// - Complexity: Each page of the range is read once.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
@@ -39,12 +40,12 @@ public struct KeyspaceReader: @unchecked Sendable {
     try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: false, body)
   }
 
-  /// A cursor over this keyspace, in front of the first entry.
+  /// Returns a cursor over this keyspace, before the first entry.
   public func cursor() -> Cursor { Cursor(reads, owner: .snapshot(snapshot)) }
 }
 
 extension Snapshot {
-  /// The keyspace of this name, or `nil` if this generation has none.
+  /// Returns the keyspace with this name, or `nil` if this generation has none.
   ///
   /// - Throws: `corrupt` or `io` if the catalog cannot be read.
   /// - Complexity: One page read for each level of the catalog, commonly one.

@@ -1,8 +1,8 @@
 extension KeyspaceReads {
-  /// About how many of `count` entries lie in a range of keys.
+  /// Returns an estimate of the number of the `count` entries in a range of keys.
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Keys are never empty, so this one lies before all of them.
+    // Keys are never empty, so this one sorts before all of them.
     let first = try place(of: lower ?? Key())
     guard let upper else { return count - (try place(of: Key())).distance(to: first, of: count) }
     return first.distance(to: try place(of: upper), of: count)
@@ -16,16 +16,17 @@ extension KeyspaceReads {
 }
 
 extension KeyspaceReader {
-  /// About how many entries lie in a range of keys, to choose between ways of reading them.
+  /// Returns an estimate of the number of entries in a range of keys, to choose between ways of
+  /// reading them.
   ///
-  /// Within one leaf the count is exact. Over more of them it errs with how evenly the nodes are
-  /// filled: mostly by less than a third.
+  /// Within one leaf the count is exact. Over several leaves the error depends on how evenly the
+  /// nodes are filled: mostly it is less than a third.
   ///
   /// - Parameters:
-  ///   - lower: The first key of the range, or the first there is.
-  ///   - upper: The first key behind it, or `nil` for the end.
-  /// - Throws: `corrupt` or `io` if a page on the way cannot be trusted or read; `tooLarge` for a
-  ///   key over its limit.
+  ///   - lower: The first key of the range; `nil` starts at the first key.
+  ///   - upper: The first key after it; `nil` extends to the end.
+  /// - Throws: `corrupt` or `io` if a page on the way is corrupt or cannot be read; `tooLarge` for
+  ///   a key over its limit.
   /// - Complexity: Two page reads for each level of the tree.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
     try reads.estimatedCount(from: lower, upTo: upper, of: try count())

@@ -2,7 +2,7 @@ extension KeyspaceReads {
   /// Calls `body` with the value of each key, in the order of the keys.
   ///
   /// - Parameters:
-  ///   - byteCount: What a key takes at most, with its padding.
+  ///   - byteCount: The maximum length of a key with its padding.
   ///   - encode: Writes a key to memory of that length.
   @inline(__always)
   private func getMany<K>(
@@ -24,8 +24,8 @@ extension KeyspaceReads {
         try pass(batch.found(passed), first + passed, body)
         passed += 1
       }
-      // What a transaction changes moves what was found, so the rest has to be looked up again:
-      // after a change little is looked up ahead, until there are no more.
+      // A change by the transaction moves the values found, so the rest must be looked up again.
+      // After a change, therefore, few keys are looked up ahead, until there are no more changes.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

@@ -1,10 +1,10 @@
-/// A value found and pinned for the length of one call: where its bytes are, and what to give back.
+/// A value found and pinned for the length of one call: its bytes, and the memory to release.
 ///
 /// Trivial, so that a point read retains nothing. Public only for the inlined read calls.
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release; `nil` when the value lies in a mapping.
+  /// The page to release; `nil` if the value is in a mapping.
   let reference: PageReference?
   /// The copy of a value that spans pages.
   let copy: Unmanaged<ByteBlock>?
@@ -17,7 +17,7 @@ struct LocatedValue {
   }
 }
 
-/// The reads that snapshots and transactions have in common, on one tree as of one view.
+/// The read operations that snapshots and transactions share, on one tree as of one view.
 package struct KeyspaceReads {
   let view: PageView
   let root: TreeRoot
@@ -39,7 +39,8 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// The value a leaf refers to: of one page it is read in place, a longer one is copied together.
+  /// Returns the value that a leaf refers to: without a copy if it has one page, otherwise copied
+  /// into one buffer.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -57,27 +58,27 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes; values over \(Limits.maxCopiedValueByteCount) "
-          + "are read by range.")
+        "The value has \(reference.length) bytes, and the limit for copies is "
+          + "\(Limits.maxCopiedValueByteCount). Read it by range.")
     }
     return try Overflow(view: view, tree: root.tree).copy(reference)
   }
 
-  /// The value a leaf refers to, copied together.
+  /// Returns the value that a leaf refers to, copied into one array.
   func whole(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
     defer { block.keep() }
     return block.bytes.bytes.copied()
   }
 
-  /// A copy of the value of an encoded key.
+  /// Returns a copy of the value of an encoded key.
   func get(_ key: Bytes) throws(StorageError) -> [UInt8]? {
     guard let found = try locate(key) else { return nil }
     defer { found.release() }
     return [UInt8](found.bytes)
   }
 
-  /// Bytes of the value of an encoded key, which is not read.
+  /// Returns the length of the value of an encoded key, without reading the value.
   func valueByteCount(_ key: Bytes) throws(StorageError) -> Int? {
     guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
       return nil
@@ -87,10 +88,10 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Calls `body` with a value, in pieces as they lie in pages; false without the key.
+  /// Calls `body` with a value, in chunks as they are in pages; false without the key.
   ///
-  /// The whole value comes with its hash checked behind the last piece, a `range` of it without.
-  /// What `body` throws comes back as a failure, so that the path to it stays typed.
+  /// The hash of a complete value is checked after the last chunk, that of a `range` is not. An
+  /// error of `body` is passed as a failure, so that the path to it keeps typed errors.
   func read(
     _ key: Bytes, range: Range<Int>? = nil, _ body: (RawSpan) throws -> Void
   ) throws(StorageError) -> Result<Bool, any Error> {
@@ -164,7 +165,7 @@ package struct KeyspaceReads {
 
   /// Calls `body` with the entries before `end` from the cursor's to the end of its leaf.
   ///
-  /// - Returns: Whether to go on with the next leaf.
+  /// - Returns: Whether to continue with the next leaf.
   @inline(__always)
   private func passLeaf(
     _ cursor: TreeCursor, before end: SearchKey?,
@@ -191,7 +192,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entry the cursor is at; what it returns.
+  /// Calls `body` with the current entry of the cursor, and returns its result.
   @inline(__always)
   private func pass(
     _ cursor: TreeCursor, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -1,18 +1,18 @@
-/// A key that a keyspace can be asked for: a value of one part such as an integer, a string or a
-/// byte array, the bytes of a span, or several parts in a ``Key``.
+/// A key for a lookup in a keyspace: a value of one component such as an integer, a string or a
+/// byte array, the bytes of a span, or several components in a ``Key``.
 ///
-/// A ``KeyConvertible`` type of your own is one too. It is encoded on the heap; the types above are
-/// encoded on the stack.
+/// A custom ``KeyConvertible`` type conforms as well. It is encoded on the heap; the types above
+/// are encoded on the stack.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid during the call only.
   ///
-  /// - Throws: `tooLarge` for a key over the limit; what `body` throws.
+  /// - Throws: `tooLarge` for a key over the limit; any error of `body`.
   func withEncodedKey(_ body: (EncodedKey) throws(StorageError) -> Void) throws(StorageError)
 }
 
-/// A key as the engine has encoded it in memory, for one call.
+/// A key that the engine has encoded in memory, for one call.
 ///
-/// Only the engine can make one: eight zero bytes follow the key, which a search relies on.
+/// Only the engine can create one: eight zero bytes follow the key, which a search relies on.
 public struct EncodedKey {
   let bytes: Bytes
 
@@ -20,7 +20,7 @@ public struct EncodedKey {
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key whose only part is this value.
+  /// Calls `body` with the key whose only component is this value.
   public func withEncodedKey(
     _ body: (EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -64,7 +64,7 @@ extension [UInt8]: LookupKey {
   }
 }
 
-// What is inherited under a condition has to be said.
+// The compiler requires inherited conditional conformances to be stated.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

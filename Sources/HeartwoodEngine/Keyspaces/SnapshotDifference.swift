@@ -1,9 +1,9 @@
 /// The entries in which two states of one store differ.
 ///
-/// An entry that differs lies in a leaf that was written or freed between the two, so the leaves
-/// that were not are never looked at: the entries of the others, those before beside those after,
-/// are merged by key. Keyspaces are told apart by name, for one that was removed and made again has
-/// another tree.
+/// An entry that differs is in a leaf that was written or freed between the two, so unchanged
+/// leaves are never read: the old and the new entries of the other leaves are merged by key.
+/// Keyspaces are identified by name, because one that was removed and created again has another
+/// tree.
 ///
 /// - Important: both states must outlive it.
 package struct SnapshotDifference {
@@ -13,7 +13,7 @@ package struct SnapshotDifference {
   /// One of the two states.
   private struct Side {
     let view: PageView
-    /// The leaves that the other state does not have like this.
+    /// The leaves that differ from the other state.
     let leaves: SortedLeaves
     let trees: [(name: String, tree: TreeID)]
 
@@ -33,8 +33,8 @@ package struct SnapshotDifference {
 
   /// Finds and sorts the leaves that differ; either state may be the newer one.
   ///
-  /// - Parameter isWanted: Says of which keyspaces, by their names.
-  /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Parameter isWanted: Returns whether to compare a keyspace, by its name.
+  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: Each page that was written or freed between the two is read once in each state,
   ///   and both catalogs are.
   package init(
@@ -54,9 +54,9 @@ package struct SnapshotDifference {
 
   /// Calls `body` for every entry that differs, by keyspace and key.
   ///
-  /// - Throws: What `body` throws; `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Throws: Any error of `body`; `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: The leaves that differ are read once more, and the pages of large values that
-  ///   were written anew with the same length and hash.
+  ///   were rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {
@@ -71,8 +71,10 @@ package struct SnapshotDifference {
     }
   }
 
-  /// The name that sorts first in a catalog; not the order of strings, to which spellings of the
-  /// same letters are one.
+  /// Returns the name that sorts first in a catalog.
+  ///
+  /// This is not the order of strings, which treats different spellings of the same letters as
+  /// equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left
@@ -99,7 +101,7 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most of a leaf that was written is as it was.
+        // Most entries of a written leaf are unchanged.
         old.passSame(as: new)
         hasOld = try old.next()
         hasNew = try new.next()
@@ -107,12 +109,12 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Whether the entries two scanners are at have the same value.
+  /// Returns whether the current entries of two scanners have the same value.
   private func hasEqualValues(
     _ old: LeafScanner, _ new: LeafScanner
   ) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // A reference names its transaction: the same one leads to the same bytes.
+    // A reference names its transaction: equal references lead to the same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }
     let oldReference = try OverflowReference(old.value, in: source.view)

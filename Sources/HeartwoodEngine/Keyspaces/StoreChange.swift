@@ -1,6 +1,6 @@
-/// One key under which two generations of a store hold different things.
+/// One key whose entry differs between two generations of a store.
 public struct StoreChange: Hashable, Sendable {
-  /// What leads from the one generation to the other.
+  /// The kind of change from the first generation to the second.
   public enum Kind: Hashable, Sendable {
     /// Only the second generation has the key.
     case inserted
@@ -14,10 +14,10 @@ public struct StoreChange: Hashable, Sendable {
   public var keyspace: String
   /// The encoded key; see ``Key/init(encoded:)``.
   public var key: [UInt8]
-  /// What happened to the key.
+  /// The kind of change.
   public var kind: Kind
 
-  /// Describes a change.
+  /// Creates a change.
   public init(keyspace: String, key: [UInt8], kind: Kind) {
     self.keyspace = keyspace
     self.key = key

@@ -1,7 +1,7 @@
 /// The pages of a transaction, and whether its closure still runs.
 ///
-/// Whatever reads from a transaction holds its scope: the pages live as long as anybody may refer
-/// to them, and use after the closure is noticed. For one thread at a time.
+/// Everything that reads from a transaction holds its scope: the pages live as long as something
+/// may refer to them, and use after the closure is detected. For one thread at a time.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true
@@ -13,6 +13,6 @@ package final class TransactionScope {
     precondition(isOpen, "a transaction, its keyspace or its cursor was used after its closure")
   }
 
-  /// Ends the time in which the transaction may be used.
+  /// Ends the period in which the transaction may be used.
   package func end() { isOpen = false }
 }

@@ -9,10 +9,10 @@
 ///     │ durableUpTo │pageCount │imageCount│voidCount│reserved │ time │ hashes, voids, pages │
 ///     └─────────────┴──────────┴──────────┴─────────┴─────────┴──────┴──────────────────────┘
 ///
-/// Behind the fixed fields: one 8-byte hash for each image, then 16 bytes (first frame, last frame)
+/// After the fixed fields: one 8-byte hash for each image, then 16 bytes (first frame, last frame)
 /// for each void range, then one 4-byte page number for each image. The hash, seeded with the
-/// store's identity, covers bytes 8 up to `bytes`; it is also the group's digest, and because it
-/// covers `previous`, it stands for every group before it.
+/// store's identity, covers bytes 8 up to `bytes`. It is also the group's digest; because it covers
+/// `previous`, it depends on every earlier group.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)
@@ -37,19 +37,19 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag of a transaction's last group: everything with its transaction number is committed.
+  /// The flag of a transaction's last group: all groups with its transaction number are committed.
   package static let commitMark: UInt32 = 1
 
-  /// Images one header has room for, without void ranges.
+  /// Returns the number of images that fit one header without void ranges.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Void ranges one header has room for beside the entries of its images.
+  /// Returns the number of void ranges that fit one header besides the entries of its images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }
 }
 
-/// A stretch of frames that a rolled-back savepoint left in a transaction; not part of it.
+/// A range of frames that a rolled-back savepoint left in a transaction; not part of it.
 package struct VoidRange: Hashable, Sendable {
   package let first: FrameNumber
   package let last: FrameNumber
@@ -59,9 +59,10 @@ package struct VoidRange: Hashable, Sendable {
     self.last = last
   }
 
-  /// The same frames in as few ranges as possible, in order.
+  /// Returns the same frames in as few ranges as possible, in order.
   ///
-  /// Ranges that touch become one; the slots between two segments part nothing.
+  /// Adjacent ranges are merged; the header and footer slots between two segments do not separate
+  /// ranges.
   package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
     var result: [VoidRange] = []
     for range in ranges.sorted(by: { $0.first < $1.first }) {
@@ -83,7 +84,7 @@ package struct GroupHeader: Hashable, Sendable {
     package let hash: UInt64
   }
 
-  /// What the commit mark comes with.
+  /// The fields that accompany the commit mark.
   package struct Commit: Hashable, Sendable {
     package let pageCount: PageNumber
     package let time: UInt64
@@ -96,7 +97,7 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// `nil` in every group but a transaction's last.
+  /// `nil` in every group except a transaction's last.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]
@@ -138,8 +139,7 @@ package struct GroupHeader: Hashable, Sendable {
     return digest
   }
 
-  /// The header in these bytes and its digest, or `nil` if they do not verify as the header that
-  /// belongs at `frame`.
+  /// Decodes the header and its digest; `nil` if the bytes do not verify as the header at `frame`.
   package static func decode(
     _ bytes: Bytes, at frame: FrameNumber, seed: UInt64
   ) -> (header: GroupHeader, digest: UInt64)? {

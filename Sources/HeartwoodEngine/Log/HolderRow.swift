@@ -11,20 +11,20 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// Half a sector: two rows that are written at the same time cannot tear each other.
+  /// Half a sector: concurrent writes of two rows cannot tear each other.
   package static let rowByteCount = 256
   /// "HEARTHLD".
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548
 }
 
-/// Who a process is that has the store open, as it tells people.
+/// The identity of a process that has the store open, for display to users.
 package struct HolderRow: Hashable, Sendable {
   package let process: Int32
-  /// When it opened the store, in milliseconds since 1970.
+  /// The time the process opened the store, in milliseconds since 1970.
   package let opened: UInt64
   package let name: String
 
-  /// - Parameter name: Cut after the last character that the row has room for.
+  /// - Parameter name: Truncated after the last character that fits the row.
   package init(process: Int32, opened: UInt64, name: String) {
     self.process = process
     self.opened = opened
@@ -36,7 +36,7 @@ package struct HolderRow: Hashable, Sendable {
     self.name = String(fitting)
   }
 
-  /// The bytes of the row, for the store with this seed.
+  /// Returns the bytes of the row, for the store with this seed.
   package func encoded(seed: UInt64) -> ByteBlock {
     typealias Layout = HolderLayout
     let block = ByteBlock(count: Layout.rowByteCount)
@@ -53,9 +53,9 @@ package struct HolderRow: Hashable, Sendable {
     return block
   }
 
-  /// The row in these bytes; `nil` if they are none of this store, or not all of one.
+  /// Decodes a row; `nil` if the bytes are not a complete row of this store.
   ///
-  /// What a terminal would not show as it is has been replaced in the name.
+  /// Characters of the name that could disturb a terminal are replaced.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {
     typealias Layout = HolderLayout
     guard bytes.count == Layout.rowByteCount,

@@ -1,4 +1,4 @@
-/// The bytes of a row of the file `kept`; the name follows.
+/// The bytes of a row of the file `kept`, which the name follows.
 package enum KeptLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
@@ -9,9 +9,9 @@ package enum KeptLayout {
   package static let rowName = 32
 }
 
-/// The generations kept by name.
+/// The named generations.
 package struct KeptGenerations: Hashable, Sendable {
-  /// One of them.
+  /// A named generation.
   package struct Row: Hashable, Sendable {
     package let lineage: UInt64
     package let generation: FrameNumber
@@ -29,11 +29,11 @@ package struct KeptGenerations: Hashable, Sendable {
   /// Its magic is "HEARTKPT".
   package static let file = WholeFile(
     "kept", magic: 0x5450_4B54_5241_4548,
-    advice: "Restore a backup, or remove the file, which gives up the generations it kept.")
+    advice: "Restore a backup, or remove the file, which releases all named generations.")
 
   package init() {}
 
-  /// As the file has them; none if there is no file.
+  /// Reads the file; the result is empty if there is none.
   package static func read(_ log: LogFiles) throws(StorageError) -> KeptGenerations {
     let found = try file.read(log, fieldByteCount: WholeFileLayout.byteCount) { fields in
       let rowCount = UInt64(fields.load32(WholeFileLayout.rowCount.offset))
@@ -75,15 +75,15 @@ package struct KeptGenerations: Hashable, Sendable {
     KeptLayout.rowName + (nameByteCount + 7) / 8 * 8
   }
 
-  /// The rows in these bytes.
+  /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if they are not what was written: a pass that took a kept generation for
-  ///   forgotten would destroy it.
+  /// - Throws: `corrupt` if the bytes are not as written: if a named generation were missing from
+  ///   the list, a maintenance run would reclaim it.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> KeptGenerations {
     typealias Layout = KeptLayout
-    let damaged = file.damaged("The list of kept generations is damaged.")
+    let damaged = file.damaged("The list of named generations is corrupt.")
     let rowCount = try file.check(bytes, atLeast: WholeFileLayout.byteCount, of: identity)
     let end = bytes.count - WholeFileLayout.hashByteCount
     var kept = KeptGenerations()

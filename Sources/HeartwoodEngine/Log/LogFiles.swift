@@ -1,6 +1,6 @@
-/// The segments of one store's log as files in its folder.
+/// The segments of one store's log, as files in its directory.
 ///
-/// Thread-safe: it holds no state beyond what it was made with.
+/// Thread-safe: its properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -32,7 +32,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// The same files, to be mapped or not.
+  /// Returns the same files, to be mapped or not.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -43,22 +43,22 @@ package final class LogFiles: Sendable {
     directory + "/" + geometry.segmentName(segment)
   }
 
-  /// The numbers of the segments there are, ascending.
+  /// Returns the numbers of the existing segments, ascending.
   package func existing() throws(StorageError) -> [UInt64] {
     let names = try fileSystem.list(directory) ?? []
     return names.compactMap { geometry.segment(named: $0) }.sorted()
   }
 
-  /// Opens the segments that exist from `first` on, in order.
+  /// Opens the existing segments from `first` on, in order.
   ///
-  /// Segments that a checkpoint deletes meanwhile are left out, and so are empty ones: their writer
-  /// gave up, for want of space or before he began.
+  /// It skips segments that a checkpoint deletes meanwhile, and empty ones: their writer aborted,
+  /// for lack of space or before it wrote anything.
   ///
   /// - Parameters:
   ///   - last: The last segment of interest.
   ///   - known: Segments that are open already.
-  ///   - isMapped: Only for segments of full length: touching a mapping past the end of its file is
-  ///     fatal.
+  ///   - isMapped: Whether to map them. Only for segments of full length: touching a mapping past
+  ///     the end of its file is fatal.
   package func openAll(
     from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
     isMapped: Bool
@@ -67,7 +67,7 @@ package final class LogFiles: Sendable {
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "The name of this log segment is far from those that belong to the store.",
+          "The number of this log segment is too far from those that belong to the store.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }
@@ -83,20 +83,20 @@ package final class LogFiles: Sendable {
     return SegmentTable(segments)
   }
 
-  /// Opens a segment that is ready for frames, whoever made it; `nil` if it is missing, was given
-  /// back, or belongs to another lineage.
+  /// Opens a segment that is ready for frames, regardless of the process that created it; `nil` if
+  /// it is missing, was emptied, or belongs to another lineage.
   package func whole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isWhole(file, number, lineage)
     else { return nil }
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
-  /// Closes the descriptors of mapped segments in which nothing is behind a durable frame.
+  /// Closes the descriptors of mapped segments that contain only durable frames.
   package func closeMapped(upTo durable: FrameNumber) {
     pool.closeMapped(below: geometry.segment(of: geometry.next(after: durable)))
   }
 
-  /// A segment whose file is open already.
+  /// Returns a segment whose file is already open.
   func segment(
     _ number: UInt64, _ file: any File, _ access: FileAccess, isMapped: Bool
   ) throws(StorageError) -> Segment {
@@ -105,7 +105,7 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Whether a segment is ready for frames.
+  /// Returns whether a segment is ready for frames.
   package func isWhole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isWhole(file, number, lineage)
@@ -121,7 +121,7 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Gives segments their full length back, where a crash took it; the rest reads as zeros.
+  /// Restores the full length of segments that a crash left shorter; the extension reads as zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
     for segment in table.segments
     where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
@@ -129,17 +129,18 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Makes the file of a segment, at full length, with its header.
+  /// Creates the file of a segment, at full length, with its header.
   ///
-  /// What an earlier attempt left there is overwritten: its creator died before the name was
-  /// durable, so no frame in it was ever acknowledged. The name is not durable yet when this
-  /// returns. A segment made ahead gets zeros written through, so that a commit later changes no
-  /// metadata; one that is about to be filled does without.
+  /// It overwrites the contents an earlier attempt left there: the process that made it died before
+  /// the name was durable, so no frame in it was ever acknowledged. The name is not durable yet on
+  /// return. A segment created ahead is filled with zeros, so that a later commit changes no
+  /// metadata; one that is about to be filled is not.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
-      throw StorageError(.io, "The log segment vanished while it was made.", file: path(number))
+      throw StorageError(
+        .io, "The log segment disappeared while it was created.", file: path(number))
     }
     let chunkByteCount = isAhead ? min(geometry.segmentByteCount, 1 << 20) : geometry.pageByteCount
     let chunk = ByteBlock(count: chunkByteCount)
@@ -163,7 +164,7 @@ package final class LogFiles: Sendable {
       firstFrame: geometry.firstFrame(of: number), time: fileSystem.wallClockMilliseconds)
   }
 
-  /// What a segment says about itself, or `nil` if its header is not whole.
+  /// Reads the header of a segment; `nil` if it is not intact.
   package func header(of segment: Segment) throws(StorageError) -> SegmentHeader? {
     try header { target throws(StorageError) in try segment.file.read(into: target, at: 0) }
   }
@@ -177,10 +178,10 @@ package final class LogFiles: Sendable {
     return SegmentHeader.decode(block.bytes.bytes)
   }
 
-  /// Takes the bytes of the segments from `first` on away, and leaves their names.
+  /// Truncates the segments from `first` on to zero bytes, and leaves their names.
   ///
-  /// - Parameter known: Some of them. The newest go first: their descriptors are open, and closing
-  ///   them makes room for others.
+  /// - Parameter known: Some of the segments. The newest go first: their descriptors are open, and
+  ///   closing these frees descriptors for the others.
   package func emptySegments(
     from first: UInt64, knowing known: [Segment]
   ) throws(StorageError) {

@@ -1,33 +1,34 @@
-/// Reads the log from one commit to the next, and stops at the first one that is not whole.
+/// Reads the log commit by commit, and stops at the first incomplete one.
 ///
-/// A commit is accepted by its headers: each verifies by itself, stands where it says, continues
-/// the chain of digests, and belongs to one transaction whose last group carries the commit mark.
-/// Page images are verified by ``verifyImages(of:)``, which recovery asks for above the witness and
-/// nobody below it: those were synced, and damage there surfaces when they are read.
+/// A commit is accepted by its headers: each verifies by itself, is at the frame it names,
+/// continues the chain of digests, and belongs to one transaction whose last group carries the
+/// commit mark. ``verifyImages(of:)`` verifies page images. Recovery calls it for commits above the
+/// durable watermark only: those below were synced, and corruption there surfaces when they are
+/// read.
 ///
-/// Where a segment has a footer, ``step(upTo:)`` takes its commits at once. It does so only in
-/// segments that the walk came to from an earlier one, so that it knows how many of the footer's
-/// commits it has met already.
+/// If a segment has a footer, ``step(upTo:)`` takes all its commits in one step. It does so only in
+/// segments that the walk entered from an earlier one, so that it knows how many of the footer's
+/// commits it has seen already.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
   package let seed: UInt64
-  /// The last commit accepted; the next one is looked for behind it.
+  /// The last accepted commit; the search for the next one starts after it.
   package private(set) var point: CommitPoint
-  /// Where the walk began.
+  /// The start of the walk.
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// Segments whose first frame is a header of its own transaction, by the digest it continues.
+  /// Segments whose first frame is the first header of a transaction, by the digest it continues.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was looked at: each is looked at once.
+  /// The last segment whose footer was read: each is read once.
   private var triedSegment: UInt64?
-  /// How many commits were met that end in the segment of `point`.
+  /// The number of commits seen that end in the segment of `point`.
   private var commitCount = 0
 
-  /// Prepares to read behind `point`.
+  /// Prepares to read the log after `point`.
   ///
-  /// - Complexity: One page read for each segment that begins behind `point`.
+  /// - Complexity: One page read for each segment that begins after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -40,20 +41,20 @@ package struct LogScanner {
     footerBlock = ByteBlock(count: geometry.footerFrames * geometry.pageByteCount)
     for segment in table.segments {
       let frame = geometry.firstFrame(of: segment.number)
-      // A lineage starts behind what it continues.
+      // A lineage starts after the commit it continues.
       guard frame > point.frame else { continue }
       guard let found = try header(at: frame), found.header.base == frame else { continue }
       starts[found.header.previous, default: []].append(frame)
     }
   }
 
-  /// The frame the next commit of this lineage would start at.
+  /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// The next commit, or all that a footer sums up, or `nil` where the log ends.
+  /// Returns the next commit, or all commits that a footer summarises; `nil` at the end of the log.
   ///
-  /// - Parameter limit: Footers of later commits are passed over.
-  /// - Throws: `corrupt` if it counts pages that it has not made.
+  /// - Parameter limit: Footers of later commits are ignored.
+  /// - Throws: `corrupt` if a commit counts pages that it has not created.
   /// - Complexity: One page read for each group of a commit, or the read of one footer.
   package mutating func step(upTo limit: FrameNumber = .max) throws(StorageError) -> LogStep? {
     if let commit = try jump() { return .commit(try accept(commit)) }
@@ -67,8 +68,8 @@ package struct LogScanner {
     return .commit(try accept(commit))
   }
 
-  /// The next commit, read from its headers whether or not there is a footer; `nil` where the log
-  /// ends.
+  /// Returns the next commit, read from its headers even if there is a footer; `nil` at the end of
+  /// the log.
   package mutating func next() throws(StorageError) -> ScannedCommit? {
     if let commit = try jump() { return try accept(commit) }
     guard let commit = try commit(at: nextFrame) else { return nil }
@@ -82,8 +83,9 @@ package struct LogScanner {
     return commit
   }
 
-  /// A page count rises only together with images of the bitmaps that tell of the new pages; any
-  /// other would make its readers set aside room for pages that nobody made.
+  /// A page count rises only together with images of the bitmaps that cover the new pages.
+  ///
+  /// Any other commit would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
     _ images: [ScannedCommit.Image], upTo end: CommitPoint
   ) throws(StorageError) {
@@ -91,22 +93,22 @@ package struct LogScanner {
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
-        "The commit that ends at frame \(end.frame) counts \(end.pageCount) pages, but has not "
-          + "made them. Restore a backup.",
+        "The commit that ends at frame \(end.frame) counts \(end.pageCount) pages, but did not "
+          + "create them. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }
 
-  /// How many commits were met that end in this segment.
+  /// Returns the number of commits seen that end in this segment.
   private func metCount(in segment: UInt64) -> Int {
     geometry.segment(of: point.frame) == segment ? commitCount : 0
   }
 
-  /// The commit that starts a lineage in this or a later segment with our digest.
+  /// Returns the commit that starts a lineage in this or a later segment and continues our digest.
   ///
-  /// It goes before what continues in place: it was begun by a recovery that judged that place as
-  /// not whole. Later witnesses count the place as synced, so its images are not looked at again,
-  /// and it would pass by its headers alone.
+  /// It takes precedence over frames that continue in place: a recovery that found that position
+  /// incomplete started it. Later durable watermarks cover that position as synced, so its images
+  /// are not verified again, and it would be accepted by its headers alone.
   private func jump() throws(StorageError) -> ScannedCommit? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -114,7 +116,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// What the footer of the next frame's segment adds to what was met, if it has one to go by.
+  /// Returns the commits that the footer of the next frame's segment adds to those seen, if it has
+  /// a usable one.
   private mutating func summedSegment(
     upTo limit: FrameNumber
   ) throws(StorageError) -> ScannedSegment? {
@@ -137,7 +140,7 @@ package struct LogScanner {
       point: footer.point, commitCount: footer.commitCount - metCount, images: images)
   }
 
-  /// The footer of a segment, or `nil` if it has none that is whole.
+  /// Returns the footer of a segment, or `nil` if it has no intact one.
   package func footer(of number: UInt64) throws(StorageError) -> SegmentFooter? {
     guard let segment = table[number] else { return nil }
     let count = try segment.file.read(into: footerBlock.bytes, at: geometry.footerOffset)
@@ -145,7 +148,7 @@ package struct LogScanner {
       footerBlock.bytes.bytes.slice(0, count), segment: number, geometry: geometry, seed: seed)
   }
 
-  /// Whether every image of the commit is the one its header names.
+  /// Returns whether every image of the commit is the one its header names.
   package func verifyImages(of commit: ScannedCommit) throws(StorageError) -> Bool {
     for image in commit.images {
       guard try read(image.frame),
@@ -158,7 +161,7 @@ package struct LogScanner {
     return true
   }
 
-  /// The header that verifies by itself at `frame`, if there is one.
+  /// Returns the header at `frame` if one verifies by itself there.
   package func header(
     at frame: FrameNumber
   ) throws(StorageError) -> (header: GroupHeader, digest: UInt64)? {
@@ -166,14 +169,14 @@ package struct LogScanner {
     return GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
   }
 
-  /// Fills the block with a frame; false if the frame is not there in full.
+  /// Reads a frame into the block; false if the frame is not completely there.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {
     guard let segment = table[geometry.segment(of: frame)] else { return false }
     return try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
       == geometry.pageByteCount
   }
 
-  /// The whole transaction that starts at `start` and continues the chain, or `nil`.
+  /// Returns the complete transaction that starts at `start` and continues the chain, or `nil`.
   private func commit(at start: FrameNumber) throws(StorageError) -> ScannedCommit? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
@@ -190,7 +193,7 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Below the witness no image is read; its segment must be there all the same.
+        // Below the durable watermark no image is read, but its segment must exist.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(ScannedCommit.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -212,7 +215,7 @@ package struct LogScanner {
       group = following
     }
   }
-  /// Drops the images in void ranges: one walk over both, since either may be long.
+  /// Removes the images in void ranges, in one pass over both, since either may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [ScannedCommit.Image],
     _ geometry: Geometry

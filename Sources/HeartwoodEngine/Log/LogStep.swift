@@ -1,13 +1,13 @@
 /// A commit found in the log.
 package struct ScannedCommit {
   package var point: CommitPoint
-  /// The frame its first group starts at: the version of its rows.
+  /// The first frame of its first group: the version of its rows.
   package var base: FrameNumber
-  /// The largest witness its headers carry.
+  /// The largest durable watermark in its headers.
   package var witness: FrameNumber
-  /// Its page images in log order; when a page comes twice, the later one counts.
+  /// Its page images in log order; if a page occurs twice, the later image counts.
   package var images: [Image]
-  /// Set when this commit starts a lineage: the one before it and where that ended.
+  /// Set if this commit starts a lineage: the previous lineage and its end.
   package var ended: EndedLineage?
 
   package struct Image {
@@ -17,13 +17,13 @@ package struct ScannedCommit {
   }
 }
 
-/// What a footer says about the rest of a segment.
+/// The contents of a footer for the rest of a segment.
 package struct ScannedSegment {
   /// The last commit that ends in the segment.
   package var point: CommitPoint
-  /// Commits on the way there.
+  /// The number of commits up to `point`.
   package var commitCount: Int
-  /// The newest image of each page on the way there, ascending by page.
+  /// The newest image of each page up to `point`, ascending by page.
   package var images: [ScannedCommit.Image]
 }
 
@@ -34,7 +34,7 @@ package enum LogStep {
   /// All further commits that end in a segment, read from its footer.
   case segment(ScannedSegment)
 
-  /// Where the step leads.
+  /// The last commit of the step.
   package var point: CommitPoint {
     switch self {
     case .commit(let commit): commit.point
@@ -42,7 +42,7 @@ package enum LogStep {
     }
   }
 
-  /// Page images on the way there; when a page comes twice, the later one counts.
+  /// The page images of the step; if a page occurs twice, the later image counts.
   package var images: [ScannedCommit.Image] {
     switch self {
     case .commit(let commit): commit.images
@@ -50,7 +50,7 @@ package enum LogStep {
     }
   }
 
-  /// A generation known to be durable: a footer is written for synced commits only.
+  /// A generation known to be durable: footers are written for synced commits only.
   package var witness: FrameNumber {
     switch self {
     case .commit(let commit): commit.witness

@@ -1,8 +1,8 @@
 /// One file of the log, mapped when the store reads in place.
 ///
-/// Lives as long as anybody may read from it. It need not have a descriptor: a mapping stays
-/// without one, and with it the space of a deleted segment, until the last snapshot that holds it
-/// is gone. Thread-safe: nothing changes but the verified bits.
+/// It lives as long as a reader may use it. It need not have a descriptor: a mapping outlives its
+/// descriptor, and keeps the disk space of a deleted segment allocated until the last snapshot that
+/// holds it is gone. Thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -18,7 +18,7 @@ package final class Segment: Sendable {
     bits = VerifiedBits(pageCount: geometry.framesPerSegment)
   }
 
-  /// Whether the slot begins like a group header.
+  /// Returns whether the slot starts like a group header.
   package func mayHoldHeader(_ slot: Int, _ geometry: Geometry) throws(StorageError) -> Bool {
     let offset = geometry.pageByteCount * slot + GroupLayout.magic.offset
     if let mapping {
@@ -36,11 +36,11 @@ package final class Segment: Sendable {
   }
 }
 
-/// The segments that states of one time can refer to, in order.
+/// The segments that states of one period can refer to, in order.
 ///
-/// There may be gaps: of names made together, a power cut may keep the later and lose the earlier;
-/// neither had a frame then. Immutable: a new segment makes a new table. A state retains the table
-/// it was made with, and with it every mapping its readers may hold pointers into.
+/// There may be gaps: of names created together, a power cut may keep the later one and lose the
+/// earlier; neither had a frame then. Immutable: a new segment makes a new table. A state retains
+/// its table, and with it every mapping that its readers may hold pointers into.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written in init only.
   package let segments: [Segment]
@@ -67,26 +67,26 @@ package final class SegmentTable: @unchecked Sendable {
 
   deinit { regions.deallocate() }
 
-  /// The number of the first segment; 0 when there is none.
+  /// The number of the first segment; 0 if there is none.
   package var first: UInt64 { segments.first?.number ?? 0 }
-  /// The number behind the last segment.
+  /// The number after that of the last segment.
   package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {
     guard number >= first else { return nil }
     let distance = Int(clamping: number - first)
-    // Without gaps, the place is the distance.
+    // Without gaps, the index is the distance.
     if distance < segments.count, segments[distance].number == number { return segments[distance] }
     return segments.first { $0.number == number }
   }
 
-  /// This table and one more segment at its end.
+  /// Returns this table with one more segment at its end.
   package func appending(_ segment: Segment) -> SegmentTable {
     precondition(segments.isEmpty || segment.number > segments[segments.count - 1].number)
     return SegmentTable(segments + [segment])
   }
 
-  /// The same files, mapped; each must have its full length by now.
+  /// Returns the same files, mapped; each must have its full length by now.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
     var mapped: [Segment] = []
     mapped.reserveCapacity(segments.count)
@@ -98,14 +98,14 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(mapped)
   }
 
-  /// This table without the segments behind `number`: those made ahead have no frames, and may be
-  /// replaced before they get some.
+  /// Returns this table without the segments after `number`: segments created ahead have no frames,
+  /// and may be replaced before they get some.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// This table without the segments below `number`, and without those that are gone.
+  /// Returns this table without the segments below `number`, and without the deleted ones.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

@@ -1,19 +1,19 @@
-/// The file of a segment, whose descriptor is opened when it is needed.
+/// The file of a segment, whose descriptor is opened on demand.
 ///
-/// Opened again, it is still the same file, by device and number, or it counts as gone: its name
-/// may stand for another one by then. Thread-safe.
+/// After reopening, the file must be the same by device and inode number; otherwise it counts as
+/// deleted, because its name may belong to another file by then. Thread-safe.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool
   private let access: FileAccess
-  /// Which file it is.
+  /// The device and the inode number of the file.
   package let identity: FileIdentity
   private let entry: SegmentFilePool.Entry
   private let origin = ProcessOrigin()
 
   /// - Parameters:
-  ///   - number: That of the segment.
-  ///   - file: The file, open already.
+  ///   - number: The number of the segment.
+  ///   - file: The file, already open.
   init(
     _ number: UInt64, _ file: any File, _ access: FileAccess, in pool: SegmentFilePool
   ) throws(StorageError) {
@@ -27,7 +27,7 @@ package final class SegmentFile: Sendable {
 
   deinit { pool.remove(entry) }
 
-  /// The open file; `nil` if it was deleted.
+  /// Returns the open file; `nil` if it was deleted.
   private func opened() throws(StorageError) -> (any File)? {
     try origin.requireOwn(path)
     if let file = pool.file(of: entry) { return file }
@@ -44,22 +44,21 @@ package final class SegmentFile: Sendable {
     return file
   }
 
-  /// Whether it is still there.
+  /// Returns whether the file still exists.
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads up to `target.count` bytes; returns how many there were, which is none if the file is
-  /// gone.
+  /// Reads up to `target.count` bytes; returns the number read, which is 0 if the file is gone.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
   /// Writes bytes that will be synced.
   ///
-  /// The descriptor stays open until then. So that there are not too many of those, the file that
-  /// has waited longest may be synced here; an error of that is one of this call.
+  /// The descriptor stays open until then. To limit their number, this call may sync the file that
+  /// has waited longest; it then also throws the errors of that sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // First of all: a descriptor that is written through and closed by another thread at the same
-    // moment would be the last one.
+    // First, so that no other thread can close the descriptor that is being written through, which
+    // might be the last one.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -68,13 +67,13 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Whatever the reason: what earlier commits wrote there may be lost, so that nobody can go on
-      // as after a write for which the disk was too small.
+      // Regardless of the reason, bytes of earlier commits may be lost there, so writing cannot
+      // continue as it can after a write that found the disk full.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }
 
-  /// Writes bytes that nobody needs to be durable.
+  /// Writes bytes that need not become durable.
   package func writeUnpromised(_ bytes: Bytes, at offset: UInt64) throws(StorageError) {
     try present().write([bytes], at: offset)
   }
@@ -85,7 +84,7 @@ package final class SegmentFile: Sendable {
     try present().setByteCount(count)
   }
 
-  /// Takes all bytes away, those that wait for a sync too.
+  /// Truncates the file to zero bytes, including those that wait for a sync.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
     pool.noteEmptied(entry)

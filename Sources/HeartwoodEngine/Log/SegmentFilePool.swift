@@ -1,16 +1,16 @@
-/// The open descriptors of one log's segments: a limited number, however many segments there are.
+/// The open descriptors of one log's segments, limited in number regardless of the segment count.
 ///
-/// The least recently used one is closed when another is opened. A descriptor through which bytes
-/// were written stays open until they are synced: once no descriptor is left, the system may forget
-/// that it could not write them back. Of mapped segments, which are read without one, those that
-/// are full and durable have none. Thread-safe.
+/// Opening another one closes the least recently used. A descriptor through which bytes were
+/// written stays open until they are synced: once no descriptor is left, the system may forget a
+/// write-back error. Mapped segments are read without a descriptor, so those that are full and
+/// durable have none. Thread-safe.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because the variables, and those of all entries, are used under `lock` only.
   private let fileSystem: any FileSystem
   private let lock = Lock()
-  /// The entries that are open.
+  /// The open entries.
   private var entries: [Entry] = []
-  /// Numbers uses and writes.
+  /// A counter that numbers uses and writes.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment, while it is open.
@@ -32,7 +32,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Opens the file at a path; `nil` if there is none.
   ///
-  /// Where the process has no descriptor left, those that need not stay open are closed first.
+  /// If the process has no free descriptor, it first closes those that need not stay open.
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     do throws(StorageError) {
       return try fileSystem.open(path, access)
@@ -42,7 +42,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes what is synced; false if there was nothing to close.
+  /// Closes the synced files; false if there were none.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -51,7 +51,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// The file, so that it is released after the lock.
+  /// Returns the file, so that it is released after the lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -61,7 +61,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entry.file
   }
 
-  /// The file of an entry, if it is open.
+  /// Returns the file of an entry, if it is open.
   func file(of entry: Entry) -> (any File)? {
     lock.withLock {
       clock += 1
@@ -70,7 +70,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Enters an open file, and closes another one if there are too many.
+  /// Adds an open file, and closes another one if there are too many.
   ///
   /// - Returns: The file of the entry, which another thread may have opened meanwhile.
   @discardableResult
@@ -92,13 +92,13 @@ package final class SegmentFilePool: @unchecked Sendable {
     return entered
   }
 
-  /// Closes the descriptor of a segment that nobody refers to any more.
+  /// Closes the descriptor of a segment without remaining references.
   func remove(_ entry: Entry) {
     let closed = lock.withLock { close(entry) }
     withExtendedLifetime(closed) {}
   }
 
-  /// Notes that a segment is mapped, so that reading it needs no descriptor.
+  /// Records that a segment is mapped, so that reading it needs no descriptor.
   func noteMapped(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
   /// Closes the descriptors of mapped segments with smaller numbers, whose frames are all synced.
@@ -114,7 +114,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   // MARK: Writes and syncs
 
-  /// Notes that bytes are about to be written to a file, whose descriptor stays open from now on.
+  /// Records that bytes are about to be written to a file, whose descriptor stays open from now on.
   ///
   /// - Returns: The file that has waited longest for its sync, with its entry, if too many wait.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
@@ -130,7 +130,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Notes that a write is over.
+  /// Records the end of a write.
   func endWrite(_ entry: Entry) {
     lock.withLock {
       clock += 1
@@ -139,7 +139,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file; what others write meanwhile still waits for its own sync.
+  /// Syncs an open file; concurrent writes still wait for their own sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()
@@ -149,6 +149,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Notes that a file has lost what was to be synced.
+  /// Records that a file was emptied, so that no bytes wait for a sync.
   func noteEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
 }

@@ -1,4 +1,4 @@
-/// The bytes of a footer: what stands behind the frames of a segment and sums them up.
+/// The bytes of a footer, which follows the frames of a segment and summarises them.
 ///
 ///     0       4       8      16           24      32       40        48     56
 ///     ┌───────┬───────┬──────┬────────────┬───────┬────────┬─────────┬──────┐
@@ -30,12 +30,12 @@ package enum SegmentFooterLayout {
   package static let magicNumber: UInt32 = 0x5446_5748
 }
 
-/// The sum of a segment whose frames are all durable: its last commit, and where the newest image
-/// of each page lies.
+/// The summary of a segment whose frames are all durable: its last commit, and the location of the
+/// newest image of each page.
 ///
-/// A cache: with it a walk over the log reads a segment at once instead of every group header. It
-/// is written when the commit it names is known to be synced, so a valid one is a witness of that
-/// commit.
+/// It is a cache: with it a walk over the log reads one footer per segment instead of every group
+/// header. It is written when its commit is known to be synced, so a valid footer is a durable
+/// watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -56,7 +56,7 @@ package struct SegmentFooter: Hashable, Sendable {
   package var commitCount: Int
   /// The newest image of each page, ascending by page.
   ///
-  /// An image of a transaction that goes on in the next segment is not listed.
+  /// Images of a transaction that continues in the next segment are not listed.
   package var rows: [Row]
 
   package init(point: CommitPoint, commitCount: Int, rows: [Row]) {
@@ -65,7 +65,7 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// How many bytes it takes; they always fit into the footer slots of its segment.
+  /// Its length in bytes; it always fits the footer slots of its segment.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
@@ -96,8 +96,7 @@ package struct SegmentFooter: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// The footer in these bytes, or `nil` if they are not a whole one that belongs to segment
-  /// `number`.
+  /// Decodes the footer; `nil` if the bytes are not an intact one of segment `number`.
   package static func decode(
     _ bytes: Bytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) -> SegmentFooter? {
@@ -125,7 +124,7 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// The rows, or `nil` if their pages do not ascend or one lies behind the last commit.
+  /// Returns the rows, or `nil` if their pages do not ascend or one is after the last commit.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []
     rows.reserveCapacity(count)

@@ -1,4 +1,4 @@
-/// Sums up the commits that end in one segment, in log order.
+/// Summarises the commits that end in one segment, in log order.
 package struct SegmentFooterBuilder {
   package let segment: UInt64
   private let geometry: Geometry
@@ -11,7 +11,7 @@ package struct SegmentFooterBuilder {
     self.geometry = geometry
   }
 
-  /// Adds the next commit; what of it lies in earlier segments is no part of the sum.
+  /// Adds the next commit, without its images in earlier segments.
   package mutating func add(_ commit: ScannedCommit) {
     point = commit.point
     commitCount += 1
@@ -19,13 +19,13 @@ package struct SegmentFooterBuilder {
     for image in commit.images where image.frame >= first { images.append(image) }
   }
 
-  /// The footer for the commits added.
+  /// The footer for the commits added so far.
   package var footer: SegmentFooter {
     let sorted = images.sorted { ($0.page, $0.frame) < ($1.page, $1.frame) }
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // Of several images of a page the last counts.
+      // If a page has several images, the last one counts.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

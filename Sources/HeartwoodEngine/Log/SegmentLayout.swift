@@ -23,7 +23,7 @@ package enum SegmentLayout {
   package static let magicNumber: UInt64 = 0x474F_4C54_5241_4548
 }
 
-/// What a segment says about itself.
+/// The content of a segment header.
 package struct SegmentHeader: Hashable, Sendable {
   package let geometry: Geometry
   package let identity: StoreIdentity
@@ -48,7 +48,7 @@ package struct SegmentHeader: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// The header in these bytes, or `nil` if they are not a whole one.
+  /// Decodes the header; `nil` if the bytes are not an intact one.
   package static func decode(_ bytes: Bytes) -> SegmentHeader? {
     typealias Layout = SegmentLayout
     guard bytes.count >= Layout.byteCount,

@@ -1,25 +1,25 @@
-/// One segment's worth of space that is taken while there is some, and used when there is none.
+/// Disk space of one segment, allocated in advance and used when the disk is full.
 ///
-/// On a full disk it lets those transactions through that need no more pages than they give back,
-/// so that deleting stays possible; the pass that follows returns the space.
+/// On a full disk it lets transactions commit that free as many pages as they need, so that
+/// deleting stays possible. The following maintenance run frees the space again.
 extension LogFiles {
   package static let reserveName = "reserve"
 
   private var reservePath: String { directory + "/" + Self.reserveName }
 
-  /// Whether there is a reserve that was not made a segment of.
+  /// Returns whether there is a reserve that has not become a segment.
   package func hasReserve() throws(StorageError) -> Bool {
     try fileSystem.open(reservePath, .read) != nil
   }
 
-  /// Takes the space, if it is not taken already; false if there is none.
+  /// Allocates the reserve if it does not exist yet; false if there is no space for it.
   package func fillReserve() throws(StorageError) -> Bool {
     let wanted = UInt64(geometry.segmentByteCount)
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // While there is none, whoever enters a segment syncs the directory: it may be the one that was
-    // made of the last reserve.
+    // While there is no reserve, each process that adds a segment syncs the directory: the segment
+    // may be the one made from the last reserve.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {
@@ -33,10 +33,10 @@ extension LogFiles {
     }
   }
 
-  /// A segment made of the reserve, or `nil` if there is none.
+  /// Makes a segment from the reserve; `nil` if there is none.
   ///
-  /// The name may be one that was durable for another file. It leads to this one durably after the
-  /// next sync of the directory, and until then, for every process, there is no reserve.
+  /// The name may already be durable for another file. It durably refers to this one after the next
+  /// sync of the directory; until then no process sees a reserve.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

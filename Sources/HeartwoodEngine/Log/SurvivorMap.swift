@@ -1,5 +1,5 @@
-/// The bytes of the file `map` behind the fields of every whole file: fields of its own, then
-/// boundaries, ended lineages, survivors.
+/// The bytes of the file `map` after the fields common to all atomically replaced files: its own
+/// fields, then retained generations, ended lineages, and retained frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let survivorCount = Field("survivorCount", at: 36, 4)
@@ -26,13 +26,13 @@ package enum MapLayout {
   package static let lineageByteCount = 16
 }
 
-/// What is left of the log between the page file's state and some commit: the frames that can
-/// still be read, and the generations they can be read at.
+/// The remainder of the log between the page file's state and some commit: the frames that can
+/// still be read, and the generations at which they can be read.
 ///
-/// It replaces the group headers up to its last boundary. Every other frame up to there may be
-/// gone.
+/// It replaces the group headers up to its newest retained generation. Every other frame up to
+/// there may have been reclaimed.
 package struct SurvivorMap: Hashable, Sendable {
-  /// A frame that holds what its page is at one of the boundaries.
+  /// A frame that holds the version of its page at one of the retained generations.
   package struct Survivor: Hashable, Sendable {
     package let frame: FrameNumber
     package let page: PageNumber
@@ -43,24 +43,24 @@ package struct SurvivorMap: Hashable, Sendable {
     }
   }
 
-  /// Which map this is: no two have the same number.
+  /// The unique number of this map.
   package var serial: UInt64
   /// The page file's state when the map was made: frames up to it are not listed.
   package var start: FrameNumber
-  /// The generations whose pages are all here, ascending; never empty.
+  /// The retained generations, whose pages are all available, ascending; never empty.
   package var boundaries: [CommitPoint]
-  /// The lineages that ended up to the last boundary.
+  /// The lineages that ended up to the newest retained generation.
   package var lineages: [EndedLineage]
   /// Ascending by frame.
   package var survivors: [Survivor]
-  /// The commit the map reaches up to.
+  /// The last commit that the map covers.
   package let end: CommitPoint
 
   /// Its magic is "HEARTMAP".
   package static let file = WholeFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
-  /// - Precondition: There is a boundary.
+  /// - Precondition: There is a retained generation.
   package init(
     serial: UInt64, start: FrameNumber, boundaries: [CommitPoint], lineages: [EndedLineage],
     survivors: [Survivor]
@@ -110,7 +110,7 @@ package struct SurvivorMap: Hashable, Sendable {
     return block
   }
 
-  /// The bytes of the map, or `nil` if there is none.
+  /// Reads the bytes of the map; `nil` if there is none.
   package static func read(_ log: LogFiles) throws(StorageError) -> ByteBlock? {
     try file.read(log, fieldByteCount: MapLayout.rows) { fields in
       func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
@@ -125,9 +125,9 @@ package struct SurvivorMap: Hashable, Sendable {
     }
   }
 
-  /// The map in these bytes.
+  /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if they are not what was written: without the map nobody knows which
+  /// - Throws: `corrupt` if the bytes are not as written: without the map it is unknown which
   ///   frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
@@ -141,7 +141,7 @@ package struct SurvivorMap: Hashable, Sendable {
     let survivorStart = lineageStart + lineageCount * Layout.lineageByteCount
     guard boundaryCount > 0, lineageCount <= Limits.maxLineageCount,
       end == survivorStart + survivorCount * Layout.survivorByteCount
-    else { throw file.damaged("The map's counts do not fit its length.") }
+    else { throw file.damaged("The counts of the map do not match its length.") }
     let map = SurvivorMap(
       serial: bytes.load64(Layout.serial.offset), start: bytes.load64(Layout.start.offset),
       boundaries: (0..<boundaryCount).map { boundary(bytes, Layout.rows, $0) },

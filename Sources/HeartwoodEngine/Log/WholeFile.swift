@@ -1,4 +1,4 @@
-/// What every file that is replaced as a whole begins with; behind its rows follows a hash.
+/// The first fields of every file that is replaced atomically; a hash follows its rows.
 package enum WholeFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -10,8 +10,8 @@ package enum WholeFileLayout {
   package static let hashByteCount = 8
 }
 
-/// A small file of a store that is replaced as a whole: at any moment the old one or the new one is
-/// there.
+/// A small file of a store that is replaced atomically: a reader finds either the old or the new
+/// one.
 package struct WholeFile: Sendable {
   package let name: String
   package let magic: UInt64
@@ -19,7 +19,7 @@ package struct WholeFile: Sendable {
 
   /// - Parameters:
   ///   - magic: The first eight bytes, as a little-endian number.
-  ///   - advice: What to do about a damaged one, a sentence.
+  ///   - advice: A sentence that tells the user how to deal with a corrupt one.
   package init(_ name: String, magic: UInt64, advice: String) {
     self.name = name
     self.magic = magic
@@ -30,14 +30,14 @@ package struct WholeFile: Sendable {
     .corrupt(message + " " + advice, file: name)
   }
 
-  /// All bytes of the file, or `nil` if there is none.
+  /// Reads all bytes of the file; `nil` if there is none.
   ///
-  /// Memory is taken only for a length that the first bytes account for, and not for a file that is
-  /// mostly holes: no store writes one.
+  /// It allocates memory only for a length that matches the first fields, and not for a file that
+  /// consists mostly of holes, because no store writes one.
   ///
   /// - Parameters:
   ///   - fieldByteCount: Bytes of the fields in front of the rows.
-  ///   - lengths: The lengths that such fields allow.
+  ///   - lengths: Returns the lengths that such fields allow.
   package func read(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>
   ) throws(StorageError) -> ByteBlock? {
@@ -60,24 +60,24 @@ package struct WholeFile: Sendable {
     let bytes = fields.bytes.bytes
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(WholeFileLayout.magic.offset) == magic
-    else { throw damaged("The file does not begin as it should.") }
-    // What another version's fields say is not known; its hash is looked at all the same.
+    else { throw damaged("The file has a wrong signature or is too short.") }
+    // The fields of another version are unknown; the hash is checked all the same.
     let isKnown = bytes.load32(WholeFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
-      throw damaged("The counts of the file do not fit its length.")
+      throw damaged("The counts of the file do not match its length.")
     }
     guard count > Self.plainByteCount else { return }
     guard try file.allocatedByteCount() >= count / Self.compression else {
-      throw damaged("The file is mostly holes.")
+      throw damaged("The file consists mostly of holes.")
     }
   }
 
-  /// Files up to this length are read as they are.
+  /// Files up to this length are read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// A file system that compresses makes rows no smaller than by this factor.
+  /// The largest factor by which a compressing file system shrinks the rows.
   private static let compression: UInt64 = 64
 
-  /// Writes what stands around the rows: the first fields, and the hash in the last eight bytes.
+  /// Stamps the bytes around the rows: the first fields, and the hash in the last eight bytes.
   package func seal(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {
     typealias Layout = WholeFileLayout
     target.store64(magic, Layout.magic.offset)
@@ -89,11 +89,11 @@ package struct WholeFile: Sendable {
     target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
   }
 
-  /// Checks what stands around the rows, and returns how many there are.
+  /// Checks the bytes around the rows, and returns the number of rows.
   ///
   /// - Parameter least: Bytes of the fields in front of the rows.
-  /// - Throws: `corrupt` if the bytes are not what was sealed; `incompatibleFormat` if they are,
-  ///   by a newer program.
+  /// - Throws: `corrupt` if the bytes are not as written; `incompatibleFormat` if a newer program
+  ///   wrote them.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {
@@ -106,8 +106,8 @@ package struct WholeFile: Sendable {
     guard version == 1 else {
       throw StorageError(
         .incompatibleFormat,
-        "The file has version \(version); this program knows version 1. Open the store with a "
-          + "newer program.", file: name)
+        "The file has version \(version); this program supports version 1. Open the store with "
+          + "a newer program.", file: name)
     }
     guard bytes.load64(Layout.storeHigh.offset) == identity.high,
       bytes.load64(Layout.storeLow.offset) == identity.low
@@ -115,15 +115,14 @@ package struct WholeFile: Sendable {
     return Int(bytes.load32(Layout.rowCount.offset))
   }
 
-  /// Puts these bytes in the place of the file; durable when this returns.
+  /// Replaces the file with these bytes; durable on return.
   ///
-  /// - Throws: `full`, and then the old file is still the one that counts; `io`, and then either
-  ///   may.
-  /// - Complexity: One write, one sync, one sync of the folder.
+  /// - Throws: `full`, and then the old file remains valid; `io`, and then either may be.
+  /// - Complexity: One write, one sync, one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name
     guard let file = try log.fileSystem.open(path + ".new", .create) else {
-      throw StorageError(.io, "The file vanished while it was made.", file: path)
+      throw StorageError(.io, "The file disappeared while it was created.", file: path)
     }
     defer { block.keep() }
     if try file.byteCount() > 0 { try file.setByteCount(0) }

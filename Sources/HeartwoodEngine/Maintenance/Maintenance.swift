@@ -1,7 +1,7 @@
-/// Runs checkpoints when they are due, and lets go of idle pins.
+/// Runs checkpoints when they are due, and releases idle pins.
 ///
-/// With a thread of its own it holds the parts of the store, never the store, so that a forgotten
-/// store still goes away. Thread-safe.
+/// Its thread holds the parts of the store, never the store itself, so that an unreferenced store
+/// is still deallocated. Thread-safe.
 final class Maintenance: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let files: StoreFiles
@@ -11,10 +11,10 @@ final class Maintenance: @unchecked Sendable {
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether the caller of `write` does what is due, after its commit, and no thread.
+  /// Whether the caller of `write` runs maintenance after its commit, instead of a thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// Told why a run of the thread has failed, once for each reason in a row.
+  /// Receives the errors of runs on the thread, once for each distinct error in a row.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -25,10 +25,10 @@ final class Maintenance: @unchecked Sendable {
   private var lastError: StorageError?
   private var wantsSegments = false
   private var ages = false
-  /// When to look for what has been held for a while; `nil` while nothing is.
+  /// The time of the next check for generations held for a while; `nil` while none is held.
   private var nextMarkAt: UInt64?
   private var schedule: MaintenanceSchedule
-  /// The first segment that has not asked for the one after it.
+  /// The first segment that has not requested its successor yet.
   private var nextSegment: UInt64 = 0
 
   init(
@@ -49,16 +49,17 @@ final class Maintenance: @unchecked Sendable {
     sealing = Sealing(files)
   }
 
-  /// How often to look whether another process has moved the log home.
+  /// The interval of checks whether another process has checkpointed the log.
   private static let othersMilliseconds: UInt64 = 5000
 
-  /// How often to look what is held; what is held at two looks is told to people.
+  /// The interval of checks for held generations; those held at two checks get a holder lock.
   private static let markMilliseconds: UInt64 = 500
 
-  /// Starts the thread, if there is to be one, and tells people that the store is open here; again
-  /// after it was stopped.
+  /// Starts the thread, if there is to be one, and publishes that the store is open here; may be
+  /// called again after a stop.
   func start() {
-    // Who must behave the same every time says nothing that differs each time.
+    // An inline store must behave deterministically, so it publishes nothing that differs each
+    // time.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
@@ -70,7 +71,7 @@ final class Maintenance: @unchecked Sendable {
       expiry: { [weak self] in self?.noteExpiry() })
   }
 
-  /// Ends the thread and waits until it has, and holds none of the store's parts any more.
+  /// Stops the thread, and waits until it has ended and released the store's parts.
   func stop() {
     lock.acquire()
     isStopped = true
@@ -81,10 +82,10 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Looks whether a commit has made the log long enough for a pass, or used up a segment; waits
-  /// for a pass if the log grows faster than passes run.
+  /// Checks whether a commit has made the log long enough for a run, or used up a segment; waits
+  /// for a run if the log grows faster than runs shorten it.
   func noteCommit(_ generation: FrameNumber) throws(StorageError) {
-    // Half way through a segment, the next one is made.
+    // The next segment is created once half of the current one is used.
     let isHalfWay =
       files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
@@ -108,10 +109,10 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try runPass(isScheduled: true) }
   }
 
-  /// Waits until one pass has ended; with the lock held.
+  /// Waits until one run has ended; with the lock held.
   ///
-  /// - Returns: Whether one has; false when the time is over. A process that stands still in the
-  ///   middle of its pass must not keep others from committing for ever.
+  /// - Returns: Whether a run has ended; false after the timeout. A process suspended in the middle
+  ///   of its run must not keep others from committing for ever.
   private func waitForPass() -> Bool {
     let count = passCount
     let clock = SystemThread.monotonicMilliseconds
@@ -123,7 +124,7 @@ final class Maintenance: @unchecked Sendable {
     return true
   }
 
-  /// Makes segments ahead, and seals those that are full: a store that checkpoints rarely has many.
+  /// Creates segments ahead, and seals full ones: a store with rare checkpoints has many.
   private func makeSegments() throws(StorageError) {
     let words = files.words
     try files.opened.require()
@@ -142,13 +143,13 @@ final class Maintenance: @unchecked Sendable {
     return own.map(MaintenanceFailure.init) == failure ? own : failure.error
   }
 
-  /// One pass, now; waits for one that is running.
+  /// Runs maintenance now, after waiting for a run in progress.
   ///
-  /// - Parameter isScheduled: Whether to reclaim log only where there is enough of it.
+  /// - Parameter isScheduled: Whether to reclaim log only if there is enough of it.
   func runPass(
     writesWitness: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Before the pass: what is wanted while it runs may come too late for it.
+    // Cleared before the run: it may be too late for a request made during the run.
     lock.withLock { wantsPass = false }
     let start = files.words.appended
     let stretch = lock.withLock {
@@ -159,7 +160,7 @@ final class Maintenance: @unchecked Sendable {
       writesWitness: writesWitness, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result: Result<CheckpointResult, StorageError>
     do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
-    // First of all those who wait for this pass; what follows may fail.
+    // First wake the threads that wait for this run; what follows may fail.
     switch result {
     case .success(let done):
       noteRun(from: start, held: done.heldBackBy == nil ? nil : stretch, error: nil)
@@ -170,7 +171,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func noteRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // Where the files are others, nothing of them is written, this word included.
+    // If the files were replaced, nothing is written to them, including this word.
     if error?.kind != .foreignStore { files.words.noteMaintenance(error) }
     lock.withLock {
       passCount += 1
@@ -196,7 +197,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// An old generation is gone: what it held back may be worth a pass.
+  /// An old generation has expired: the log it retained may be worth a run.
   func noteExpiry() {
     lock.withLock {
       let words = files.words
@@ -206,7 +207,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The life of the thread: sleep until something is due.
+  /// The body of the thread: sleeps until work is due.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -214,7 +215,7 @@ final class Maintenance: @unchecked Sendable {
       if wantsSegments {
         wantsSegments = false
         lock.release()
-        // A writer who finds none makes it himself and meets the error.
+        // A writer that finds no segment creates it and gets the error.
         try? makeSegments()
         lock.acquire()
       } else if wantsPass {
@@ -224,7 +225,7 @@ final class Maintenance: @unchecked Sendable {
           _ = try runPass(isScheduled: true)
           reported = nil
         } catch {
-          // It is in the statistics too, and the next pass meets it again.
+          // The error is in the statistics too, and the next run throws it again.
           if error != reported { report(error) }
           reported = error
         }
@@ -237,7 +238,7 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Before the look: what begins to linger after it is told anew.
+        // Cleared before the check: a pin that starts to linger afterwards sets it again.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -246,9 +247,9 @@ final class Maintenance: @unchecked Sendable {
       } else if table.needsLog {
         lock.wait(milliseconds: min(Self.othersMilliseconds, millisecondsToMarks ?? .max))
         lock.release()
-        // What cannot be read now is met by the next reader.
+        // An error is ignored here: the next reader gets it.
         try? table.noteOthersPasses()
-        // Others sync what this process has written.
+        // Other processes may have synced what this one has written.
         files.closeDurableSegments()
         lock.acquire()
       } else {
@@ -258,7 +259,7 @@ final class Maintenance: @unchecked Sendable {
     lock.release()
   }
 
-  /// The time until what is held is looked at; `nil` if nothing is.
+  /// The time until the next check for held generations; `nil` if none are held.
   private var millisecondsToMarks: UInt64? {
     nextMarkAt.map { time in
       let now = SystemThread.monotonicMilliseconds

@@ -1,30 +1,30 @@
-/// When runs of maintenance are due, and when writers wait for one: nothing else compares the
+/// The schedule of maintenance runs, and of writers that wait for one: nothing else compares the
 /// length of the log with a limit.
 ///
-/// Lengths are in frames, from the newest commit that the last run could see, not from what it
-/// reached: while a pin holds it back, runs come once for each stretch of new log.
+/// Lengths are in frames, from the newest commit that the last run could see, not from the one it
+/// reached: while a pin holds it back, there is one run for each stretch of new log.
 struct MaintenanceSchedule {
-  /// The length of log that makes a run due.
+  /// The length of the log at which a run is due.
   private let length: UInt64
-  /// The same while generations are held: what they hold back is small once a run is done.
+  /// The same while generations are held: what they retain is small after a run.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
-  /// Where to look whether generations are held, which makes a run due sooner.
+  /// The next check for held generations, which make a run due sooner.
   private var nextLookAt: FrameNumber
-  /// Where writers wait for a run.
+  /// The commit at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// More frames than any log has, and few enough to be added up.
+  /// More frames than any log has, and few enough to add without overflow.
   private static let never: UInt64 = 1 << 48
-  /// Writers go on while a run is in progress, until this many times what makes one due has been
-  /// written.
+  /// During a run, writers continue until the log has grown by this many times the length that
+  /// makes a run due.
   private static let stallFactor: UInt64 = 4
-  /// While generations are held, runs come when the log has grown by one part in so many of the
-  /// pages in it.
+  /// While generations are held, a run is due when the log has grown by one part in this many of
+  /// its pages.
   private static let heldShare: UInt64 = 8
 
   /// - Parameters:
-  ///   - checkpointByteCount: The length of log that makes a run due; 0 for never.
+  ///   - checkpointByteCount: The length of the log at which a run is due; 0 for never.
   ///   - reclaimByteCount: The same while generations are held.
   ///   - start: The commit that the page file holds.
   init(
@@ -46,32 +46,32 @@ struct MaintenanceSchedule {
       nextLookAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
-        // However long the run is in coming: what is held bounds the log from now on.
+        // However long the run takes to start: held generations bound the log from now on.
         stallAt = min(stallAt, generation + heldLength / 2)
       }
     }
     return generation >= nextRunAt
   }
 
-  /// Whether a writer that has committed waits for a run.
+  /// Returns whether a writer that has committed waits for a run.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Lets writers go on for a while, because a run takes too long.
+  /// Lets writers continue for a while, because a run takes too long.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
-  /// Whether so much log makes a run due when an old generation is held no more.
+  /// Returns whether this length of the log makes a run due when an old generation expires.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// The stretch of new log between two runs while generations are held.
+  /// Returns the stretch of new log between two runs while generations are held.
   ///
-  /// A run looks at all that is held: the more it is, the more rarely.
+  /// A run examines everything that is held: the more that is, the rarer the runs.
   ///
-  /// - Parameter pageCount: The pages that the last run has retained frames of.
+  /// - Parameter pageCount: The number of pages with frames retained by the last run.
   func heldStretch(retaining pageCount: Int) -> UInt64 {
     max(heldLength, UInt64(pageCount) / Self.heldShare)
   }
 
-  /// Notes that a run has ended.
+  /// Records the end of a run.
   ///
   /// - Parameters:
   ///   - start: The newest commit it could see.
@@ -79,7 +79,8 @@ struct MaintenanceSchedule {
   mutating func noteRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
     nextLookAt = start + (stretch ?? min(length, heldLength))
-    // While generations are held, the log's size is a promise: half as much again is enough.
+    // While generations are held, the size of the log is guaranteed: half as much again is the
+    // limit.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)
   }
 }

@@ -1,51 +1,53 @@
-/// What one run of maintenance did.
+/// The result of one maintenance run.
 public struct CheckpointResult: Hashable, Sendable {
-  /// The generation the page file now holds: nothing up to it needs the log any more.
+  /// The checkpointed generation: the page file holds it, and nothing up to it needs the log any
+  /// more.
   public var backfilled: Generation
   /// Pages written to the page file.
   public var pageCount = 0
   /// Log segments deleted.
   public var segmentCount = 0
-  /// Bytes of log given back within segments that stay, because nobody can read them any more.
+  /// Bytes of log reclaimed within segments that stay, because no generation can read them any
+  /// more.
   public var reclaimedByteCount = 0
-  /// The oldest live generation that kept the checkpoint from going further, if one did.
+  /// The oldest live generation that kept the checkpoint from advancing further, if one did.
   public var heldBackBy: Generation?
 }
 
-/// One run of maintenance: decide what is dead, then move pages home, delete segments and give back
-/// what nobody can read any more.
+/// One maintenance run: decides which generations are dead, then writes pages back to the page
+/// file, deletes segments and reclaims frames that can no longer be read.
 ///
-/// Steps M1 to M4 of `Docs/Concurrency.md`, by number. One at a time, under the maintenance lock,
-/// never on a reader's path. A process may die at any step: before the decision is published
-/// nothing has happened, afterwards the next pass does the work.
+/// Steps M1 to M4 of `Docs/Concurrency.md`, by number. Runs are serialised by the maintenance lock,
+/// and readers never wait for them. A process may die at any step: before the decision is published
+/// nothing has changed, afterwards the next run completes the work.
 struct Pass {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
   let gate: WriterGate
-  /// Lineages that are over, for the header slot and the map.
+  /// The lineages that have ended, for the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
-  /// Writes the header slot even when nothing moves: it carries the witness.
+  /// Whether to write the header slot even if no page moves: it carries the durable watermark.
   let writesWitness: Bool
-  /// Frames of log behind the last map, or the page file's state, that make a new map worth it.
+  /// The number of log frames after the last map, or the page file's state, that justify a new map.
   let minReclaimFrameCount: UInt64
 
-  /// What a pass may act on.
+  /// The decision of a run.
   private struct Decision {
-    /// The generation to bring the page file to.
+    /// The generation to which the page file advances.
     let low: FrameNumber
     /// The newest durable state: T.
     let newest: GenerationState
-    /// The generations that must stay readable, T last; empty if nothing is to be reclaimed.
+    /// The generations to retain, T last; empty if nothing is to be reclaimed.
     var boundaries: [FrameNumber] = []
   }
 
-  /// Runs the pass; waits for one that is running already.
+  /// Runs maintenance, after waiting for a run in progress.
   ///
   /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one of the
-  ///   log and one of the folder; to reclaim, the map is written and synced, and one hole made for
-  ///   each run of dead frames.
+  ///   log and one of the directory; for log reclamation, the map is written and synced, and one
+  ///   hole punched for each run of dead frames.
   func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
@@ -59,13 +61,13 @@ struct Pass {
         result.heldBackBy = Generation(frame: decision.low)
       }
       do throws(StorageError) {
-        // What was read from `kept` may be a release that is not durable yet.
+        // The contents read from `kept` may be a release that is not durable yet.
         try files.log.syncDirectory()
         files.counters.update { $0.directorySyncs += 1 }
         try act(decision, map, &result)
       } catch {
-        // Out of space leaves the log as it is, and the next pass starts again. Anything else may
-        // have left pages behind that the system believes written.
+        // A full disk leaves the log unchanged, and the next run starts again. Any other error may
+        // have left pages that the system considers written.
         if error.kind == .io { files.words.noteFailure(error) }
         throw error
       }
@@ -88,14 +90,16 @@ struct Pass {
     words.fence()
     var found = Set(
       try files.locks.liveElsewhere(in: words.backfilled..<max(top, words.backfilled)))
-    // Our own pins do not show in the lock list; they are read after the floor is published.
+    // This process's own pins do not show in the lock list; they are read after the floor is
+    // published.
     found.formUnion(table.lockedGenerations)
-    // After the locks: whoever keeps a generation writes its name before he lets go of his pin.
+    // Read after the locks: a process that names a generation writes the name before it releases
+    // its pin.
     found.formUnion(try KeptGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: top)
     let present = words.decision
-    // A lock on a dead generation is an opener about to fail; counting it would protect what an
-    // earlier pass has given up already.
+    // A lock on a dead generation belongs to a pin that is about to fail; counting it would protect
+    // what an earlier run has released already.
     let alive = found.filter { $0 < top && present.isAlive($0) }.sorted()
     let low = alive.first ?? top
     guard low < top, isWorthReclaiming(map, alive, top) else {
@@ -103,13 +107,14 @@ struct Pass {
       return Decision(low: low, newest: newest)
     }
     words.publish(DecisionRecord(low: low, top: top, bounds: alive))
-    // With more boundaries than the record lists, it ends earlier, and so does what is reclaimed.
+    // With more retained generations than the record can list, it ends earlier, and so does the
+    // reclamation.
     let published = words.decision
     return Decision(low: low, newest: newest, boundaries: published.bounds + [published.top])
   }
 
-  /// Whether a new map would leave out enough: frames written since the last one, or what it keeps
-  /// for generations that nobody holds any more.
+  /// Returns whether a new map would drop enough: frames written since the last one, or frames it
+  /// retains for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: SurvivorMap?, _ alive: [FrameNumber], _ top: FrameNumber
   ) -> Bool {
@@ -123,7 +128,7 @@ struct Pass {
     return isOutdated || (top > map.end.frame && top - map.end.frame >= minReclaimFrameCount)
   }
 
-  /// M1.12 to M4: what a pass does once it has decided.
+  /// M1.12 to M4: the steps after the decision.
   private func act(
     _ decision: Decision, _ map: SurvivorMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
@@ -149,18 +154,18 @@ struct Pass {
     sealing.seal(upTo: table.durable)
   }
 
-  /// M3.4 and M3.5 of a pass that died before it could say which state its header slot has.
+  /// M3.4 and M3.5 for a run that died before it announced the state of its header slot.
   ///
-  /// The slot this pass writes is the other one. If that had been the only announced one, readers
-  /// would find no state to begin at until this pass is done.
+  /// This run writes the other slot. If that were the only announced one, readers would find no
+  /// state to start at until this run is done.
   private func announceFoundState() throws(StorageError) {
     guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-      throw .corrupt("Neither header slot of the page file is whole.", file: "pages")
+      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
     }
     guard newest.identity == files.identity else {
       throw StorageError(
         .foreignStore,
-        "The page file holds another store: a copy was written over the files while this one was "
+        "The page file belongs to another store: a copy overwrote the files while this store was "
           + "open. Close the store in all processes, then restore a backup.", file: "pages")
     }
     guard newest.backfilled.frame > files.words.backfilled else { return }
@@ -170,12 +175,12 @@ struct Pass {
     files.words.raise(CountersLayout.backfilled, to: newest.backfilled.frame)
   }
 
-  /// M3: brings the page file to `low`; returns the commit it now holds, if that is another.
+  /// M3: advances the page file to `low`; returns the commit it now holds, if that changed.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.words.backfilled {
-      // Another process may have brought the page file to where this pass goes on from.
+      // Another process may have brought the page file to the state that this run continues from.
       files.pageFile.noteState(files.words.backfilled, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
@@ -193,7 +198,7 @@ struct Pass {
     }
     if writesWitness {
       guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-        throw .corrupt("Neither header slot of the page file is whole.", file: "pages")
+        throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
       }
       try files.pageFile.file.sync()
       try writeHeader(backfilled: newest.backfilled)
@@ -201,8 +206,9 @@ struct Pass {
     return nil
   }
 
-  /// M3.6: lets the newest states forget what is in the page file now, and segments that are gone,
-  /// while nobody appends, and cuts off what neither that state nor any later one has pages for.
+  /// M3.6: removes from the newest states, while nothing can append, the pages that are now in the
+  /// page file and deleted segments; then truncates the pages that neither that state nor any later
+  /// one has.
   private func prune(
     _ backfilled: FrameNumber, _ gone: Set<UInt64>, _ home: CommitPoint?
   ) throws(StorageError) {
@@ -213,14 +219,14 @@ struct Pass {
     if let home { try files.pageFile.cut(max(home.pageCount, table.greatestPageCount)) }
   }
 
-  /// The state at `low`: a live one, the newest durable one, or one read back from the log.
+  /// Returns the state at `low`: a live one, the newest durable one, or one read back from the log.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveStates[decision.low] { return live }
     return try files.state(at: decision.low)
   }
 
-  /// Where the pages of a generation are that must stay readable.
+  /// Returns the page locations of a generation to retain.
   private func boundary(
     _ generation: FrameNumber, _ decision: Decision
   ) throws(StorageError) -> Reclaim.Boundary {
@@ -234,13 +240,14 @@ struct Pass {
     return Reclaim.Boundary(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes every page that is in use at this state and newer than the page file.
+  /// M3.1: writes every page that is in use in this state and newer than the page file.
   ///
-  /// Pages go in page order, adjacent ones in one write. Each is verified before it leaves the log.
+  /// Pages are written in page order, adjacent ones with one write. Each is verified before it
+  /// leaves the log.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let backfilled = files.words.backfilled
-    // The last pages may be free and never be written; a reader's mapping must reach them all the
-    // same. Taken with the commits already, unless a power cut took the length back.
+    // The last pages may be free and never be written, but a reader's mapping must cover them. The
+    // commits have allocated the space already, unless a power cut has undone that.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: backfilled) { page, _ in
@@ -287,7 +294,7 @@ struct Pass {
   private func writeHeader(backfilled: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     guard let newest = HeaderSlot.newest(slots) else {
-      throw .corrupt("Neither header slot of the page file is whole.", file: "pages")
+      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
     }
     let target = slots[0]?.sequence == newest.sequence ? 1 : 0
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
@@ -301,7 +308,8 @@ struct Pass {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes every segment the page file covers, also those an earlier pass died before deleting.
+  /// Deletes every segment that the page file covers, including those that an earlier run died
+  /// before deleting.
   private func deleteSegments(upTo backfilled: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter { files.geometry.lastSlot(of: $0) <= backfilled }
     try files.deleteSegments(covered)

@@ -1,17 +1,17 @@
-/// M4: gives back every frame of the log that no generation which must stay readable can reach.
+/// M4: log reclamation, which frees every frame that no retained generation can reach.
 ///
-/// Of each page only its newest frame up to each boundary can be read. A frame is never taken for
-/// dead because it is in the page file: a reader may hold a pointer to it. The map that lists what
-/// is left is durable before the first hole is made, and holes are made again by every pass that
-/// does not know better, since the one before may have died half way.
+/// Of each page, only its newest frame up to each retained generation can be read. A frame is never
+/// dead merely because it is in the page file: a reader may hold a pointer to it. The map that
+/// lists the retained frames is durable before the first hole is punched. Every run that does not
+/// know them to be complete punches the holes again, since the previous one may have died half way.
 package struct Reclaim {
-  /// A generation that must stay readable, and where its pages are.
+  /// A retained generation, and the locations of its pages.
   package struct Boundary {
     package let point: CommitPoint
     package let index: PageIndex
   }
 
-  /// What was given back.
+  /// The reclaimed segments and bytes.
   package struct Result {
     package var deletedSegments: Set<UInt64> = []
     package var byteCount = 0
@@ -24,8 +24,9 @@ package struct Reclaim {
   private let distinctPageCount: Int
 
   /// - Parameters:
-  ///   - boundaries: Ascending, the newest durable state last; never empty.
-  ///   - previous: The map until now.
+  ///   - boundaries: The retained generations, ascending, the newest durable state last; never
+  ///     empty.
+  ///   - previous: The map so far.
   package init(
     files: StoreFiles, boundaries: [Boundary], backfilled: FrameNumber,
     lineages: [EndedLineage], previous: SurvivorMap?
@@ -36,7 +37,8 @@ package struct Reclaim {
     var survivors: [SurvivorMap.Survivor] = []
     var before = backfilled
     for boundary in boundaries {
-      // What is not newer than the boundary before survives for that one already.
+      // A frame that is not newer than the previous retained generation is retained for that one
+      // already.
       boundary.index.forEach(newerThan: before) { page, frame in
         survivors.append(SurvivorMap.Survivor(frame: frame, page: page))
       }
@@ -50,7 +52,7 @@ package struct Reclaim {
     distinctPageCount = Set(survivors.map(\.page)).count
   }
 
-  /// Writes the map, makes the holes and deletes the segments that nothing is left of.
+  /// Writes the map, punches the holes and deletes the segments without retained frames.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try SurvivorMap.file.replace(with: block, files.log)
@@ -61,7 +63,7 @@ package struct Reclaim {
     var keptBefore = (previous?.survivors ?? [])[...]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // What lies before the page file's state is deleted already.
+      // Segments before the page file's state are deleted already.
       guard files.geometry.firstFrame(of: segment) <= map.end.frame else { continue }
       let slots = files.geometry.firstFrame(of: segment) - 1...last
       let here = Self.take(&kept, in: slots)
@@ -69,7 +71,7 @@ package struct Reclaim {
       if !wasComplete || last > previous?.end.frame ?? 0 {
         result.byteCount += try clear(segment, keeping: here)
       } else if here.count != hereBefore.count {
-        // What the last map left out is a hole already.
+        // The frames that the last map left out are holes already.
         let runs = lost(hereBefore, keeping: here)
         result.byteCount +=
           here.isEmpty
@@ -85,7 +87,8 @@ package struct Reclaim {
     return result
   }
 
-  /// The survivors in some slots; those before, whose segment is missing, are passed over.
+  /// Returns the retained frames in a range of slots; earlier ones, whose segment is missing, are
+  /// skipped.
   private static func take(
     _ survivors: inout ArraySlice<SurvivorMap.Survivor>, in slots: ClosedRange<FrameNumber>
   ) -> ArraySlice<SurvivorMap.Survivor> {
@@ -95,8 +98,10 @@ package struct Reclaim {
     return here
   }
 
-  /// Makes a hole of every run of slots that hold no survivor; the header and footer of a segment
-  /// that takes no more frames go too, as the map says what they would.
+  /// Punches a hole for every run of slots without a retained frame.
+  ///
+  /// In a segment that takes no more frames this includes header and footer, because the map
+  /// replaces them.
   private func clear(
     _ segment: UInt64, keeping survivors: ArraySlice<SurvivorMap.Survivor>
   ) throws(StorageError) -> Int {
@@ -114,9 +119,9 @@ package struct Reclaim {
     return try punch(dead, in: segment)
   }
 
-  /// What survived the last map of a segment and does not survive this one, in runs.
+  /// Returns the frames of a segment that the last map retained and this one does not, in runs.
   ///
-  /// Not what has come into the page file since: a reader may hold a pointer to it.
+  /// It excludes frames that have been checkpointed since: a reader may hold a pointer to one.
   private func lost(
     _ before: ArraySlice<SurvivorMap.Survivor>, keeping now: ArraySlice<SurvivorMap.Survivor>
   ) -> [Range<FrameNumber>] {
@@ -134,7 +139,7 @@ package struct Reclaim {
     return runs
   }
 
-  /// Makes holes of runs of slots, and says how many bytes the segment takes less.
+  /// Punches holes for runs of slots, and returns the number of bytes freed in the segment.
   private func punch(
     _ runs: [Range<FrameNumber>], in segment: UInt64
   ) throws(StorageError) -> Int {

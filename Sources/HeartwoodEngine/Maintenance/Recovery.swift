@@ -1,27 +1,28 @@
-/// What opening a store found in its log.
+/// The result of recovery when a store is opened.
 public struct RecoveryReport: Hashable, Sendable {
-  /// The newest whole commit: the state the store opened with.
+  /// The newest complete commit: the state the store opened with.
   public var generation = Generation(frame: 0)
-  /// Commits found in the log behind the page file's state, one by one or summed up by footers.
+  /// The number of commits found in the log after the page file's state, individually or by
+  /// footers.
   public var commitCount = 0
-  /// Log segments whose footer was read instead of their group headers.
+  /// The number of log segments whose footer was read instead of their group headers.
   public var segmentFooterCount = 0
-  /// Commits above every witness, whose page images were all verified.
+  /// The number of commits above the durable watermark, whose page images were all verified.
   public var verifiedCommitCount = 0
-  /// Frames behind the newest whole commit that belong to nothing: an unfinished, never
-  /// acknowledged end.
+  /// The number of discarded frames after the newest complete commit: an unfinished, never
+  /// acknowledged tail.
   public var discardedFrameCount = 0
-  /// The largest generation known to have been synced.
+  /// The durable watermark: the largest generation known to have been synced.
   public var witness = Generation(frame: 0)
-  /// Whether the machine was restarted since the store was last open, so that a new lineage began.
+  /// Whether the machine was restarted since the store was last open, which started a new lineage.
   public var startedLineage = false
-  /// How long it took.
+  /// The duration of recovery.
   public var duration: Duration = .zero
 }
 
-/// Finds the newest whole commit in the files, step by step as R1 in `Docs/Concurrency.md`.
+/// Finds the newest complete commit in the files, in the steps of R1 in `Docs/Concurrency.md`.
 ///
-/// Reads only; what it finds is acted on after ``syncAll(_:)``.
+/// It only reads; its result may be used after ``syncAll(_:)``.
 package struct Recovery {
   package private(set) var point: CommitPoint
   package private(set) var index: PageIndex
@@ -30,16 +31,16 @@ package struct Recovery {
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
-  /// A scanner that stands at the start; walks go on from copies of it.
+  /// A scanner at the start; walks continue from copies of it.
   private let scanner: LogScanner
   private var witness: FrameNumber
 
-  /// Walks the log behind the state in the page file.
+  /// Walks the log after the state in the page file.
   ///
   /// - Parameters:
   ///   - header: The newest of `slots`, which are both header slots as read.
   ///   - start: The page file's state, or the end of the map.
-  /// - Throws: `corrupt` if something is missing that had been synced once.
+  /// - Throws: `corrupt` if something that had been synced is missing.
   package init(
     header: HeaderSlot, slots: [HeaderSlot?], start: LogStart, table: SegmentTable
   ) throws(StorageError) {
@@ -54,7 +55,7 @@ package struct Recovery {
     point = start.point
     index = PageIndex(sharing: start.index)
     lineages = start.lineages
-    // A map reaches up to a commit that was durable when it was made.
+    // A map ends at a commit that was durable when the map was made.
     witness = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -65,7 +66,7 @@ package struct Recovery {
   }
 
   /// R1.3: accepts commits by their headers or a footer, and verifies the images of those above the
-  /// witness.
+  /// durable watermark.
   private mutating func walk() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: ScannedCommit)] = []
@@ -73,8 +74,8 @@ package struct Recovery {
     while let step = try scanner.step() {
       witness = max(witness, step.witness)
       if case .commit(let commit) = step { unsynced.append((before, commit)) }
-      // Commits a later header or a footer vouches for were synced; they need no look at their
-      // images, and keeping only the others bounds the memory this takes.
+      // Commits below the watermark of a later header or a footer were synced and need no
+      // verification. Keeping only the others bounds the memory.
       let covered = unsynced.prefix { $0.commit.point.frame <= witness }.count
       unsynced.removeFirst(covered)
       apply(step)
@@ -102,7 +103,7 @@ package struct Recovery {
     }
   }
 
-  /// Starts over and stops at `end`, because the commit behind it is not whole.
+  /// Starts again and stops at `end`, because the commit after it is incomplete.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
     index = PageIndex(sharing: start.index)
     lineages = start.lineages
@@ -113,7 +114,8 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { apply(step) }
   }
 
-  /// R1.4: tells a torn tail from damage, by every header and footer that verifies behind the stop.
+  /// R1.4: distinguishes a torn tail from corruption, by every header and footer that verifies
+  /// after the stop.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)
@@ -137,10 +139,10 @@ package struct Recovery {
     }
   }
 
-  /// R1.5: makes all that was found durable before anybody acts on it.
+  /// R1.5: makes everything that was found durable before it is used.
   ///
-  /// What ends at or below the witness is durable already. A sync of a file that has nothing to
-  /// write still waits for the disk to empty its cache, and a long log has many files.
+  /// Segments that end at or below the watermark are durable already. A sync of a file without
+  /// dirty pages still waits for the disk to flush its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments where log.geometry.lastFrame(of: segment.number) > witness {
       try segment.file.sync()

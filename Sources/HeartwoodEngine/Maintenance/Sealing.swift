@@ -1,14 +1,14 @@
-/// Writes the footers of segments that are full and durable, so that opening reads those instead of
-/// every group header.
+/// Seals segments that are full and durable: writes their footers, so that opening reads those
+/// instead of every group header.
 ///
-/// A footer is a cache. It is not synced by itself, one that cannot be written is one that is not
-/// there, and an error on the way harms nobody: whoever needs the log meets it himself. The segment
-/// in which the page file's state lies gets none: what of it came before is not known any more.
+/// A footer is a cache. It is not synced by itself, a failed write only means that there is none,
+/// and an error on the way does no harm: the next reader of the log gets it. The segment of the
+/// page file's state gets no footer: its earlier commits are not known any more.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles
   private let geometry: Geometry
-  /// The last commit in the segments that have been seen to.
+  /// The last commit in the segments processed so far.
   private var reached: CommitPoint
 
   init(_ files: StoreFiles) {
@@ -17,7 +17,7 @@ final class Sealing: @unchecked Sendable {
     reached = files.start
   }
 
-  /// Seals what is full behind the page file's state, up to a durable state.
+  /// Seals the full segments after the page file's state, up to a durable state.
   ///
   /// - Parameter durable: A state all of whose commits are known to be synced.
   /// - Complexity: One page read for each group, and one write for each segment, since the last
@@ -35,7 +35,7 @@ final class Sealing: @unchecked Sendable {
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
-      // A commit that ends in a later segment: nothing more ends in this one.
+      // A commit that ends in a later segment: no further commit ends in this one.
       if let full = building, full.segment < segment {
         finish(full, durable.segments)
         building = nil
@@ -59,7 +59,7 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Where group headers are left that were not seen to: behind the page file's state and the map.
+  /// Returns the start of unprocessed group headers: after the page file's state and the map.
   private func start() throws(StorageError) -> CommitPoint? {
     guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
       return nil
@@ -69,7 +69,7 @@ final class Sealing: @unchecked Sendable {
     return start
   }
 
-  /// The last frame of the last segment that is full and durable, or 0.
+  /// Returns the last frame of the last segment that is full and durable, or 0.
   private func lastSealable(_ durable: FrameNumber) -> FrameNumber {
     let segment = geometry.segment(of: durable)
     let last = geometry.lastFrame(of: segment)

@@ -1,6 +1,6 @@
-/// Searches of the bits of a bitmap page, one for each page, set when that is in use.
+/// Searches in a bitmap page, which has one bit for each page, set if the page is in use.
 package enum Bitmap {
-  /// Whether bit number `bit` of a bitmap page is set.
+  /// Returns whether bit number `bit` of a bitmap page is set.
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }

@@ -1,7 +1,7 @@
-/// The bytes of a bitmap page behind the common header: one bit for each page, set when in use.
+/// The bytes of a bitmap page after the common header: one bit for each page, set if in use.
 ///
-/// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages from itself on. Bits
-/// of pages that do not exist are zero.
+/// Bitmap page *k* is page *k* × `pagesPerBitmap` and covers that many pages, starting with itself.
+/// Bits of pages that do not exist are zero.
 package enum BitmapLayout {
   package static let reserved = Field("reserved", at: 26, 6)
   package static let bits = 32
@@ -9,8 +9,8 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// The bitmaps that must be made when the page count rises from `before` to `after`; that of
-  /// page 0 is not among them.
+  /// The bitmap pages to create when the page count rises from `before` to `after`, without that of
+  /// page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

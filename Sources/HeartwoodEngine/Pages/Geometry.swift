@@ -1,23 +1,23 @@
 /// The sizes a store was created with, and the arithmetic of its frames and pages.
 ///
-/// Fixed for the life of a store and repeated in every header slot and segment header.
+/// Fixed for the lifetime of a store and repeated in every header slot and segment header.
 package struct Geometry: Hashable, Sendable {
   /// Bytes in a page and in a log frame; a power of two.
   package let pageByteCount: Int
-  /// Slots in a log segment, its header and footer included; a power of two.
+  /// Slots in a log segment, including its header and footer; a power of two.
   package let framesPerSegment: Int
-  /// Slots at the end of a segment that are kept for its footer and never hold a frame.
+  /// Slots at the end of a segment that are reserved for its footer and never hold a frame.
   package let footerFrames: Int
-  /// The binary logarithms of the two sizes.
+  /// The binary logarithms of page size and segment size.
   package let pageShift: Int
   package let segmentShift: Int
 
-  /// Where page 0 lies in the page file: behind the two header slots and their distance.
+  /// The offset of page 0 in the page file, after the two header slots and the gap between them.
   package static let firstPageOffset: UInt64 = 131_072
 
-  /// The geometry of a new store, or `nil` if the sizes are not possible.
+  /// Creates the geometry of a new store, or `nil` if the sizes are not allowed.
   ///
-  /// The footer gets 16 bytes for each frame (page, slot and hash) and a header of 64.
+  /// The footer has a header of 64 bytes and 16 bytes for each frame (page, slot and hash).
   package init?(pageByteCount: Int, segmentByteCount: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       segmentByteCount > 0, segmentByteCount <= Limits.maxSegmentByteCount
@@ -28,7 +28,7 @@ package struct Geometry: Hashable, Sendable {
       footerFrames: Self.footerFrames(pageByteCount, frames))
   }
 
-  /// The geometry found in a header, or `nil` if no store can have it.
+  /// Creates the geometry found in a header, or `nil` if no store can have it.
   package init?(pageByteCount: Int, framesPerSegment: Int, footerFrames: Int) {
     guard pageByteCount >= Limits.minPageByteCount, pageByteCount <= Limits.maxPageByteCount,
       pageByteCount & (pageByteCount - 1) == 0,
@@ -49,7 +49,7 @@ package struct Geometry: Hashable, Sendable {
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
 
-  /// The segment a frame lies in, counted from 0.
+  /// Returns the segment that contains a frame, counted from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 
@@ -58,44 +58,44 @@ package struct Geometry: Hashable, Sendable {
     Int(truncatingIfNeeded: frame) & (framesPerSegment &- 1)
   }
 
-  /// Where a frame lies in its segment, in bytes.
+  /// Returns the offset of a frame in its segment, in bytes.
   package func offset(of frame: FrameNumber) -> UInt64 { UInt64(slot(of: frame)) << pageShift }
 
-  /// The first frame of a segment; slot 0 is its header.
+  /// Returns the first frame of a segment; slot 0 is its header.
   package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
 
-  /// The last frame of a segment.
+  /// Returns the last frame of a segment.
   package func lastFrame(of segment: UInt64) -> FrameNumber {
     lastSlot(of: segment) - UInt64(footerFrames)
   }
 
-  /// Where the footer of a segment lies, in bytes from the start of its file.
+  /// The offset of the footer in a segment file, in bytes.
   package var footerOffset: UInt64 {
     UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
   }
 
-  /// The last slot of a segment, footer included, as an index.
+  /// Returns the index of the last slot of a segment, including its footer.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Whether the slot with this index can hold a frame.
+  /// Returns whether the slot with this index can hold a frame.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames
   }
 
-  /// The frame after `frame`: headers and footers of segments are skipped.
+  /// Returns the frame after `frame`, skipping headers and footers of segments.
   package func next(after frame: FrameNumber) -> FrameNumber {
     let following = frame + 1
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // One past a footer slot lies at most the footer's length away from the next segment; slot 0 of a
-  // segment is followed by its first frame.
+  // The index after a footer slot is at most the footer's length away from the next segment; slot 0
+  // of a segment is followed by its first frame.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
-  /// The frame `count` frames after `frame`.
+  /// Returns the frame `count` frames after `frame`.
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {
     var result = frame
     var remaining = count
@@ -113,18 +113,18 @@ package struct Geometry: Hashable, Sendable {
     return result
   }
 
-  /// Where a page lies in the page file, in bytes.
+  /// Returns the offset of a page in the page file, in bytes.
   package func offset(ofPage page: PageNumber) -> UInt64 {
     Self.firstPageOffset + UInt64(page) << pageShift
   }
 
-  /// The name of a segment's file.
+  /// Returns the file name of a segment.
   package func segmentName(_ segment: UInt64) -> String {
     let digits = String(firstFrame(of: segment), radix: 16)
     return "wal-" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// The segment a file name stands for, if it is one of this geometry.
+  /// Returns the segment with a file name, if it is one of this geometry.
   package func segment(named name: String) -> UInt64? {
     guard name.hasPrefix("wal-"), name.utf8.count == 20,
       let frame = UInt64(name.dropFirst(4), radix: 16), frame > 0

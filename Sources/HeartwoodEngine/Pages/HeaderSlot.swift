@@ -1,7 +1,7 @@
 /// The bytes of a header slot in the page file.
 ///
-/// There are two, at offsets 0 and 65,536, written in turn, so that one of them is always whole.
-/// The hash (seed 0) covers the 4,088 bytes before it.
+/// There are two, at offsets 0 and 65,536, written alternately, so that one of them is always
+/// intact. The hash (seed 0) covers the 4,088 bytes before it.
 package enum HeaderSlotLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -34,7 +34,7 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// Which store files belong to.
+/// The identity of a store, which all its files carry.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -44,21 +44,21 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// Seeds the hashes of pages and frames, so that those of another store never verify.
+  /// The seed of the hashes of pages and frames; those of another store therefore never verify.
   package var seed: UInt64 { low }
 }
 
-/// What one commit left: enough to go on from it.
+/// The result of one commit: the state from which the next one continues.
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit: its generation.
   package var frame: FrameNumber
   /// The digest of its last group, which the next group repeats.
   package var digest: UInt64
-  /// The lineage it belongs to.
+  /// The lineage that the commit belongs to.
   package var lineage: UInt64
-  /// Pages in the page file after it, in use or free.
+  /// The number of pages in the page file after the commit, in use or free.
   package var pageCount: PageNumber
-  /// Milliseconds since 1970 when it was made.
+  /// The time of the commit, in milliseconds since 1970.
   package var time: UInt64
 
   package init(
@@ -75,7 +75,7 @@ package struct CommitPoint: Hashable, Sendable {
   package static let empty = CommitPoint(frame: 0, digest: 0, lineage: 0, pageCount: 0, time: 0)
 }
 
-/// A lineage that is over, and the generation it ended at.
+/// A lineage that has ended, and its last generation.
 package struct EndedLineage: Hashable, Sendable {
   package let lineage: UInt64
   package let end: FrameNumber
@@ -86,14 +86,14 @@ package struct EndedLineage: Hashable, Sendable {
   }
 }
 
-/// The content of a header slot: which state the page file holds, and what is known to be synced.
+/// The content of a header slot: the state of the page file, and the generation known to be synced.
 package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
   package var sequence: UInt64
-  /// The commit whose state the page file holds.
+  /// The commit whose state the page file holds: the checkpointed generation.
   package var backfilled: CommitPoint
-  /// The witness: a generation that was synced when this slot was written.
+  /// The durable watermark: a generation that was synced when this slot was written.
   package var durableUpTo: FrameNumber
   package var lineages: [EndedLineage]
 
@@ -137,10 +137,10 @@ package struct HeaderSlot: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Reads a slot; `nil` if the bytes are not a whole slot of any version.
+  /// Decodes a slot; `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for a newer version, an unknown feature or an impossible
-  ///   geometry: the bytes are whole, so they are no damage.
+  ///   geometry: such a slot is intact, so this is not corruption.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,
@@ -151,15 +151,15 @@ package struct HeaderSlot: Hashable, Sendable {
     guard version == Layout.currentVersion else {
       throw StorageError(
         .incompatibleFormat,
-        "The store has format version \(version); this program knows version "
+        "The store has format version \(version); this program supports version "
           + "\(Layout.currentVersion). Open it with a newer program.", file: "pages")
     }
     let features = bytes.load32(Layout.features.offset)
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
-        "The store uses features (\(String(features, radix: 2)) in binary) this program does not "
-          + "know. Open it with a newer program.", file: "pages")
+        "The store uses features (\(String(features, radix: 2)) in binary) that this program does "
+          + "not support. Open it with a newer program.", file: "pages")
     }
     guard
       let geometry = Geometry(
@@ -168,13 +168,13 @@ package struct HeaderSlot: Hashable, Sendable {
         footerFrames: Int(bytes.load32(Layout.footerFrames.offset)))
     else {
       throw StorageError(
-        .incompatibleFormat, "The header names page and segment sizes no store can have.",
+        .incompatibleFormat, "The header contains invalid page and segment sizes.",
         file: "pages")
     }
     guard bytes.load64(Layout.backfilled.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
-      throw .corrupt("The header names frames no store can have.", file: "pages")
+      throw .corrupt("The header contains invalid frame numbers.", file: "pages")
     }
     let lineageCount = min(
       Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
@@ -197,7 +197,7 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Both slots of the page file as they are on disk now, never as remembered: a dead process may
+  /// Reads both slots of the page file from disk, never from memory: a process that has died may
   /// have written one meanwhile.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
@@ -210,7 +210,7 @@ package struct HeaderSlot: Hashable, Sendable {
     return slots
   }
 
-  /// The valid slot with the higher sequence number.
+  /// Returns the valid slot with the higher sequence number.
   package static func newest(_ slots: [HeaderSlot?]) -> HeaderSlot? {
     slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
   }

@@ -1,12 +1,12 @@
-/// The bounded cache of `.buffered` reading: pages that were read, verified and are kept.
+/// The bounded cache of `.buffered` reading, which holds verified pages.
 ///
-/// Thread-safe: sixteen shards, each with its lock, which is held while a missing page is read, so
-/// that two readers never read it twice. A page with a pin is never given up; when all are pinned
-/// the cache grows for as long as that lasts.
+/// Thread-safe: it has sixteen shards with a lock each. The lock is held while a missing page is
+/// read, so that two readers never read the same page twice. A pinned page is never evicted; while
+/// all are pinned, the cache grows.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
-  /// Where a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page file.
+  /// The location a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page file.
   package typealias Place = UInt64
 
   /// One cached page.
@@ -47,7 +47,7 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (place &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// The page at `place`, pinned; `load` fills and verifies it when it is not here.
+  /// Returns the page at `place`, pinned; if it is not cached, `load` reads and verifies it.
   package func pin(
     _ place: Place, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -62,7 +62,7 @@ package final class PageCache: @unchecked Sendable {
       }
       shard.misses += 1
       let entry = Entry(place: place, block: ByteBlock(count: pageByteCount), shard: number)
-      // A page that cannot be trusted is never entered, so a later try reads it again.
+      // A page that fails verification is never inserted, so a later attempt reads it again.
       try load(entry.block.bytes)
       makeRoom(in: shard)
       shard.entries[place] = entry
@@ -75,7 +75,7 @@ package final class PageCache: @unchecked Sendable {
     shards[entry.shard].lock.withLock { entry.pins -= 1 }
   }
 
-  /// Forgets a page whose place is about to get other bytes.
+  /// Evicts a page whose location is about to be overwritten.
   package func forget(_ place: Place) {
     let shard = shards[shard(of: place)]
     shard.lock.withLock {
@@ -85,13 +85,13 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Forgets all pages of the log from `frame` on: those places are about to get other bytes.
+  /// Evicts all pages of the log from `frame` on, because those frames are about to be overwritten.
   package func forgetFrames(from frame: UInt64) {
     let first = frame << 1 | 1
     forget(where: { $0 & 1 == 1 && $0 >= first })
   }
 
-  /// Forgets all pages of the page file: others may have written there.
+  /// Evicts all pages of the page file, because another process may have written there.
   package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
 
   private func forget(where isGone: (Place) -> Bool) {
@@ -106,7 +106,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Gives up pages nobody used since the hand last passed, until there is room for one more.
+  /// Evicts pages unused since the clock hand last passed, until there is room for one more.
   private func makeRoom(in shard: Shard) {
     var steps = shard.order.count * 2
     while shard.order.count >= entriesPerShard, steps > 0 {
@@ -126,14 +126,14 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Pages somebody has not released yet; none when nobody reads.
+  /// The number of pinned pages; zero if there are no readers.
   package var pinnedCount: Int {
     shards.reduce(0) { sum, shard in
       sum + shard.lock.withLock { shard.order.count { $0.pins > 0 } }
     }
   }
 
-  /// How often a page was asked for, and how often it had to be read.
+  /// The number of lookups, and the number of those that had to read the page.
   package var counts: (lookups: Int, reads: Int) {
     shards.reduce(into: (0, 0)) { sum, shard in
       shard.lock.withLock {

@@ -1,16 +1,17 @@
-/// Finds what is wrong with the structure of a page whose hash is right; `nil` if nothing is.
+/// Describes a fault in the structure of a page whose hash is correct; `nil` if there is none.
 ///
-/// Supplied from above: this layer knows which page it asked for, the tree knows what it may hold.
+/// The upper layers supply it: this layer knows which page it requested, the tree knows its
+/// contents.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// What is verified once, when a page enters this process, and again before it leaves.
+/// The checks of a page, made once when it enters this process and again before it is written.
 package enum PageChecks {
-  /// The hash a page with these bytes must carry.
+  /// Returns the hash that a page with these bytes must carry.
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Whether the bytes are what was written as this page; the age is checked by the caller.
+  /// Checks that the bytes were written as this page; the caller checks their age.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {
@@ -19,14 +20,14 @@ package enum PageChecks {
     }
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
-      throw .corrupt("Page \(found) lies where another should be.", file: file, page: page)
+      throw .corrupt("Page \(found) is in the location of another page.", file: file, page: page)
     }
-    // Every bit pattern is a possible bitmap.
+    // Every bit pattern is a valid bitmap.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) { throw .corrupt(finding, file: file, page: page) }
   }
 
-  /// Fills in frame and hash of a page that is about to be written to the log.
+  /// Stamps a page that is about to be written to the log with its frame and hash.
   package static func seal(_ page: MutableBytes, frame: FrameNumber, seed: UInt64) -> UInt64 {
     page.store64(frame, PageLayout.frame.offset)
     let hash = hash(page.bytes, seed: seed)

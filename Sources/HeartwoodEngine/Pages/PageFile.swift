@@ -2,8 +2,8 @@ import Synchronization
 
 /// The page file: two header slots, then pages.
 ///
-/// Mapped in windows that are made when first needed and never move, so that a pointer into one
-/// stays right while the store is open. Thread-safe; `lock` guards the making of windows.
+/// It is mapped in windows that are created on first use and never move, so that a pointer into one
+/// stays valid while the store is open. Thread-safe; `lock` guards the creation of windows.
 package final class PageFile: @unchecked Sendable {
   // @unchecked because `windows` is filled under `lock` and read through `window(_:)` only.
   package let file: any File
@@ -11,16 +11,17 @@ package final class PageFile: @unchecked Sendable {
   private let isMapped: Bool
   private let lock = Lock()
   private var windows: [Window] = []
-  /// A length the file has at least.
+  /// A lower bound of the length of the file.
   private let knownByteCount = Atomic<UInt64>(0)
-  /// The state that what is known of the pages belongs to.
+  /// The state to which the verified bits, the known length and the cache belong.
   private let state = Atomic<UInt64>(0)
 
-  /// Steps in which space is taken: a step is worth a system call, and not an eighth of the file.
+  /// The bounds of an allocation step: large enough to be worth a system call; between them, a
+  /// step is at most an eighth of the file.
   private static let leastStepByteCount: UInt64 = 256 << 10
   private static let greatestStepByteCount: UInt64 = 16 << 20
 
-  /// One mapped stretch of the page file.
+  /// One mapped range of the page file.
   package struct Window {
     let mapping: Mapping
     let bits: VerifiedBits
@@ -41,7 +42,7 @@ package final class PageFile: @unchecked Sendable {
   /// The binary logarithm of the number of pages in a window.
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// The windows that cover `pageCount` pages, made if they are missing.
+  /// Returns the windows that cover `pageCount` pages, and creates missing ones.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -56,31 +57,31 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Notes which state the file holds; if another process brought it there, nothing that was
-  /// verified or measured counts any more.
+  /// Records the state that the file holds; if another process wrote it, discards all verified
+  /// bits, the known length and cached pages.
   ///
-  /// Before anybody reads through an index that begins at that state. Who still reads an older one
-  /// is led to the log for all that has changed.
+  /// Call this before anything reads through an index that starts at that state. Readers of an
+  /// older one resolve every changed page to the log.
   package func noteState(_ backfilled: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != backfilled else { return }
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Last: a thread that finds the state noted reads through an index that begins at it.
+      // Stored last: a thread that sees this state reads through an index that starts at it.
       state.store(backfilled, ordering: .releasing)
     }
   }
 
-  /// The state that what is known of the pages belongs to.
+  /// The state to which the verified bits, the known length and the cache belong.
   package var knownState: FrameNumber { state.load(ordering: .acquiring) }
 
-  /// Notes the state this process has brought the file to itself, page by page.
+  /// Records the state to which this process itself has brought the file, page by page.
   package func noteOwnState(_ backfilled: FrameNumber) {
     state.store(backfilled, ordering: .releasing)
   }
 
-  /// Forgets that a page was verified: its bytes are about to change.
+  /// Clears the verified bit of a page whose bytes are about to change.
   package func clearVerified(_ page: PageNumber) {
     lock.withLock {
       let window = Int(page) >> windowShift
@@ -91,49 +92,51 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Whether the file holds the whole page: touching a mapping past the end is fatal.
+  /// Returns whether the file holds the complete page: touching a mapping past the end is fatal.
   ///
-  /// - Complexity: A system call when the file was never known to be that long.
+  /// - Complexity: A system call if the file was never known to be that long.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
     let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
     if end <= knownByteCount.load(ordering: .acquiring) { return true }
     return try lock.withLock { () throws(StorageError) in try end <= measure() }
   }
 
-  /// Takes the space for so many pages before they are needed, and for some more.
+  /// Allocates disk space for `pageCount` pages before they are needed, and for some more.
   ///
-  /// - Parameter mayHaveBeenCut: Whether another process may have given back what was there.
-  /// - Throws: `full` if the file system does not have it; the file is as it was then.
-  /// - Complexity: One system call for most page counts, as space is taken in steps; none if it was
-  ///   there and cannot have been cut.
+  /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
+  /// - Throws: `full` if the file system has no space; the file is then unchanged.
+  /// - Complexity: One system call for most page counts, as space is allocated in steps; none if
+  ///   the space exists and cannot have been truncated.
   package func reserve(
     _ pageCount: PageNumber, mayHaveBeenCut: Bool
   ) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // Measured each time: another process may have cut what was there a moment ago.
+      // Measured each time: another process may have truncated the file a moment ago.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))
       } catch {
         guard error.kind == .full else { throw error }
-        // The last room there is goes to pages that are there, not to those that may come.
+        // The last free space goes to pages that exist, not to pages that may come.
         try file.reserve(byteCount: needed)
       }
       _ = try measure()
     }
   }
 
-  /// Gives back the space behind so many pages, apart from what would be taken again soon.
+  /// Truncates the file after `pageCount` pages, but keeps the space that would soon be allocated
+  /// again.
   ///
-  /// Nobody reserves at the same time, and no state that is read has more pages.
+  /// No other thread or process may reserve space at the same time, and no state with readers may
+  /// have more pages.
   package func cut(_ pageCount: PageNumber) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // What was verified there is gone.
+      // The pages verified there no longer exist.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -141,8 +144,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The length that is kept for so many pages: rounded up to a step that grows with the file, so
-  /// that small commits rarely take space.
+  /// Returns the length to keep for so many pages: rounded up to a step that grows with the file,
+  /// so that small commits rarely allocate space.
   package func reservedByteCount(_ pageCount: PageNumber) -> UInt64 {
     let needed = geometry.offset(ofPage: pageCount)
     let greatestPower = UInt64(1) << UInt64(63 - (needed / 8).leadingZeroBitCount)
@@ -150,14 +153,14 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Asks for the length; under the lock, so that no cut is overlooked.
+  /// Measures the length; under the lock, so that no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)
     return found
   }
 
-  /// Reads a page's bytes; pages past the end of the file read short.
+  /// Reads a page; pages past the end of the file read short.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

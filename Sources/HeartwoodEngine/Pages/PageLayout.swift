@@ -1,14 +1,14 @@
-/// What a page holds.
+/// The type of a page.
 package enum PageKind: UInt8, Sendable {
   /// Keys and values of a tree.
   case leaf = 1
   /// Separators and children of a tree.
   case branch = 2
-  /// One bit for each page of a stretch of the page file: in use or free.
+  /// One bit for each page of a range of the page file: in use or free.
   case bitmap = 3
   /// Bytes of a value too large for a leaf.
   case overflow = 4
-  /// The page numbers of overflow pages, or of other pages like this.
+  /// The page numbers of overflow pages, or of other pages of this kind.
   case overflowIndex = 5
 }
 
@@ -19,9 +19,9 @@ package enum PageKind: UInt8, Sendable {
 ///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
-/// The hash covers every other byte of the page and is seeded with the store's identity: a page
-/// read from anywhere proves what it is (page number, kind, tree, level), whose it is, and how old
-/// it is (the log frame it was written to).
+/// The hash covers every other byte of the page and is seeded with the store's identity. A page,
+/// wherever it is read from, therefore identifies itself (page number, kind, tree, level), its
+/// store, and its age (the log frame it was written to).
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

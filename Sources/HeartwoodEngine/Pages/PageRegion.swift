@@ -1,9 +1,9 @@
 package import Synchronization
 
-/// A stretch of memory that shows pages, and one bit a page: verified since this process mapped it.
+/// A range of memory mapped to pages, and one bit per page: verified since this process mapped it.
 ///
-/// The bits are atomic words read and written without order: a bit lost or seen late costs one more
-/// verification, never a wrong answer.
+/// The bits are atomic words with relaxed ordering: a bit that is lost or seen late costs one more
+/// verification, never a wrong result.
 package struct PageRegion: @unchecked Sendable {
   // @unchecked because the pages are read-only and the bits atomic.
   package let pages: UnsafeRawPointer
@@ -23,7 +23,7 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// Bits for the pages of one region; freed with the owner.
+/// The bits for the pages of one region; freed with the owner.
 package final class VerifiedBits: @unchecked Sendable {
   // @unchecked because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -45,7 +45,7 @@ package final class VerifiedBits: @unchecked Sendable {
     }
   }
 
-  /// As many bits, none of them set.
+  /// Creates the same number of bits, all cleared.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 
   deinit {

@@ -1,18 +1,18 @@
-/// How much an open store has done since it was opened: counts that only grow.
+/// The activity of an open store since it was opened, as counts that only grow.
 public struct StoreActivity: Hashable, Sendable {
-  /// Transactions that became generations.
+  /// Committed transactions.
   public var commits = 0
   /// Page images written to the log.
   public var pagesLogged = 0
-  /// Bytes written to the log, group headers included.
+  /// Bytes written to the log, including group headers.
   public var bytesLogged = 0
   /// Syncs of log segments.
   public var logSyncs = 0
-  /// Syncs of the store's folder.
+  /// Syncs of the store's directory.
   public var directorySyncs = 0
-  /// Passes that moved pages from the log to the page file.
+  /// Maintenance runs that moved pages from the log to the page file.
   public var checkpoints = 0
-  /// Pages those passes wrote.
+  /// Pages written by those runs.
   public var pagesCheckpointed = 0
   /// Syncs of the page file.
   public var pageFileSyncs = 0
@@ -22,7 +22,7 @@ public struct StoreActivity: Hashable, Sendable {
   public var pagesVerified = 0
 }
 
-/// Keeps the counts of one open store; thread-safe.
+/// The counts of one open store; thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

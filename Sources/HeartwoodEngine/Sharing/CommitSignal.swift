@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Tells those who listen, in this process and in others, that there is a newer commit.
+/// Notifies observers in this process and in others of a newer commit.
 ///
-/// Level-triggered: who listens compares the newest generation with the last one he was given, so a
-/// signal that comes late, twice or for several commits does no harm. Who commits touches the file
-/// of locks, and only while somebody elsewhere listens, which a lock byte tells. A signal that was
-/// never sent, because its sender died between the commit and it, is made up for by looking at the
-/// newest generation once a second. Thread-safe.
+/// Level-triggered: an observer compares the newest generation with the last one it received, so a
+/// signal that arrives late, twice or once for several commits does no harm. A committing process
+/// touches the file of locks only while another process observes, which a lock byte shows. If a
+/// process dies after its commit and before its signal, the observers find the commit when they
+/// check the newest generation once a second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let words: SharedWords
@@ -14,7 +14,7 @@ package final class CommitSignal: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let hasListeners = Atomic<Bool>(false)
   private let othersListen = Atomic<Bool>(false)
-  /// When the byte was last looked at, in monotonic milliseconds.
+  /// The last check of the byte, in monotonic milliseconds.
   private let lookedAt = Atomic<UInt64>(0)
   private let lock = Lock()
   private var listenerCount = 0
@@ -23,7 +23,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// Which of all threads there were is the present one.
+  /// The number of the current thread among all that have existed.
   private var threadNumber: UInt64 = 0
 
   private struct Waiter {
@@ -32,11 +32,11 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// How old the answer may be whether somebody elsewhere listens.
+  /// The maximum age of the cached answer whether another process observes.
   private static let answerMilliseconds: UInt64 = 100
-  /// How often who listens looks for himself.
+  /// The interval at which an observer checks for itself.
   private static let lookMilliseconds: UInt64 = 1000
-  /// The same while signals may not come yet, or never do.
+  /// The same interval while signals may not arrive yet, or never arrive.
   private static let earlyLookMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -47,27 +47,26 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Committing
 
-  /// N2: tells of a commit that is visible now.
+  /// N2: signals a commit that is now visible.
   ///
-  /// - Complexity: Without listeners, one look at a clock, and one question about a lock in a tenth
-  ///   of a second.
+  /// - Complexity: Without observers, one clock read, and one lock query per tenth of a second.
   package func ring() {
-    // Commit, then look for listeners; they are entered, then look for commits.
+    // Order: commit, then check for observers. Observers register first, then check for commits.
     words.fence()
     if hasListeners.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lookedAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lookedAt.store(now, ordering: .relaxed)
-      // Who cannot be asked for is not told; he looks for himself.
+      // If the query fails, other processes are not notified; they check for themselves.
       othersListen.store(
         (try? locks.isLockedElsewhere(byte: LockByte.listening)) ?? false, ordering: .relaxed)
     }
     if othersListen.load(ordering: .relaxed) { try? locks.file.touch() }
   }
 
-  // MARK: Listening
+  // MARK: Observing
 
-  /// One more who listens; to be followed by as many calls of ``leave()``.
+  /// Adds an observer; each call needs a matching call of ``leave()``.
   package func enter() {
     lock.withLock {
       listenerCount += 1
@@ -76,7 +75,7 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// One listener less.
+  /// Removes an observer.
   package func leave() {
     let ended = lock.withLock {
       listenerCount -= 1
@@ -86,7 +85,7 @@ package final class CommitSignal: @unchecked Sendable {
     ended?.join()
   }
 
-  /// A number for a wait that is to come.
+  /// Returns the number of a future wait.
   package func nextNumber() -> UInt64 {
     lock.withLock {
       lastNumber += 1
@@ -94,12 +93,13 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// Calls `resume` once: with the newest generation when that is newer than `known`, or with `nil`
-  /// when the wait is given up or its owner ends.
+  /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
+  /// `nil` if the wait is cancelled or its owner ends.
   ///
   /// - Parameters:
-  ///   - number: From ``nextNumber()``, to give the wait up by.
-  ///   - isOver: Whether it was given up before it began; asked after it can be.
+  ///   - number: A number from ``nextNumber()``, by which the wait can be cancelled.
+  ///   - isOver: Returns whether the wait was cancelled before it began; called once it can be
+  ///     cancelled.
   package func wait(
     _ number: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -109,17 +109,17 @@ package final class CommitSignal: @unchecked Sendable {
     wake()
   }
 
-  /// Ends one wait, if it is still going on.
+  /// Cancels a wait, if it has not ended.
   package func giveUp(_ number: UInt64) {
     lock.withLock { waiters.removeValue(forKey: number) }?.resume(nil)
   }
 
-  /// Ends all waits of an owner.
+  /// Cancels all waits of an owner.
   package func end(_ owner: ObjectIdentifier) {
     for waiter in take(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: wakes those for whom there is something new.
+  /// N1: wakes the waits for which there is a newer generation.
   private func wake() {
     words.fence()
     let newest = words.committed
@@ -136,8 +136,8 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Gives up the byte and the thread, until ``resume()`` if there is one; those who wait go on
-  /// waiting.
+  /// Releases the byte and ends the thread until ``resume()``, if that is ever called; pending
+  /// waits stay.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true
@@ -162,7 +162,7 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in listen(number, watch) }
   }
 
-  /// The thread that ends now, to be joined without the lock.
+  /// Returns the thread that now ends, to be joined without the lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.listening)
     threadNumber += 1
@@ -173,14 +173,14 @@ package final class CommitSignal: @unchecked Sendable {
     return thread
   }
 
-  /// The life of the thread.
+  /// The body of the thread.
   private func listen(_ number: UInt64, _ watch: (any FileWatch)?) {
     let start = SystemThread.monotonicMilliseconds
     lock.acquire()
     while number == threadNumber {
       lock.release()
       wake()
-      // Until every answer is younger than the byte, and has been.
+      // Until every process has an answer that is younger than the lock on the byte.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.lookMilliseconds) }
       lock.acquire()

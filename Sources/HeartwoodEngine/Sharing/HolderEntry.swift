@@ -1,13 +1,13 @@
-/// What this process tells people about its use of a store.
+/// The information that this process publishes about its use of a store, for display to users.
 ///
-/// - Note: `@unchecked` because what changes is used by the thread of upkeep only, or when it has
-///   ended.
+/// - Note: `@unchecked` because only the maintenance thread uses the mutable state, or the code
+///   that runs after that thread has ended.
 package final class HolderEntry: @unchecked Sendable {
   package let row: HolderRow
   package let isReadOnly: Bool
   private let locks: StoreLocks
   private var rowByte: UInt64?
-  /// Generations that were held at the last look.
+  /// The generations held at the last check.
   private var seen: Set<FrameNumber> = []
   private var marked: Set<FrameNumber> = []
 
@@ -17,19 +17,19 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Says that the store is open here, unless it has been said.
+  /// Publishes that the store is open here, unless that is published already.
   ///
-  /// Who only reads changes no file, and is known by the name of its program.
+  /// A read-only process changes no file, and is shown with the name of its program.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Marks what is held and was at the last look too, and takes back the marks of what is not: who
-  /// reads for a moment costs nothing.
+  /// Locks the holder locks of generations that were held at the last check and still are, and
+  /// unlocks those of others: short-lived readers cost nothing.
   ///
-  /// - Returns: Whether there is reason to look again in a while.
-  /// - Complexity: One lock call for each mark that is set or taken back.
+  /// - Returns: Whether another check is needed later.
+  /// - Complexity: One lock call for each holder lock that is set or released.
   package func refresh(_ held: Set<FrameNumber>) -> Bool {
     for generation in marked.subtracting(held) {
       locks.remove(.holding(generation, row.process))
@@ -43,11 +43,11 @@ package final class HolderEntry: @unchecked Sendable {
     return !held.isEmpty
   }
 
-  /// Takes everything back.
+  /// Withdraws everything.
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))
-    // The bytes of the row stay; without the lock they mean nothing.
+    // The bytes of the row stay; without the lock they have no meaning.
     if let rowByte { try? locks.unlock(byte: rowByte) }
     rowByte = nil
   }

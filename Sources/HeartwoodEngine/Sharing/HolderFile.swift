@@ -1,8 +1,8 @@
-/// The file `holders`: what the processes that write a store call themselves.
+/// The file `holders`: the names of the processes that write a store.
 ///
-/// It is for people, and nothing depends on it. A row counts while its lock byte is held, so what
-/// dead processes have left means nothing. Whatever is wrong with the file, there are fewer names,
-/// and no error; it is never synced.
+/// It is for display only, and nothing depends on it. A row is valid while its lock byte is held,
+/// so rows of dead processes are ignored. A defect in the file results in fewer names, never in an
+/// error; it is never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks
@@ -17,9 +17,9 @@ package struct HolderFile: Sendable {
   private static let bytes =
     LockByte.holder..<LockByte.holder + UInt64(Limits.maxHolderRowCount)
 
-  /// Takes the first row that nobody has, and writes it.
+  /// Takes the first free row, and writes it.
   ///
-  /// - Returns: The lock byte of the row; `nil` if it could not be had or written.
+  /// - Returns: The lock byte of the row; `nil` if none was free or it could not be written.
   /// - Complexity: One lock call for each row that is taken, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
@@ -36,9 +36,9 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// The rows of all other owners that are there still.
+  /// Returns the rows of all other owners that are still alive.
   ///
-  /// - Complexity: One question about locks for each row twice, and one read.
+  /// - Complexity: Two lock queries for each row, and one read.
   package func rows() -> [HolderRow] {
     guard let runs = try? locks.lockedElsewhere(in: Self.bytes), !runs.isEmpty,
       let file = try? log.fileSystem.open(path, .read)
@@ -54,7 +54,8 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// What a process is called: as it says itself, or as its program is; `nil` if neither is known.
+  /// Returns the name of a process: its own choice or the name of its program; `nil` if neither is
+  /// known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)
@@ -66,5 +67,5 @@ package struct HolderFile: Sendable {
 }
 
 extension StorageError {
-  fileprivate static let vanished = StorageError(.io, "The file vanished while it was made.")
+  fileprivate static let vanished = StorageError(.io, "The file disappeared while it was created.")
 }

@@ -1,9 +1,10 @@
-/// What a process says about itself by a lock byte: that it has the store open, or a generation.
+/// A holder lock: a lock byte by which a process shows that it has the store, or a generation,
+/// open.
 ///
-/// A lock does not tell whose it is, so its place does: the number of the process is a part of it.
-/// Like every lock it goes with the process, and one who may only read can hold it.
+/// Locks do not identify their owner, so the offset encodes the PID. Like every lock it ends with
+/// the process, and a read-only process can hold it.
 package struct HolderMark: Hashable, Sendable {
-  /// What is marked, as a place in the process's own stretch of bytes.
+  /// The subject of the lock, as an offset in the process's own range of bytes.
   private enum Place {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1
@@ -12,9 +13,9 @@ package struct HolderMark: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// More than any process number, and so few that all stretches lie below 2^62.
+  /// More than any PID, and few enough that all ranges are below 2^62.
   private static let processCount: Int32 = 1 << 22
-  /// The stretches of all processes.
+  /// The ranges of all processes.
   static let bytes = LockByte.mark..<LockByte.mark + UInt64(processCount) << Place.bitCount
 
   let process: Int32
@@ -25,27 +26,27 @@ package struct HolderMark: Hashable, Sendable {
     self.place = place
   }
 
-  /// The meaning of a locked byte in ``bytes``.
+  /// Decodes a locked byte in ``bytes``.
   init(byte: UInt64) {
     let offset = byte - LockByte.mark
     self.init(Int32(truncatingIfNeeded: offset >> Place.bitCount), offset & (Place.count - 1))
   }
 
-  /// The mark of a process that has the store open.
+  /// Returns the holder lock of a process that has the store open.
   package static func open(_ process: Int32, isReadOnly: Bool) -> HolderMark {
     HolderMark(process, isReadOnly ? Place.openForReading : Place.openForWriting)
   }
 
-  /// The mark of a process that has held a generation for a while.
+  /// Returns the holder lock of a process that has held a generation for a while.
   ///
-  /// Frame numbers beyond 2^39 come round again; generations that are live at the same time lie
-  /// closer together.
+  /// Frame numbers beyond 2^39 wrap around; generations that are live at the same time are closer
+  /// together.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderMark {
     let count = Place.count - Place.firstGeneration
     return HolderMark(process, Place.firstGeneration + generation % count)
   }
 
-  /// The byte to lock; `nil` for a process whose number has no place.
+  /// The byte to lock; `nil` for a PID out of range.
   package var byte: UInt64? {
     guard 0..<Self.processCount ~= process else { return nil }
     return LockByte.mark + UInt64(process) << Place.bitCount + place
@@ -53,29 +54,29 @@ package struct HolderMark: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// More adjacent bytes than one process marks: a lock that is as long is none of a store.
+  /// More adjacent bytes than one process locks: a longer lock was not set by Heartwood.
   private static let maxMarkRunByteCount = 1 << 12
 
-  /// Sets a mark; false if it cannot be set, which hides something from people and does no harm.
+  /// Sets a holder lock; false if it cannot be set, which only leaves out information for users.
   package func set(_ mark: HolderMark) -> Bool {
     guard let byte = mark.byte, let isSet = try? tryLock(.shared, byte: byte) else { return false }
     return isSet
   }
 
-  /// Takes a mark back.
+  /// Releases a holder lock.
   package func remove(_ mark: HolderMark) {
     guard let byte = mark.byte else { return }
-    // What is left says for a while longer that somebody holds something.
+    // If this fails, the store reports the process as a holder for a while longer.
     try? unlock(byte: byte)
   }
 
-  /// Whether another owner has set this mark.
+  /// Returns whether another owner has set this holder lock.
   package func isSetElsewhere(_ mark: HolderMark) -> Bool {
     guard let byte = mark.byte, let isSet = try? isLockedElsewhere(byte: byte) else { return false }
     return isSet
   }
 
-  /// The marks of all other owners; none where the system does not answer.
+  /// Returns the holder locks of all other owners; none if the system does not answer.
   package func marksElsewhere() -> [HolderMark] {
     let runs = (try? lockedElsewhere(in: HolderMark.bytes)) ?? []
     return runs.filter { $0.count <= Self.maxMarkRunByteCount }

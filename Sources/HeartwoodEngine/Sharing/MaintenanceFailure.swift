@@ -1,4 +1,4 @@
-/// Why a run of maintenance failed, in one word that all processes can read.
+/// The reason why a maintenance run failed, in one word that all processes can read.
 ///
 ///     bits 0–7   the kind, as a number above 0
 ///     bits 8–39  the error number of the system, or 0
@@ -6,7 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds by their numbers; one that is not listed is reported as the first.
+  /// The kinds by number; a kind that is not listed is reported as the first.
   private static let kinds: [StorageError.Kind] = [
     .io, .full, .corrupt, .failed, .busy,
   ]
@@ -16,7 +16,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     errno = error.errno == 0 ? nil : error.errno
   }
 
-  /// The failure in a word; `nil` for 0, and for a word that no store has written.
+  /// Decodes a word; `nil` for 0, and for a word that no store has written.
   package init?(word: UInt64) {
     let number = Int(word & 0xFF)
     guard number > 0, number <= Self.kinds.count else { return nil }
@@ -30,12 +30,12 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, for a process that did not meet it itself.
+  /// The failure as an error, for a process in which it did not occur.
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed with this error, in a process that has the store open or had it. "
-        + "The log grows until one succeeds; call `checkpoint()` to see the whole error.",
+      "The last checkpoint failed with this error, in this process or another one. The log grows "
+        + "until one succeeds; call `checkpoint()` to see the complete error.",
       errno: errno)
   }
 }

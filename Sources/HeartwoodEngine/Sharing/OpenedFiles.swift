@@ -1,15 +1,15 @@
-/// The files of an open store, and whether its names still lead to them.
+/// The files of an open store, and a check that its names still refer to them.
 ///
-/// A directory can be deleted, and a file replaced, while a store is open. The descriptors still
-/// lead to the old files then, and whatever is written to those is lost. So each writer and each
-/// run of maintenance asks here first. The names are compared only when a name in the directory has
-/// changed since they were compared last, which one system call tells. Thread-safe.
+/// A directory can be deleted, and a file replaced, while a store is open. The descriptors then
+/// still refer to the old files, and everything written to those is lost. So each writer and each
+/// maintenance run checks here first. The files are compared only if a name in the directory has
+/// changed since the last comparison, which one system call shows. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles
   private let pages: any File
   private let locks: any File
-  /// `nil` where the counters are those of this process alone.
+  /// `nil` if the counters are private to this process.
   private let counters: FileIdentity?
   private let lock = Lock()
   private var stamp: DirectoryStamp?
@@ -21,12 +21,12 @@ package final class OpenedFiles: @unchecked Sendable {
     self.counters = counters
   }
 
-  /// Checks that `pages`, `locks`, `counters` and a segment have their names still.
+  /// Checks that `pages`, `locks`, `counters` and a segment still have their names.
   ///
-  /// - Parameter segment: One that cannot have been deleted or replaced by the store itself.
-  /// - Throws: `foreignStore` if one of them has not.
-  /// - Complexity: One system call; two for each of these files when names in the directory have
-  ///   changed since the last check, or did so within the last milliseconds.
+  /// - Parameter segment: A segment that the store itself cannot have deleted or replaced.
+  /// - Throws: `foreignStore` if one of them was deleted or replaced.
+  /// - Complexity: One system call; two more for each of these files if names in the directory have
+  ///   changed since the last check, or within the last milliseconds.
   package func require(_ segment: Segment? = nil) throws(StorageError) {
     let now = try log.fileSystem.stamp(of: log.directory)
     if now == .constant || now != nil && lock.withLock({ stamp == now }) { return }
@@ -45,7 +45,7 @@ package final class OpenedFiles: @unchecked Sendable {
     throw StorageError(
       .foreignStore,
       "This file of the store was deleted or replaced while the store was open. Nothing was "
-        + "written. Close the store; what this process reads of it is the state before. Then open "
-        + "what is at the path now, or restore a backup.", file: path)
+        + "written. Reads in this process show the old state. Close the store, then open the store "
+        + "that is now at the path, or restore a backup.", file: path)
   }
 }

@@ -1,15 +1,15 @@
-/// What this process knows of the last reclaim; thread-safe.
+/// The last log reclamation, as far as this process knows it; thread-safe.
 package final class ReclaimRecord: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
 
-  /// The sizes that bound the log after a reclaim.
+  /// The figures that bound the size of the log after a reclamation.
   package struct Figures {
     let serial: UInt64
-    /// The commit the map reaches up to.
+    /// The last commit that the map covers.
     let end: CommitPoint
-    /// Generations that were held below the newest durable one.
+    /// The number of generations held below the newest durable one.
     let heldCount: Int
-    /// Pages with any frame that is left.
+    /// The number of pages with at least one retained frame.
     let distinctPageCount: Int
     let mapByteCount: Int
   }
@@ -20,17 +20,18 @@ package final class ReclaimRecord: @unchecked Sendable {
 
   package init() {}
 
-  /// Notes a reclaim whose holes were all made.
+  /// Records a reclamation that has punched all its holes.
   func note(_ figures: Figures) { lock.withLock { self.figures = figures } }
 
-  /// Whether this process made all holes that belong to the map with this number.
+  /// Returns whether this process punched all holes of the map with this number.
   ///
-  /// Nobody remembers it beyond the process: a pass that died may have left some.
+  /// The answer is not shared between processes: a maintenance run that died may have left some
+  /// out.
   func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
 
   func noteThatHolesAreImpossible() { lock.withLock { holesAreImpossible = true } }
 
-  /// Whether the file system takes back parts of a file.
+  /// Whether the file system can deallocate ranges of a file.
   package var canMakeHoles: Bool { lock.withLock { !holesAreImpossible } }
 
   package var last: Figures? { lock.withLock { figures } }

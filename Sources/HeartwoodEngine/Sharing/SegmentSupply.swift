@@ -1,22 +1,25 @@
 import Synchronization
 
-/// Makes the log's segments: those a writer needs now, and a few ahead of him.
+/// Creates the log's segments: those a writer needs now, and a few ahead of it.
 ///
-/// A segment made ahead has its bytes written and its name durable, so that the commit that enters
-/// it waits for neither. Segments are made under a lock byte, so that no process makes one that
-/// another is filling: a whole one is used as it is, whoever made it. Thread-safe.
+/// A segment created ahead has its bytes written and its name durable, so that the commit that
+/// enters it waits for neither. Segments are created under a lock byte, so that no process creates
+/// one that another is filling: a complete one is used as it is, regardless of its creator.
+/// Thread-safe.
 package final class SegmentSupply: @unchecked Sendable {
-  // @unchecked because the variables are used under `making` only, but for the atomic one.
+  // @unchecked because the variables are used under `making` only, except for the atomic one.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// Of all processes; `nil` while a store is opened, when no other process has it.
+  /// The counters shared by all processes; `nil` during opening, when no other process has the
+  /// store.
   private let words: SharedWords?
   private let counters: ActivityCounters
-  /// How many are made ahead: two once a writer has come too early for one.
+  /// The number of segments to create ahead: two once a writer has arrived before its segment was
+  /// ready.
   private var wanted = 1
-  /// The last segment a writer got; he may be filling it before any state shows it.
+  /// The last segment given to a writer, which may be filling it before any state contains it.
   private var newestTaken: UInt64?
-  /// Whether a writer has used the reserve, and it was not filled again.
+  /// Whether a writer has used the reserve, which has not been refilled since.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -28,12 +31,12 @@ package final class SegmentSupply: @unchecked Sendable {
     self.counters = counters
   }
 
-  /// The segments from `first` to `last`, with durable names, ready for frames.
+  /// Returns the segments from `first` to `last`, with durable names, ready for frames.
   ///
   /// Under the writer lock.
   ///
-  /// - Parameter mayUseReserve: Whether the last may be made of the reserve when the disk is full.
-  /// - Complexity: One sync of the folder if any had to be made.
+  /// - Parameter mayUseReserve: Whether the last may be made from the reserve if the disk is full.
+  /// - Complexity: One sync of the directory if any had to be created.
   package func take(
     _ first: UInt64, through last: UInt64, lineage: UInt64, mayUseReserve: Bool = false
   ) throws(StorageError) -> [Segment] {
@@ -51,7 +54,7 @@ package final class SegmentSupply: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // Nobody has frames there: the writer would have entered the first of them only now.
+        // They contain no frames: the writer would have entered the first of them only now.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -60,19 +63,20 @@ package final class SegmentSupply: @unchecked Sendable {
     }
   }
 
-  /// Makes a segment's name durable before a frame of it is written.
+  /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// Decided by comparing with the shared word, not by "I created it": the creator may have died
-  /// between creating and syncing. The word holds segment + 1, so that 0 means none.
+  /// It decides by comparison with the shared counter, not by having created the file: the creator
+  /// may have died between creating and syncing. The counter holds segment + 1, so that 0 means
+  /// none.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // Without a reserve, a segment may have been made of it, under a name that was durable for
-    // another file.
+    // If there is no reserve, it may have become a segment, whose name was durable for another
+    // file.
     let isNamed = words.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // A later sync that succeeds proves nothing about the names this one was for.
+      // A later successful sync proves nothing about the names that this one was for.
       if !error.changedNothing { words?.setFailed() }
       throw error
     }
@@ -94,22 +98,22 @@ package final class SegmentSupply: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used and is to be filled again, after a pass that makes room.
+  /// Whether the reserve was used and must be refilled, after a maintenance run that frees space.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
-  /// Takes the space of the reserve again, if there is room.
+  /// Allocates the reserve again, if there is space.
   package func fillReserve() throws(StorageError) {
     try making.withLock { () throws(StorageError) in
       hasUsedReserve.store(try !files.fillReserve(), ordering: .relaxed)
     }
   }
 
-  /// Takes back the segments behind `last`, which a writer has taken and given up, and those made
-  /// ahead of him.
+  /// Empties the segments after `last`: those that a writer has taken and abandoned, and those
+  /// created ahead of it.
   ///
-  /// They keep their durable names and lose their bytes, so that a transaction for which the disk
-  /// was too small leaves room again; whoever needs one next makes it anew. Losing them is no
-  /// promise: an error leaves bytes that nobody will look at. Under the writer lock.
+  /// They keep their durable names and lose their bytes, so that a transaction that filled the disk
+  /// frees its space; the next process that needs one creates it again. Emptying is best effort:
+  /// after an error, bytes remain that are never read. Under the writer lock.
   ///
   /// - Parameter taken: Those of them that this process has taken.
   package func giveBack(after last: UInt64, taken: [Segment] = []) {
@@ -119,12 +123,13 @@ package final class SegmentSupply: @unchecked Sendable {
     }
   }
 
-  /// Makes segments ahead, behind the last one in use: that of `appended`, or one taken since.
+  /// Creates segments ahead, after the last one in use: that of `appended`, or one taken since.
   ///
-  /// A segment that is not whole is made anew only if no commit can have reached it. One that holds
-  /// what is left for a held generation is not whole either: a pass gives its header back.
+  /// An incomplete segment is created again only if no commit can have reached it. A segment with
+  /// retained frames of a held generation is incomplete too, because a maintenance run punches out
+  /// its header.
   ///
-  /// - Parameter appended: Asks for the newest appended commit, by whomever.
+  /// - Parameter appended: Returns the newest appended commit of any process.
   package func refill(
     lineage: UInt64, appended: () -> FrameNumber
   ) throws(StorageError) {
@@ -134,8 +139,9 @@ package final class SegmentSupply: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isWhole(number, lineage: lineage) {
-        // Others append, and passes make holes, while this one looks. Asked for again afterwards:
-        // a pass changes nothing behind the newest commit, and nobody takes a segment meanwhile.
+        // Other processes append, and maintenance runs punch holes, during this check. Therefore
+        // read it again: maintenance changes nothing after the newest commit, and no process can
+        // take a segment meanwhile.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where each word of the `counters` file lies: one cache line apart, so that a reader polling one
-/// is not disturbed by a writer of another.
+/// The offset of each word of the `counters` file: one cache line apart, so that writing one does
+/// not slow down a reader that polls another.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -26,7 +26,7 @@ package enum CountersLayout {
   package static let byteCount = 4096
 }
 
-/// Where the words of a decision record lie within its copy.
+/// The offsets of the words of a decision record within its copy.
 package enum DecisionLayout {
   package static let low = Field("low", at: 0, 8)
   package static let top = Field("top", at: 8, 8)
@@ -35,13 +35,14 @@ package enum DecisionLayout {
   package static let fields = [low, top, boundCount, bounds]
 }
 
-/// What is still readable, decided by the last pass: the only definition of "can be pinned".
+/// The generations that are still readable, as the last maintenance run decided: the only
+/// definition of "can be pinned".
 package struct DecisionRecord: Hashable, Sendable {
   /// No generation below it is readable.
   package var low: FrameNumber
-  /// From here on every commit is readable.
+  /// Every commit from here on is readable: the newest retained generation.
   package var top: FrameNumber
-  /// Readable generations below `top`, ascending.
+  /// The retained generations below `top`, ascending.
   package var bounds: [FrameNumber]
 
   package init(low: FrameNumber, top: FrameNumber, bounds: [FrameNumber]) {
@@ -50,18 +51,19 @@ package struct DecisionRecord: Hashable, Sendable {
     self.bounds = bounds
   }
 
-  /// Whether `generation` can still be pinned.
+  /// Returns whether `generation` can still be pinned.
   package func isAlive(_ generation: FrameNumber) -> Bool {
     generation >= low && (generation >= top || bounds.contains(generation))
   }
 }
 
-/// The shared words of a store: each monotonic, atomic, and meaningful alone; but for `writer`,
-/// which is for messages only.
+/// The shared counters of a store: each is monotonic, atomic, and meaningful on its own.
 ///
-/// They lie in the mapped `counters` file and belong to one boot of one machine; a process that
-/// dies at any instruction leaves them usable. Which lock the writer of a word holds is said in
-/// `Docs/Concurrency.md`.
+/// The exception is `writer`, which is used in messages only.
+///
+/// They are in the mapped `counters` file and are valid for one boot of one machine; a process that
+/// dies at any instruction leaves them usable. `Docs/Concurrency.md` lists the lock that protects
+/// writing each of them.
 package final class SharedWords: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping
@@ -73,7 +75,7 @@ package final class SharedWords: @unchecked Sendable {
     onAccess = mapping.onAccess
   }
 
-  /// Words that are nobody else's: for read-only opening and for tests.
+  /// Creates counters that are private to this process: for read-only opening and for tests.
   package static func ofThisProcess() -> SharedWords {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedWords(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -94,7 +96,7 @@ package final class SharedWords: @unchecked Sendable {
     word(field.offset).pointee.store(value, ordering: .releasing)
   }
 
-  /// Raises a word to `value` unless it is there or beyond already.
+  /// Raises a word to `value` unless it is at least that already.
   package func raise(_ field: Field, to value: UInt64) {
     onAccess?(field.offset, true)
     var seen = word(field.offset).pointee.load(ordering: .acquiring)
@@ -106,13 +108,13 @@ package final class SharedWords: @unchecked Sendable {
     }
   }
 
-  /// Counts up a word that says that something has happened.
+  /// Increments a word that counts events.
   package func add(_ count: UInt64, _ field: Field) {
     onAccess?(field.offset, true)
     word(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
   }
 
-  /// Orders everything before it against everything after it, on all cores.
+  /// A full memory barrier: orders everything before it against everything after it, on all cores.
   package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
 
   package var appended: FrameNumber { load(CountersLayout.appended) }
@@ -124,29 +126,30 @@ package final class SharedWords: @unchecked Sendable {
   package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
   package func setFailed() { store(1, CountersLayout.failed) }
 
-  /// Why the last run of maintenance failed, in whichever process; `nil` if it did not.
+  /// The failure of the last maintenance run, in any process; `nil` if it succeeded.
   package var maintenanceFailure: MaintenanceFailure? {
     MaintenanceFailure(word: load(CountersLayout.maintenanceError))
   }
 
-  /// Tells all processes how a run of maintenance ended.
+  /// Publishes the outcome of a maintenance run to all processes.
   package func noteMaintenance(_ error: StorageError?) {
     store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
   }
 
-  /// Closes writing after an error that leaves it unknown what the files hold.
+  /// Disables writing after an error that leaves the contents of the files unknown.
   ///
-  /// A full disk rolls back, waiting in vain has done nothing, and so has a call that was refused.
+  /// A full disk rolls back, a timed-out wait has done nothing, and neither has a call that was
+  /// refused.
   package func noteFailure(_ error: StorageError) {
     guard ![.full, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
   }
 
-  /// Whether the words say what can be: that which follows from another is not beyond it, and every
-  /// kept generation can be pinned.
+  /// Returns whether the counters are consistent: no counter is beyond one that it depends on, and
+  /// every named generation can be pinned.
   ///
-  /// Damaged words could make a commit pass for durable, or give up what is kept. Asked while
-  /// nobody else is in.
+  /// With damaged counters a commit could be taken for durable, or a named generation could be
+  /// reclaimed. Called while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return backfilled <= floor && floor <= durable && durable <= committed
@@ -169,10 +172,10 @@ package final class SharedWords: @unchecked Sendable {
       })
   }
 
-  /// Fills the copy nobody reads, then points to it.
+  /// Fills the copy that is not published, then publishes it.
   ///
-  /// With more bounds than fit, the lowest are kept and `top` becomes the next one: nothing is
-  /// lost, less is reclaimed.
+  /// If there are more retained generations than fit, the lowest are listed and `top` becomes the
+  /// next one: nothing is lost, but less is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.bounds.count > Limits.maxDecisionBoundCount {

@@ -1,7 +1,7 @@
-/// The files, words and locks of one open store, and the sizes it was made with.
+/// The files, shared counters and locks of one open store, and its geometry.
 ///
-/// Thread-safe; everything in it is fixed when the store has opened, apart from what those parts
-/// guard themselves.
+/// Thread-safe: everything in it is constant once the store is open, except for state that its
+/// parts guard themselves.
 package final class StoreFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -16,28 +16,28 @@ package final class StoreFiles: Sendable {
   package let structure: StructureCheck
   package let suspensions = Suspensions()
   package let counters = ActivityCounters()
-  /// Where the segments a writer enters come from.
+  /// The source of the segments that a writer enters.
   package let supply: SegmentSupply
   /// The commit from which on the log is read by its group headers.
   package let start: CommitPoint
-  /// One pass at a time.
+  /// Serialises maintenance runs.
   package let maintenance: ExclusiveByte
-  /// One change of the list of kept generations at a time.
+  /// Serialises changes of the list of named generations.
   package let keeping: ExclusiveByte
-  /// How long calls wait for a process that is in the middle of something; `nil` for no limit.
+  /// The time that calls wait for a process in the middle of an operation; `nil` for no limit.
   package let busyMilliseconds: UInt64?
-  /// Tells whether the names of the store still lead to its files.
+  /// Checks that the names of the store still refer to its files.
   package let opened: OpenedFiles
-  /// What this process waits for without limit.
+  /// The unlimited waits of this process.
   package let waits = LockWaits()
-  /// What the last reclaim left.
+  /// The result of the last log reclamation.
   package let reclaimed = ReclaimRecord()
 
   /// - Parameters:
   ///   - start: The commit from which on the log is read by its group headers.
-  ///   - countersFile: The file that `words` are in; `nil` if they are this process's own.
-  ///   - busyMilliseconds: How long a writer waits for a process that makes segments or exchanges
-  ///     the list of kept generations; neither has changed anything by then.
+  ///   - countersFile: The file of `words`; `nil` if they are private to this process.
+  ///   - busyMilliseconds: The time that a writer waits for a process that creates segments or
+  ///     replaces the list of named generations; in both cases the writer has changed nothing yet.
   package init(
     pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,
@@ -68,7 +68,7 @@ package final class StoreFiles: Sendable {
   /// Closes the descriptors of segments that are read in place and will not be written to.
   package func closeDurableSegments() { log.closeMapped(upTo: words.durable) }
 
-  /// Deletes segments that nothing needs any more.
+  /// Deletes segments that are no longer needed.
   package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {
     guard !segments.isEmpty else { return }
     for segment in segments { try log.remove(segment) }

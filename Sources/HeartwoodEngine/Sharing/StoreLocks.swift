@@ -1,7 +1,8 @@
-/// The locks a process holds on one store: its presence and its live generations.
+/// The locks of a process on one store: its presence and its live generations.
 ///
-/// Open-file-description locks: the kernel drops them when the process dies, and closing another
-/// descriptor of the file does not. Nobody ever write-locks a live byte, so pinning never waits.
+/// They are open-file-description locks: the kernel releases them when the process dies, but not
+/// when another descriptor of the file is closed. No process ever write-locks a live byte, so
+/// pinning never waits.
 package final class StoreLocks: Sendable {
   package let file: any File
 
@@ -11,12 +12,12 @@ package final class StoreLocks: Sendable {
     try file.lock(kind, byte..<(byte + 1))
   }
 
-  /// Locks a byte, after waiting for those in the way.
+  /// Locks a byte, after waiting for conflicting locks.
   package func waitForLock(_ kind: LockKind, byte: UInt64) throws(StorageError) {
     try file.waitForLock(kind, byte..<(byte + 1))
   }
 
-  /// Whether another owner has any lock on this byte.
+  /// Returns whether another owner has any lock on this byte.
   package func isLockedElsewhere(byte: UInt64) throws(StorageError) -> Bool {
     try file.lockedByOthers(in: byte..<(byte + 1)) != nil
   }
@@ -28,8 +29,9 @@ package final class StoreLocks: Sendable {
   package func lockLive(_ generation: FrameNumber) throws(StorageError) {
     guard try tryLock(.shared, byte: LockByte.live + generation) else {
       throw StorageError(
-        .io, "Something holds an exclusive lock on a generation; no Heartwood store does that.",
-        file: file.path)
+        .io,
+        "Another program holds an exclusive lock on a generation, which Heartwood never takes. "
+          + "Check which other program locks this file.", file: file.path)
     }
   }
 
@@ -37,7 +39,7 @@ package final class StoreLocks: Sendable {
     try unlock(byte: LockByte.live + generation)
   }
 
-  /// The generations in `range` that other owners have locked, ascending.
+  /// Returns the generations in `range` that other owners have locked, ascending.
   package func liveElsewhere(
     in range: Range<FrameNumber>
   ) throws(StorageError) -> [FrameNumber] {
@@ -47,10 +49,10 @@ package final class StoreLocks: Sendable {
     }
   }
 
-  /// The bytes in a range that other owners have locked, ascending.
+  /// Returns the bytes in a range that other owners have locked, ascending.
   ///
-  /// One question answers with some conflicting lock, not the lowest, so the rest of the range
-  /// stays open until a question about it finds nothing: at most 2k + 1 questions for k locks.
+  /// A query returns some conflicting lock, not the lowest, so the rest of the range stays open
+  /// until a query for it finds nothing: at most 2k + 1 queries for k locks.
   package func lockedElsewhere(
     in range: Range<UInt64>
   ) throws(StorageError) -> [Range<UInt64>] {

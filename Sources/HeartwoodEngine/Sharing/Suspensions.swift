@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How often a store was suspended in this process: what was read before is not to be used after.
+/// The number of suspensions of a store in this process: pages read before one must not be used
+/// after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -12,15 +13,15 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Lets every mark pass that was set until now.
+  /// Invalidates every mark set so far.
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// A mark set now.
   var mark: Mark { Mark(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A time between two suspensions; asked for each page, it retains nothing.
+  /// A period between two suspensions; it is checked for each page and retains nothing.
   ///
-  /// Valid as long as the suspensions it is from.
+  /// Valid as long as the `Suspensions` object it is from.
   struct Mark {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
@@ -33,9 +34,9 @@ package final class Suspensions: @unchecked Sendable {
 
   static let ended = StorageError(
     .generationExpired,
-    "The store was suspended after this snapshot was taken, and its generation was given up. Take "
-      + "a new snapshot once the store is resumed.")
+    "The store was suspended after this snapshot was taken, and its generation was released. Take "
+      + "a new snapshot after resuming the store.")
 
   static let suspended = StorageError(
-    .suspended, "The store is suspended. Call `resume()` before it is used again.")
+    .suspended, "The store is suspended. Call `resume()` before using it again.")
 }

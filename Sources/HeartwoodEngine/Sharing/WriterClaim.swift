@@ -1,10 +1,10 @@
-/// Who the writer is and since when, in one shared word: for messages, nothing else.
+/// The current writer and its start time, in one shared word; used in messages only.
 ///
-/// It is stored without a system call, under the writer lock. A writer that died leaves it behind
-/// until the next one comes.
+/// It is stored without a system call, under the writer lock. If a writer dies, it stays until the
+/// next one replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
-  /// Milliseconds by the clock that never jumps, which all processes of a machine share.
+  /// The start, in milliseconds of the monotonic clock, which all processes of a machine share.
   package let since: UInt64
 
   private static let clockBitCount: UInt64 = 42
@@ -14,7 +14,7 @@ package struct WriterClaim: Hashable, Sendable {
     self.since = since
   }
 
-  /// `nil` if nobody is the writer.
+  /// Decodes a word; `nil` if there is no writer.
   package init?(word: UInt64) {
     guard word != 0 else { return nil }
     process = Int32(truncatingIfNeeded: word >> Self.clockBitCount)
@@ -26,7 +26,7 @@ package struct WriterClaim: Hashable, Sendable {
       | since & (1 << Self.clockBitCount - 1)
   }
 
-  /// How long it has been so, in words.
+  /// Returns the time since the start as text.
   package func age(at now: UInt64) -> String {
     let milliseconds = now > since ? now - since : 0
     return milliseconds < 1000 ? "\(milliseconds) ms" : "\(milliseconds / 1000) s"

@@ -1,16 +1,16 @@
-/// Admits one writer at a time, in order of arrival, across threads and processes.
+/// The writer lock: admits one writer at a time, in order of arrival, across threads and processes.
 ///
-/// The writer who leaves hands over to the one who waits longest, and wakes nobody else.
+/// A leaving writer hands the lock to the thread that has waited longest, and wakes no other.
 package final class WriterGate: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let locks: StoreLocks
   private let words: SharedWords
   private let holders: HolderFile
-  /// Asked for once: it is a system call.
+  /// Cached, because reading it is a system call.
   private let process = ProcessIdentity.own
-  /// Rings that were answered; used by the one whose turn it is.
+  /// The rings that were answered; used by the thread whose turn it is.
   private var heardRings: UInt64 = 0
-  /// What tells this process from others, in the word that says who was the last writer.
+  /// A random number that identifies this process in the word for the last writer.
   private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()
@@ -18,7 +18,7 @@ package final class WriterGate: @unchecked Sendable {
   private var isTaken = false
   private var waiting: [Turn] = []
 
-  /// One waiting thread; `hasCome` is guarded by the turn's own lock.
+  /// A waiting thread; `hasCome` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var hasCome = false
@@ -30,21 +30,21 @@ package final class WriterGate: @unchecked Sendable {
     self.holders = holders
   }
 
-  /// Whether the calling thread is the writer.
+  /// Whether the calling thread holds the writer lock.
   package var isHeldByThisThread: Bool {
     lock.withLock { owner == SystemThread.current }
   }
 
   /// Waits until this thread is the only writer.
   ///
-  /// - Precondition: The thread is not the writer already: it would wait for itself.
+  /// - Precondition: The thread does not hold the writer lock already: it would wait for itself.
   /// - Throws: `busy` after `timeout` milliseconds; `nil` waits without limit.
   package func enter(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
     assert(
       LockOrder.enter(LockByte.writer, of: locks.file),
-      "the writer lock was asked for against the order")
+      "the writer lock was requested out of order")
     do throws(StorageError) {
       try takeTurn(until: deadline)
     } catch {
@@ -77,13 +77,13 @@ package final class WriterGate: @unchecked Sendable {
     }
   }
 
-  /// Lets the next writer in.
+  /// Admits the next writer.
   package func leave() {
     guard !origin.isInherited else { return }
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     words.store(0, CountersLayout.writer)
-    // An unlock that fails leaves the byte to the next writer of this process, who has it already.
+    // If the unlock fails, the next writer of this process finds the byte locked by itself already.
     try? locks.unlock(byte: LockByte.writer)
     handOver()
   }
@@ -91,10 +91,10 @@ package final class WriterGate: @unchecked Sendable {
   /// Waits for writers of other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Heard by the writer when he wants to come again: a lock that is asked for again and again has
-    // no queue.
+    // The doorbell: the current writer sees it before it acquires the lock again, because a polled
+    // lock has no queue.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
-      throw StorageError(.io, "Something holds the doorbell's lock; no Heartwood store does that.")
+      throw StorageError(.io, "Another program holds an exclusive lock on the doorbell byte.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0
@@ -111,20 +111,20 @@ package final class WriterGate: @unchecked Sendable {
     }
   }
 
-  /// How often a writer who waits rings again: who stands still does not.
+  /// The interval at which a waiting writer rings again; a suspended one does not.
   private static let ringMilliseconds: UInt64 = 5
 
-  /// How long he sleeps between two tries, at most: a lock without a queue is his when he asks at
-  /// the right time.
+  /// The longest sleep between two attempts: without a queue, a writer gets the lock only by asking
+  /// at the right time.
   private static let longestPauseMicroseconds: UInt64 = 200
 
-  /// How long a ring is answered.
+  /// The time for which a ring is answered.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Lets a writer of another process go first, if any has rung and none has been the writer since
-  /// this process was.
+  /// Yields to a writer of another process, if one has rung and none has held the lock since this
+  /// process did.
   ///
-  /// Each ring is answered once: who rang may stand still by now.
+  /// Each ring is answered once: the process that rang may be suspended by now.
   private func giveWay() throws(StorageError) {
     let rings = words.load(CountersLayout.rings)
     guard rings != heardRings, words.load(CountersLayout.lastWriter) == token else { return }
@@ -173,7 +173,7 @@ package final class WriterGate: @unchecked Sendable {
       return place != nil
     }
     if wasWaiting { throw busy() }
-    // The turn came at the last moment and is on its way; it is taken, so that it is not lost.
+    // The turn was handed over at the last moment; take it, so that it is not lost.
     try wait(for: turn, until: nil)
   }
 
@@ -184,12 +184,12 @@ package final class WriterGate: @unchecked Sendable {
         + "transactions shorter, or wait longer.")
   }
 
-  /// Who the writer is and since when, as the end of a sentence; empty where it is not known.
+  /// The current writer and its time, as the end of a sentence; empty if unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: words.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process, for \(age)" }
-    // A process that died may have been the writer, and whoever has the lock now not said so yet.
+    // The recorded writer may have died, and the current one may not have recorded itself yet.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name), for \(age)"

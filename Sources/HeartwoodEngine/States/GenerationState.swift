@@ -1,14 +1,13 @@
-/// Everything that is fixed about one generation: which pages it has, and where each of them is.
+/// The immutable state of one generation: its pages, and the location of each of them.
 ///
-/// Immutable and shared by all its readers. It owns the index, the segment mappings and the windows
-/// that its ``PageView`` points into. A pruned copy of a state reads the same bytes from fewer
-/// segments.
+/// It is shared by all its readers. It owns the index, the segment mappings and the windows that
+/// its ``PageView`` points into. A pruned copy of a state reads the same bytes from fewer segments.
 package final class GenerationState: @unchecked Sendable {
   // @unchecked because `source` is written in init only.
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// No page below this number is free: where a writer starts to look.
+  /// No page below this number is free: the start of a writer's search.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -51,24 +50,25 @@ package final class GenerationState: @unchecked Sendable {
 
   package var generation: FrameNumber { point.frame }
 
-  /// The files of the store this is a state of.
+  /// The files of the store that this is a state of.
   package var files: StoreFiles { loader.files }
 
-  /// Reads pages as of this state; valid while the state lives.
+  /// A view of the pages as of this state; valid while the state lives.
   package var view: PageView { PageView(source: source) }
 
-  /// The loader of a transaction that builds on this state and has written to more segments.
+  /// Returns a loader for a transaction that builds on this state and has written to more segments.
   func loader(for segments: SegmentTable) -> PageLoader {
     if segments === self.segments { return loader }
     return PageLoader(
       files: loader.files, segments: segments, windows: loader.windows, alwaysVerifies: false)
   }
 
-  /// A source for the transaction that builds on this state.
+  /// Returns a source for a transaction that builds on this state.
   ///
   /// - Parameters:
-  ///   - index: This state's, and what the transaction has put into the log since.
-  ///   - loader: From ``loader(for:)``; the caller keeps it and the index alive.
+  ///   - index: The index of this state, with the pages that the transaction has written to the
+  ///     log.
+  ///   - loader: A loader from ``loader(for:)``; the caller keeps it and the index alive.
   func source(
     working: UnsafeMutablePointer<WorkingTable>, index: PageIndex, loader: PageLoader,
     pageCount: PageNumber, changeCount: Int
@@ -84,8 +84,8 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// The same state without index entries up to `backfilled`, whose pages are in the page file, and
-  /// without segments that are gone because nothing in them can be read any more.
+  /// Returns the same state without index entries up to `backfilled`, whose pages are in the page
+  /// file, and without deleted segments, which contain nothing that is still read.
   package func pruned(
     backfilled: FrameNumber, gone: Set<UInt64>, files: StoreFiles
   ) throws(StorageError) -> GenerationState {
@@ -97,13 +97,13 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
-  /// The same state, to be read through after a suspension.
+  /// Returns the same state, for reading after a suspension.
   package func renewed() throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree)
   }
 
-  /// The same state, read with every page verified anew.
+  /// Returns the same state, read with every page verified again.
   package func verifying(files: StoreFiles) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,

@@ -1,11 +1,11 @@
-/// What is live in this process: questions about the table, each answered under its lock.
+/// Queries about the generations live in this process, each answered under the lock of the table.
 extension GenerationTable {
   /// The states live in this process, by generation.
   package var liveStates: [FrameNumber: GenerationState] {
     lock.withLock { entries.mapValues(\.state) }
   }
 
-  /// The page count of the largest state that is read or built on in this process.
+  /// The page count of the largest state that this process reads or builds on.
   package var greatestPageCount: PageNumber {
     lock.withLock {
       entries.values.reduce(
@@ -16,17 +16,17 @@ extension GenerationTable {
     }
   }
 
-  /// Generations whose byte this process holds, with or without a state yet.
+  /// The generations whose byte this process has locked, with or without a state yet.
   package var lockedGenerations: Set<FrameNumber> {
     lock.withLock { Set(entries.keys).union(building.keys) }
   }
 
-  /// Whether this process holds a generation that is not the newest.
+  /// Whether this process holds a generation other than the newest.
   package var holdsOldGenerations: Bool {
     lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
   }
 
-  /// Generations with the number of references to each.
+  /// The number of references to each live generation.
   package var liveReferences: [FrameNumber: Int] {
     lock.withLock { entries.mapValues(\.references) }
   }

@@ -1,8 +1,9 @@
-// What writers, syncs and passes make known.
+// Publishing by writers, syncs and maintenance runs.
 extension GenerationTable {
-  /// W1.2 and W2: the newest appended state, whoever made it; under the writer lock.
+  /// W1.2 and W2: returns the newest appended state, of any process; under the writer lock.
   ///
-  /// - Complexity: One look at a page header if nobody else has written, else as ``pinNewest()``.
+  /// - Complexity: A check of one page header if no other process has written, else as
+  ///   ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.words.appended
     var state = lock.withLock { appendedState }
@@ -15,13 +16,13 @@ extension GenerationTable {
     return state
   }
 
-  /// W1.6: the state every later writer builds on; under the writer lock.
+  /// W1.6: publishes the state on which every later writer builds; under the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.words.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
   }
 
-  /// Makes a state the one that new readers see, unless a newer one is visible already.
+  /// Publishes a state to new readers, unless a newer one is visible already.
   package func publishVisible(_ state: GenerationState) {
     files.words.raise(CountersLayout.committed, to: state.generation)
     lock.withLock { noteVisible(state) }
@@ -35,10 +36,10 @@ extension GenerationTable {
     if old.references == 0 { drop(old) }
   }
 
-  /// W3.4 and W3.5: everything up to `generation` is synced, whoever made it.
+  /// W3.4 and W3.5: records that everything up to `generation` is synced, by any process.
   ///
-  /// Visible before durable, never the other way round: a death in between must not leave a floor
-  /// above every visible generation.
+  /// It becomes visible before durable, never the other way round: if the process died in between,
+  /// the floor could otherwise be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.words.raise(CountersLayout.committed, to: generation)
     files.words.raise(CountersLayout.durable, to: generation)
@@ -51,10 +52,10 @@ extension GenerationTable {
     }
   }
 
-  /// Exchanges the newest states for copies that no longer need the log up to `backfilled`, nor
-  /// the segments that are gone: the space of one returns when nobody has it open.
+  /// Replaces the newest states with copies that no longer need the log up to `backfilled`, nor the
+  /// deleted segments: the disk space of a segment is freed once no process has it open.
   ///
-  /// What is appended meanwhile stays as it is. Snapshots keep what they have.
+  /// States appended meanwhile stay unchanged. Snapshots keep their states.
   package func prune(
     backfilled: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) {
@@ -80,8 +81,8 @@ extension GenerationTable {
     }
   }
 
-  /// Lets go of what another process has moved to the page file, so that the space of deleted
-  /// segments returns although nobody reads here.
+  /// Releases segments whose pages another process has checkpointed, so that the disk space of
+  /// deleted segments is freed even without readers here.
   package func noteOthersPasses() throws(StorageError) {
     guard files.words.backfilled > files.pageFile.knownState else { return }
     let pin = try pinNewest()
@@ -91,7 +92,7 @@ extension GenerationTable {
     try prune(backfilled: backfilled, gone: [])
   }
 
-  /// Whether what is known here needs the log.
+  /// Whether the newest state known here needs the log.
   package var needsLog: Bool {
     lock.withLock { appendedState.generation } > files.words.backfilled
   }

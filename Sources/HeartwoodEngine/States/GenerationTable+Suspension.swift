@@ -1,9 +1,9 @@
-// Giving up every generation, and beginning anew.
+// Releasing every generation, and starting again.
 extension GenerationTable {
-  /// Whether it stands between ``suspend()`` and ``resume(at:)``.
+  /// Whether the table is between ``suspend()`` and ``resume(at:)``.
   package var isSuspended: Bool { lock.withLock { suspended } }
 
-  /// Takes the table's lock.
+  /// Acquires the table's lock.
   ///
   /// - Throws: `suspended`, without the lock.
   func acquireActive() throws(StorageError) {
@@ -13,22 +13,22 @@ extension GenerationTable {
     throw Suspensions.suspended
   }
 
-  /// - Throws: `suspended` if it is.
+  /// - Throws: `suspended` if the table is suspended.
   package func requireActive() throws(StorageError) {
     try acquireActive()
     lock.release()
   }
 
-  /// S1: gives up every live generation and ends the snapshots that show them; no other is pinned
-  /// until ``resume(at:)``.
+  /// S1: releases every live generation and ends its snapshots; nothing can be pinned until
+  /// ``resume(at:)``.
   ///
-  /// - Throws: `suspended` if it is already; `io` if a lock cannot be given back, and the rest then
-  ///   is.
+  /// - Throws: `suspended` if it is suspended already; `io` if a lock cannot be released, after
+  ///   releasing the others.
   package func suspend() throws(StorageError) {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Who is finding a state holds a verified lock, and enters it a moment later.
+    // A thread that is building a state holds a verified lock, and adds the entry a moment later.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?
@@ -43,7 +43,7 @@ extension GenerationTable {
     if let failure { throw failure }
   }
 
-  /// S3: goes on from a state that was found in the files.
+  /// S3: continues from a state that was read from the files.
   package func resume(at state: GenerationState) {
     lock.withLock {
       appendedState = state

@@ -1,8 +1,8 @@
 /// The live generations of this process, and the newest states.
 ///
 /// Generation → references and one lock byte: the lock call happens on 0 → 1 and 1 → 0 only. The
-/// lock of this table is held from the lock call to the check that makes a pin verified, so that no
-/// other thread ever joins a tentative one. Steps are numbered as in `Docs/Concurrency.md`.
+/// lock of this table is held from the lock call to the check that verifies a pin, so that no other
+/// thread shares an unverified one. Steps are numbered as in `Docs/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
@@ -11,13 +11,13 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// Threads that have a verified lock on a generation and are finding its state.
+  /// The number of threads that have a verified lock on a generation and are building its state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether who ages the lingering pin knows of one.
+  /// Whether the code that ages the lingering pin has been notified of one.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
@@ -32,8 +32,8 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets who is told when a generation is locked, when a pin starts to linger, and when an old
-  /// generation expires.
+  /// Sets the observers: called when a generation is locked, when a pin starts to linger, and when
+  /// an old generation expires.
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -51,10 +51,10 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Pinning
 
-  /// P1: pins the newest visible generation, whoever made it.
+  /// P1: pins the newest visible generation, of any process.
   ///
-  /// - Complexity: No system call if this process has it pinned already, else one; if another
-  ///   process made it, one page read for each group since the newest known here.
+  /// - Complexity: No system call if this process has pinned it already, else one; if another
+  ///   process committed it, one page read for each group since the newest known here.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -79,7 +79,8 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // If not, a pass has begun between load and check: the newest generation is at its floor.
+      // Otherwise a maintenance run has started between load and check: the newest generation is at
+      // its floor.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
@@ -95,12 +96,12 @@ package final class GenerationTable: @unchecked Sendable {
     return false
   }
 
-  /// Gives up the lock of a generation that was not verified, unless another thread relies on it.
+  /// Releases the lock of a generation that was not verified, unless another thread relies on it.
   private func unlock(_ generation: FrameNumber) throws(StorageError) {
     if building[generation] == nil { try files.locks.unlockLive(generation) }
   }
 
-  /// Makes an entry the one that lingers; the one before goes if nobody uses it.
+  /// Makes an entry the lingering one; drops the previous one if it has no references.
   private func setNewest(_ entry: LiveEntry) {
     let old = newest
     newest = entry
@@ -108,11 +109,13 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins a given generation, which somebody else holds or which no pass has given up yet.
+  /// P3: pins a given generation, which another owner holds or which no maintenance run has
+  /// released yet.
   ///
-  /// - Throws: `generationExpired` if a pass has decided that it is dead, or if it never was a
-  ///   commit; `busy` if a pass has been deciding for longer than `busyTimeout`.
-  /// - Complexity: One system call; reads the group headers of the log if no state of it is here.
+  /// - Throws: `generationExpired` if a maintenance run has decided that it is dead, or if it was
+  ///   never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
+  /// - Complexity: One system call; reads the group headers of the log if no state of it is in
+  ///   memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -130,7 +133,7 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       if !hasDecided {
-        // Never waited for while holding the table: the deciding thread needs it.
+        // The lock of the table must not be held during the wait: the deciding thread needs it.
         lock.wait(milliseconds: 1)
         lock.release()
         try requireDecision(since: clock)
@@ -140,19 +143,20 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// - Throws: `busy` if a pass has been deciding for longer than `busyTimeout`: its process may be
-  ///   suspended.
+  /// - Throws: `busy` if a maintenance run has been deciding for longer than `busyTimeout`: its
+  ///   process may be suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
     else { return }
     throw StorageError(
       .busy,
-      "Maintenance has been deciding for longer than `busyTimeout` which generations can be read."
-        + " Check whether a process that has the store open is suspended.", file: files.directory)
+      "A maintenance run has taken longer than `busyTimeout` to decide which generations stay "
+        + "readable. Check whether a process that has the store open is suspended.",
+      file: files.directory)
   }
 
-  /// Steps 3 to 6 of P3; false while a pass is deciding.
+  /// Steps 3 to 6 of P3; false while a maintenance run is deciding.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
     let words = files.words
     guard generation <= words.committed else { throw Self.expired(generation) }
@@ -171,16 +175,16 @@ package final class GenerationTable: @unchecked Sendable {
     throw Self.expired(generation)
   }
 
-  /// Whether a pass of another process is deciding: one that died while it did has decided nothing.
+  /// Returns whether a maintenance run of another process is deciding: one that died meanwhile has
+  /// decided nothing.
   private func hasDecider(_ epoch: UInt64) throws(StorageError) -> Bool {
     guard epoch % 2 == 1 else { return false }
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Enters a generation whose lock is verified: from here on no pass gives it up.
+  /// Adds a generation whose lock is verified: from here on no maintenance run releases it.
   ///
-  /// Its state is found without the table's lock, which is held when this is called and not when it
-  /// returns.
+  /// It builds the state without the table's lock, which is held on entry and not on return.
   private func enterLocked(
     _ generation: FrameNumber, isNewest: Bool
   ) throws(StorageError) -> Pin {
@@ -215,9 +219,10 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// The state of a generation: one known here, or found in the files from the nearest known on.
+  /// Returns the state of a generation: a known one, or one read from the files, starting at the
+  /// nearest known one.
   ///
-  /// Needs a verified pin of it, the writer lock if it is the newest appended one, or the
+  /// Requires a verified pin of it, the writer lock if it is the newest appended one, or the
   /// maintenance lock.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
@@ -230,11 +235,11 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer live, or never was a commit of this store. Keep a "
-        + "snapshot of it, or keep it by name, for as long as it is needed.")
+      "Generation \(generation) is no longer live, or was never a commit of this store. Hold a "
+        + "snapshot of it, or keep it under a name, for as long as it is needed.")
   }
 
-  /// P4: gives back one reference.
+  /// P4: releases one reference.
   package func unpin(_ entry: LiveEntry) {
     lock.acquire()
     entry.references &-= 1
@@ -258,7 +263,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Ends an entry without references.
   ///
-  /// An unlock that fails keeps log space, nothing else.
+  /// A failing unlock only retains log space.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
@@ -289,7 +294,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Marks the time in which a pass of this process decides; pins by generation wait for its end.
+  /// Marks the period in which a maintenance run of this process decides; pins by generation wait
+  /// for its end.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -1,13 +1,13 @@
-/// One live generation in this process: its state, its references, its lock.
+/// One live generation in this process: its state, its references and its lock.
 ///
-/// Guarded by the lock of the table it belongs to.
+/// Guarded by the lock of its table.
 package final class LiveEntry: @unchecked Sendable {
-  // @unchecked because every field but the constant one is read and written under the table's lock.
+  // @unchecked because every field but the constant one is accessed under the table's lock.
   package let generation: FrameNumber
   var state: GenerationState
   var references = 1
   var wasUsed = true
-  /// Whether its generation was given up, and with it all snapshots that show it.
+  /// Whether its generation was released, which ends all its snapshots.
   var isOver = false
 
   init(_ state: GenerationState) {

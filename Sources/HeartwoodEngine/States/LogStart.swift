@@ -1,21 +1,20 @@
-/// Where reading the log begins: at the page file's state, or at the end of the map of what is left
-/// behind it.
+/// The start of reading the log: the page file's state, or the end of the map of retained frames.
 package struct LogStart {
   /// The state the page file holds.
   package let backfilled: CommitPoint
-  /// The commit from which on group headers are read.
+  /// The commit after which group headers are read.
   package let point: CommitPoint
-  /// Where pages are at `point` that are not in the page file.
+  /// The location of the pages at `point` that are not in the page file.
   package let index: PageIndex
   /// The lineages that ended up to `point`.
   package let lineages: [EndedLineage]
-  /// The map, if it reaches further than the page file.
+  /// The map, if it extends beyond the page file.
   package let map: SurvivorMap?
-  /// Which map the file held, whether it says anything or not.
+  /// The number of the map in the file, whether or not it is used.
   package let serial: UInt64?
 
-  /// The start for reading up to `generation`; `nil` if nothing is left of it, because it lies
-  /// within the map and is none of its boundaries.
+  /// Creates the start for reading up to `generation`; `nil` if that is no longer available,
+  /// because it is within the map and is not one of its retained generations.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -39,27 +38,27 @@ package struct LogStart {
     } else {
       return nil
     }
-    // Ascending by frame, so that the newest image of a page comes last and stays.
+    // Ascending by frame, so that the newest image of a page is set last.
     for survivor in map.survivors
     where survivor.frame > backfilled.frame && survivor.frame <= point.frame {
       index.set(survivor.page, to: survivor.frame)
     }
-    // Made for a later state of the page file, it says nothing of pages between the two.
+    // If it was made for a later state of the page file, it lacks the pages between the two.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: backfilled.pageCount, to: point.pageCount,
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
       throw SurvivorMap.file.damaged(
-        "The map counts \(point.pageCount) pages, but nothing tells of page \(bitmap).")
+        "The map counts \(point.pageCount) pages, but bitmap page \(bitmap) is missing.")
     }
   }
 
-  /// Whether the page file has moved on since its header was read: a map is made after the header
-  /// of the state it starts at is durable.
+  /// Whether the page file has advanced since its header was read: a map is written after the
+  /// header of the state it starts at is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > backfilled.frame }
 
-  /// The map as the file has it, or `nil` if there is none.
+  /// Reads the map; `nil` if there is none.
   package static func map(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
     guard let block = try SurvivorMap.read(log) else { return nil }
     defer { block.keep() }

@@ -1,7 +1,7 @@
-/// The pages in which two states of one store differ; bitmaps are not among them.
+/// The pages in which two states of one store differ, except bitmaps.
 ///
-/// Both states are live, so no checkpoint has gone beyond the older one: every page written between
-/// the two has an entry in the index of the newer, however its index came about.
+/// Both states are live, so no checkpoint has passed the older one: the index of the newer state
+/// has an entry for every page written between the two, however it was built.
 package struct PageDifference {
   /// Pages in use in the newer state that were written after the older one, in page order.
   package private(set) var written: [PageNumber] = []
@@ -12,8 +12,8 @@ package struct PageDifference {
 
   /// Compares two states; `older` is not newer than `newer`.
   ///
-  /// - Throws: `corrupt` or `io` if a bitmap cannot be trusted or read.
-  /// - Complexity: Two bitmap pages read for each one that tells of a page that was written.
+  /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
+  /// - Complexity: Two bitmap pages read for each one that covers a written page.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer
@@ -32,7 +32,8 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // Bitmaps of the older state that the newer has no room for: all of their pages are gone.
+    // The bitmaps of the older state beyond the end of the newer one: none of their pages exist
+    // there.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try noteFreed(by: PageNumber(bitmap))
@@ -40,8 +41,8 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Notes the pages of one bitmap that only the older state uses, and that nobody has written to
-  /// since: those that were written are known from the index.
+  /// Adds the pages of one bitmap that only the older state uses and that have not been written
+  /// since: the written ones are known from the index.
   private mutating func noteFreed(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -1,25 +1,27 @@
 package import Synchronization
 
-/// Which log frame holds the newest image of each page, as of one state: a persistent radix tree.
+/// A map from each page to the log frame with its newest image, as of one state: a persistent radix
+/// tree.
 ///
-/// A commit copies the few nodes it changes and shares the rest with the state before it; a state
-/// owns its root, and nodes that no state can reach are freed at once. Lookups follow raw pointers:
-/// no retain, no lock. Pages without an entry are in the page file.
+/// A commit copies the few nodes it changes and shares the rest with the state before it. A state
+/// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
+/// pointers: no retain, no lock. Pages without an entry are in the page file.
 ///
-/// - Note: `@unchecked` because nodes are counted atomically and never changed once shared.
+/// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
+///   shared.
 package final class PageIndex: @unchecked Sendable {
   /// The top node, or `nil` for an empty index.
   package private(set) var root: Node?
-  /// Levels below the root.
+  /// The number of levels below the root.
   package private(set) var depth = 0
-  /// Nodes made minus nodes freed by this process; for tests.
+  /// Nodes created minus nodes freed by this process; for tests.
   package static let liveNodeCount = Atomic<Int>(0)
   /// Bytes of those nodes.
   package static let liveByteCount = Atomic<Int>(0)
 
   package init() {}
 
-  /// A second index with the same entries.
+  /// Creates a second index with the same entries.
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
@@ -28,14 +30,14 @@ package final class PageIndex: @unchecked Sendable {
 
   deinit { root?.release(level: depth) }
 
-  /// The slot that leads to `page` in a node at `level`.
+  /// The slot for `page` in a node at `level`.
   @inline(__always)
   private static func slot(of page: PageNumber, _ level: Int) -> Int {
     let shift = PageNumber(truncatingIfNeeded: level &* Node.slotShift)
     return Int(truncatingIfNeeded: (page &>> shift) & PageNumber(Node.slotCount - 1))
   }
 
-  /// Whether an index of this depth has no room for `page`.
+  /// Whether `page` is beyond the range of an index of this depth.
   @inline(__always)
   private static func isBeyond(_ page: PageNumber, _ depth: Int) -> Bool {
     let covered = (depth &+ 1) &* Node.slotShift
@@ -60,9 +62,10 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Enters or replaces the frame of a page; frames may come in any order, and none is 0.
+  /// Sets the frame of a page; frames may come in any order, and none is 0.
   ///
-  /// Only for an index no other thread can see yet. Nodes that other states share are copied first.
+  /// Only for an index that no other thread can access yet. Nodes shared with other states are
+  /// copied first.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
     while Self.isBeyond(page, depth) {
       if let below = root {
@@ -75,7 +78,7 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// The node with the entry in it or below it; takes over the caller's reference.
+  /// Returns the node with the entry in it or below it; consumes the caller's reference.
   // Recursion over at most six levels of this process's own memory.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
@@ -93,8 +96,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// Looks only into nodes with such an entry in them or below them, so the work depends on how
-  /// many there are, not on the size of the index.
+  /// It visits only nodes with such an entry in them or below them, so the cost depends on the
+  /// number of entries found, not on the size of the index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -126,12 +129,12 @@ extension PageIndex {
   ///     │ count    │ slots    │ newest   │ words …   │
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
-  /// `count` is how many parents and indexes refer to it. `slots` has a bit for each slot with a
-  /// word. The words lie in slot order: frames at level 0, nodes above. `newest` is the highest
-  /// frame ever entered in the node or below it. There is room for 4, 8, 16, 32 or 64 words.
+  /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot
+  /// with a word. The words are in slot order: frames at level 0, nodes above. `newest` is the
+  /// highest frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
-  /// A node with more than 32 words is *full*: every slot has one, and 0 is no entry. References to
-  /// it are odd, so that a lookup finds the word of a slot without looking at `slots`.
+  /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
+  /// References to it are odd, so that a lookup finds the word of a slot without reading `slots`.
   package struct Node: Equatable {
     /// The address of the node, plus 1 if it is full.
     private let reference: UnsafeMutableRawPointer
@@ -141,7 +144,7 @@ extension PageIndex {
     private static let headerWordCount = 3
     private static let leastCapacity = 4
 
-    /// The node a word refers to; `nil` for 0.
+    /// The node that a word refers to; `nil` for 0.
     @inline(__always)
     fileprivate init?(word: UInt64) {
       guard let reference = UnsafeMutableRawPointer(bitPattern: UInt(word)) else { return nil }
@@ -169,12 +172,12 @@ extension PageIndex {
 
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Where the word of a slot lies, whether or not the slot has one.
+    /// Returns the index of a slot's word, whether or not the slot has one.
     private func place(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
 
-    /// The word of a slot, or 0.
+    /// Returns the word of a slot, or 0.
     @inline(__always)
     fileprivate func word(_ slot: Int) -> UInt64 {
       if isFull {
@@ -186,12 +189,12 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // Without gaps below there is nothing to count, and not every machine can count bits fast.
+      // Without gaps below there is nothing to count, and some machines count bits slowly.
       let place = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ place]
     }
 
-    /// Replaces the word of a slot that has one; `newest` is the highest frame it stands for.
+    /// Replaces the word of a slot that has one; `newest` is the highest frame under it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[place(of: slot)] = word
       header[2] = max(header[2], newest)
@@ -208,10 +211,10 @@ extension PageIndex {
       }
     }
 
-    // MARK: Making and changing
+    // MARK: Creating and changing
 
-    /// A node that the caller alone refers to, with the entries of `node` and a word for `slot`;
-    /// takes over the caller's reference.
+    /// Returns a node with only one reference, with the entries of `node` and a word for `slot`;
+    /// consumes the caller's reference.
     fileprivate static func owned(_ node: Node?, holding slot: Int, level: Int) -> Node {
       let bit: UInt64 = 1 << UInt64(slot)
       guard let node else { return Node(slots: bit, newest: 0) }
@@ -238,7 +241,7 @@ extension PageIndex {
       return copy
     }
 
-    /// A node without entries that has a word for each of these slots.
+    /// Creates a node without entries that has a word for each of these slots.
     private init(slots: UInt64, newest: FrameNumber) {
       let capacity = Self.capacity(for: slots)
       let isFull = capacity == Self.slotCount
@@ -253,7 +256,7 @@ extension PageIndex {
       PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
     }
 
-    /// Makes a word for a slot without one, in a node with room for it.
+    /// Inserts a word for a slot without one, in a node with free capacity.
     private func open(_ slot: Int) {
       let place = place(of: slot)
       (words + place + 1).update(from: words + place, count: slots.nonzeroBitCount - place)
@@ -261,7 +264,7 @@ extension PageIndex {
       header[1] |= 1 << UInt64(slot)
     }
 
-    /// Room for words in a node with these slots.
+    /// Returns the capacity in words of a node with these slots.
     private static func capacity(for slots: UInt64) -> Int {
       var capacity = leastCapacity
       while capacity < slots.nonzeroBitCount { capacity *= 2 }
@@ -272,7 +275,7 @@ extension PageIndex {
       (Self.headerWordCount + Self.capacity(for: slots)) * MemoryLayout<UInt64>.size
     }
 
-    // MARK: Counting
+    // MARK: Reference counting
 
     private var count: UnsafeMutablePointer<Atomic<UInt64>> {
       UnsafeMutableRawPointer(header).assumingMemoryBound(to: Atomic<UInt64>.self)

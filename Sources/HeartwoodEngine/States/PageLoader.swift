@@ -1,12 +1,12 @@
-/// Brings pages into this process: finds, reads and verifies what the fast path does not have.
+/// Finds, reads and verifies the pages that the fast path does not have.
 ///
 /// Thread-safe. Owned by the states that read through it.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
-  /// The mapped page file, for pages an index has no entry for.
+  /// The mapped page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Verifies every page anew, whatever the bits say; for `verify()`.
+  /// Verifies every page again regardless of the bits; for `verify()`.
   let alwaysVerifies: Bool
 
   init(
@@ -20,7 +20,7 @@ package final class PageLoader: Sendable {
 
   var cache: PageCache { files.cache }
 
-  /// The page, from log frame `frame` or, for 0, from the page file.
+  /// Returns the page, from log frame `frame` or, for 0, from the page file.
   func page(
     _ number: PageNumber, frame: FrameNumber
   ) throws(StorageError) -> PageReference {
@@ -38,8 +38,8 @@ package final class PageLoader: Sendable {
     return try cached(number, place: frame << 1 | 1, name, frame) { target throws(StorageError) in
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
-      // A pass deletes a segment whose frames are in the page file. While somebody can read this
-      // one, no pass writes the page again: that would take a newer frame of it.
+      // A checkpoint has deleted the segment, whose frames are now in the page file. While this one
+      // can be read, no checkpoint writes the page again: that would need a newer frame of it.
       return try files.pageFile.read(number, into: target)
     }
   }
@@ -47,9 +47,9 @@ package final class PageLoader: Sendable {
   private func fromPageFile(_ number: PageNumber) throws(StorageError) -> PageReference {
     let window = Int(number) >> files.pageFile.windowShift
     if window < windows.count {
-      // A damaged tree may lead to a page that is free and was never given its place in the file.
+      // A damaged tree may refer to a free page that was never written to the file.
       guard try files.pageFile.holds(number) else {
-        throw .corrupt("The file ends before the page does.", file: "pages", page: number)
+        throw .corrupt("The file ends before the end of the page.", file: "pages", page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
@@ -78,7 +78,7 @@ package final class PageLoader: Sendable {
     if alwaysVerifies { cache.forget(place) }
     let entry = try cache.pin(place) { target throws(StorageError) in
       guard try read(target) == target.count else {
-        throw .corrupt("The file ends before the page does.", file: name, page: number)
+        throw .corrupt("The file ends before the end of the page.", file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }
@@ -94,11 +94,12 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) lies where frame \(frame) should be.", file: name, page: number)
+        "Frame \(found) is in the location of frame \(frame).", file: name, page: number)
     }
     if frame == nil, found > files.words.backfilled {
       throw .corrupt(
-        "The page is from frame \(found), which was never moved here.", file: name, page: number)
+        "The page is from frame \(found), which was never written to the page file.", file: name,
+        page: number)
     }
   }
 }

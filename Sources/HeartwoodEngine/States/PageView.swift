@@ -1,7 +1,7 @@
 /// One page in memory, valid until it is released to the view it came from.
 package struct PageReference {
   package let bytes: Bytes
-  /// The cache entry to unpin; `nil` when the page lies in a mapping or with the writer.
+  /// The cache entry to unpin; `nil` if the page is in a mapping or belongs to the writer.
   let entry: Unmanaged<PageCache.Entry>?
 
   @inline(__always)
@@ -11,10 +11,10 @@ package struct PageReference {
   }
 }
 
-/// What a lookup needs, side by side: where each page of one state is.
+/// The data for a page lookup in one state, kept together in memory.
 ///
 /// Owned by a ``GenerationState`` or a ``WorkingPages`` and read through raw pointers, so that a
-/// point read retains nothing. All that it points to lives as long as its owner.
+/// point read retains nothing. Everything it points to lives as long as its owner.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -33,15 +33,15 @@ package struct PageSource {
   /// The writer's own pages; `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// Grows with each change the writer makes.
+  /// Incremented with each change of the writer.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Mark
 }
 
-/// The pages of a store as of one state, the writer's own changes included if it is the writer's.
+/// The pages of a store as of one state; the writer's view includes its own changes.
 ///
-/// One pointer wide; it keeps nothing alive. For a given state a page number always leads to the
+/// One pointer wide; it keeps nothing alive. In a given state a page number always refers to the
 /// same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
@@ -54,7 +54,7 @@ package struct PageView {
     @inline(__always) get { source.pointee.changeCount }
   }
 
-  /// Makes cursors in a writer's view look again for their place.
+  /// Makes cursors in a writer's view search their position again.
   @inline(__always)
   package func noteChange() { source.pointee.changeCount &+= 1 }
 
@@ -62,8 +62,8 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether pages may still be read: in the process that made the view, and until its store is
-  /// suspended.
+  /// Whether pages may still be read: only in the process that made the view, and until its store
+  /// is suspended.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
@@ -78,10 +78,10 @@ package struct PageView {
     throw Suspensions.ended
   }
 
-  /// The page with this number, verified.
+  /// Returns the page with this number, verified.
   ///
-  /// - Throws: `corrupt` if the number is out of range or the bytes are not what was written;
-  ///   `io` if they cannot be read; else as ``requireCurrent()``.
+  /// - Throws: `corrupt` if the number is out of range or the bytes are not as written; `io` if
+  ///   they cannot be read; else as ``requireCurrent()``.
   /// - Complexity: No system call and no lock in `.mapped` reading once the page was verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
@@ -122,7 +122,7 @@ package struct PageView {
   private func slowPage(_ number: PageNumber) throws(StorageError) -> PageReference {
     try requireCurrent()
     guard number < source.pointee.pageCount else {
-      throw .corrupt("A page beyond the end of the page file is referred to.", page: number)
+      throw .corrupt("The store refers to a page beyond the end of the page file.", page: number)
     }
     let frame = PageIndex.frame(of: number, root: source.pointee.root, depth: source.pointee.depth)
     return try source.pointee.loader.takeUnretainedValue().page(number, frame: frame)

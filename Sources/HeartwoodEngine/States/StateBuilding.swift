@@ -1,25 +1,25 @@
 extension StoreFiles {
-  /// A generation as the files have it.
+  /// A generation as found in the files.
   package struct Located {
     package let point: CommitPoint
     package let index: PageIndex
     package let segments: SegmentTable
     package let lineages: [EndedLineage]
-    /// Commits behind the page file's state or the map.
+    /// The number of commits after the page file's state or the map.
     package let commitCount: Int
-    /// Segments whose footer was read for them.
+    /// The number of segments whose footer was read for them.
     package let footerCount: Int
   }
 
-  /// X1: a generation, found by the page file's header, the map, and the footers and group headers
-  /// of the log behind them.
+  /// X1: locates a generation by the page file's header, the map, and the footers and group headers
+  /// of the log after them.
   ///
-  /// Needs a verified pin of the generation or the maintenance lock, so that no pass gives it up
-  /// meanwhile; one may still move the page file up to it, delete segments and make holes on the
-  /// way, and then the search starts anew, with an empty index.
+  /// Requires a verified pin of the generation or the maintenance lock, so that no maintenance run
+  /// releases it meanwhile. A run may still advance the page file up to it, delete segments and
+  /// punch holes meanwhile; then the search starts again, with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
-  /// - Complexity: Reads the map, the footers of the log behind it up to the generation, and one
+  /// - Complexity: Reads the map, the footers of the log after it up to the generation, and one
   ///   page for each group where there are none.
   package func located(
     at generation: FrameNumber, isMapped: Bool
@@ -34,7 +34,8 @@ extension StoreFiles {
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
-        // A pass may have moved the page file on and deleted segments the index leads to.
+        // A checkpoint may have advanced the page file and deleted segments that the index refers
+        // to.
         words.backfilled == header.backfilled.frame
       {
         pageFile.noteState(header.backfilled.frame, cache)
@@ -48,21 +49,21 @@ extension StoreFiles {
       }
       if let start, start.serial != mapNow { continue }
       throw StorageError(
-        .generationExpired, "Generation \(generation) never was a commit of this store.")
+        .generationExpired, "Generation \(generation) was never a commit of this store.")
     }
   }
 
-  /// The newest header slot whose state the words know to be in the page file.
+  /// Returns the newest header slot whose state is announced in the shared counters.
   ///
-  /// A pass announces a state only when its slot is synced. Until then the slot can be read, but
-  /// pages of that state are not accepted from the page file, and if the sync fails they never are.
-  /// The slot before it is as good: the log still holds what lies between the two.
+  /// A checkpoint announces a state only after its slot is synced. Until then the slot can be read,
+  /// but pages of that state are not accepted from the page file, and if the sync fails they never
+  /// are. The previous slot serves equally well: the log still holds everything between the two.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let backfilled = words.backfilled
     let announced = slots.filter { ($0?.backfilled.frame ?? .max) <= backfilled }
     guard let header = HeaderSlot.newest(announced) else {
-      throw .corrupt("No header slot of the page file tells where the log begins.", file: "pages")
+      throw .corrupt("No header slot of the page file has the start of the log.", file: "pages")
     }
     return header
   }
@@ -98,7 +99,7 @@ extension StoreFiles {
       commitCount: commitCount, footerCount: footerCount)
   }
 
-  /// The state of a generation, as ``located(at:isMapped:)`` finds it.
+  /// Returns the state of a generation, as ``located(at:isMapped:)`` finds it.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let found = try located(at: generation, isMapped: log.isMapped)
     closeDurableSegments()
@@ -106,11 +107,12 @@ extension StoreFiles {
       point: found.point, index: found.index, segments: found.segments, files: self)
   }
 
-  /// X2: a newer generation, found by reading on from one that is known; `nil` if the log does not
-  /// lead there any more.
+  /// X2: returns a newer generation, found by reading on from a known one; `nil` if the log no
+  /// longer leads there.
   ///
-  /// Needs a verified pin of the newer one or the writer lock. What the older one's index leads to
-  /// and the newer one still shows is there, whatever passes have done meanwhile.
+  /// Requires a verified pin of the newer one or the writer lock. Everything that the older index
+  /// refers to and the newer generation still contains exists, whatever maintenance runs have done
+  /// meanwhile.
   ///
   /// - Complexity: Reads a page for each group in between, and one more for each segment.
   package func advanced(
@@ -129,7 +131,7 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // A bitmap that changed may tell of free pages below.
+        // A changed bitmap may contain free pages below.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }
@@ -141,13 +143,15 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let backfilled = words.backfilled
     guard backfilled > pageFile.knownState else { return state }
-    // Another process has moved the page file on: what it holds needs no index and no segments.
+    // Another process has advanced the page file: its pages need no index entries and no segments.
     pageFile.noteState(backfilled, cache)
     return try state.pruned(backfilled: backfilled, gone: [], files: self)
   }
 
-  /// The segments from `first` to `last`; those of a commit that lies where the one before does are
-  /// known, and nobody looks into the folder.
+  /// Returns the segments from `first` to `last`.
+  ///
+  /// If the commit is in the same segment as the one before, they are known, and the directory is
+  /// not read.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -156,12 +160,12 @@ extension StoreFiles {
       from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: the state after a complete commit that follows this one, whose writer died before he could
-  /// say so; `nil` if there is none.
+  /// W2: returns the state after a complete commit that follows this one, whose writer died before
+  /// announcing it; `nil` if there is none.
   ///
   /// Under the writer lock.
   ///
-  /// - Complexity: A look at one page header, in mapped files without a system call.
+  /// - Complexity: A check of one page header, in mapped files without a system call.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)

@@ -1,4 +1,4 @@
-/// Which pages a state uses, read from its bitmaps one after the other; the state outlives it.
+/// The pages in use in a state, read from its bitmaps one by one; the state must outlive it.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
@@ -13,12 +13,12 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Whether the page is in use; cheap when asked in page order.
+  /// Returns whether the page is in use; cheap if called in page order.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
-  /// The first page in use from `first` on.
+  /// Returns the first page in use from `first` on.
   ///
   /// - Complexity: One page read for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
@@ -34,7 +34,7 @@ package final class UsedPages {
     return nil
   }
 
-  /// How many pages from `first` on are in use.
+  /// Returns the number of pages in use from `first` on.
   ///
   /// - Complexity: One page read for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
@@ -49,13 +49,14 @@ package final class UsedPages {
     return count
   }
 
-  /// The least page count that has room for all pages in use, if they are moved together.
+  /// Returns the smallest page count that has room for all pages in use, if they are moved
+  /// together.
   ///
   /// - Complexity: One page read for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount
-    // Every bitmap takes one of the pages it tells of.
+    // Every bitmap takes one of the pages it covers.
     let needed = (content + pagesPerBitmap - 2) / (pagesPerBitmap - 1)
     return PageNumber(clamping: content + max(needed, 1))
   }
@@ -72,7 +73,7 @@ package final class UsedPages {
 }
 
 extension PageView {
-  /// A bitmap page; the caller releases it.
+  /// Returns a bitmap page; the caller releases it.
   package func bitmap(_ number: PageNumber) throws(StorageError) -> PageReference {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {

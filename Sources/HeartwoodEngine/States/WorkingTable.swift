@@ -1,13 +1,13 @@
-/// The writer's pages by number: an open-addressing table, because every step of every descent of
-/// a transaction looks into it.
+/// The writer's pages by number: an open-addressing hash table, because every step of every descent
+/// of a transaction looks it up.
 ///
-/// A savepoint keeps the pages it would put back in one of its own.
+/// A savepoint keeps the pages it would restore in a table of its own.
 package struct WorkingTable {
   private var numbers: UnsafeMutablePointer<PageNumber>
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// Stands for an unused place; no page has this number.
+  /// Marks an unused position; no page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -30,16 +30,16 @@ package struct WorkingTable {
     return place
   }
 
-  /// The writer's bytes of a page; `nil` if it has none.
+  /// Returns the writer's bytes of a page; `nil` if it has none.
   @inline(__always)
   func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
     blocks[place(of: number)]
   }
 
-  /// Whether the page was entered, with bytes or without.
+  /// Returns whether the table has an entry for the page, with bytes or without.
   func contains(_ number: PageNumber) -> Bool { numbers[place(of: number)] != Self.none }
 
-  /// Enters a page's bytes, or with `nil` that it has none.
+  /// Sets the bytes of a page, or `nil` to record that it has none.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let place = place(of: number)
@@ -50,13 +50,13 @@ package struct WorkingTable {
     blocks[place] = block
   }
 
-  /// Calls `body` for every page entered, in no particular order.
+  /// Calls `body` for every page in the table, in no particular order.
   func forEach(_ body: (PageNumber, UnsafeMutableRawPointer?) -> Void) {
     guard count > 0 else { return }
     for place in 0...mask where numbers[place] != Self.none { body(numbers[place], blocks[place]) }
   }
 
-  /// Forgets all pages; their bytes are the caller's.
+  /// Removes all entries; the caller frees their bytes.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

@@ -1,10 +1,9 @@
-/// Names one generation of one store, wherever it is taken to: another thread, another process, or
-/// a file.
+/// A token that names one generation of one store in another thread, another process, or a file.
 ///
-/// It keeps nothing alive. Who hands one over holds a snapshot until the other has his own, or
-/// keeps the generation by name. Its text has no spaces and fits a command line.
+/// It keeps nothing alive. Hold a snapshot until the recipient has one, or keep the generation
+/// under a name. Its text has no spaces and fits a command line.
 public struct GenerationToken: Hashable, Sendable {
-  /// The store it is of.
+  /// The store it belongs to.
   package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
@@ -18,10 +17,10 @@ public struct GenerationToken: Hashable, Sendable {
     generation = Generation(frame: point.frame)
   }
 
-  /// Whether it is of this store; a copy made file by file counts as the same one.
+  /// Returns whether it belongs to this store; a copy of the files counts as the same store.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
-  /// Whether it is this commit that it names.
+  /// Returns whether it names this commit.
   fileprivate func names(_ point: CommitPoint) -> Bool {
     lineage == point.lineage && digest == point.digest && generation.frame == point.frame
   }
@@ -34,7 +33,7 @@ extension GenerationToken: LosslessStringConvertible {
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
   }
 
-  /// The token of which this is the text; `nil` if it is none.
+  /// Parses the text of a token; `nil` if it is not one.
   public init?(_ description: String) {
     let parts = description.split(separator: ".", omittingEmptySubsequences: false)
     let words = parts.prefix(4).compactMap { UInt64($0, radix: 16) }
@@ -47,17 +46,17 @@ extension GenerationToken: LosslessStringConvertible {
 }
 
 extension GenerationToken: Codable {
-  /// Reads the text of a token.
+  /// Decodes the text of a token.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let token = GenerationToken(try container.decode(String.self)) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "This is not the text of a generation's token.")
+        in: container, debugDescription: "This is not the text of a generation token.")
     }
     self = token
   }
 
-  /// Writes its text.
+  /// Encodes the text of the token.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
@@ -65,25 +64,26 @@ extension GenerationToken: Codable {
 }
 
 extension Snapshot {
-  /// What names this generation elsewhere.
+  /// The token of this generation, for other threads, processes and files.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }
 }
 
 extension Store {
-  /// Pins the generation that a token names, whoever made the token: this process or another one,
-  /// now or before a restart.
+  /// Pins the generation that a token names.
   ///
-  /// - Throws: `foreignStore` if it is of another store, or of a copy of this one that has gone on
-  ///   by itself; else as ``snapshot(at:)-(Generation)``.
+  /// Any process may have created the token, now or before a restart.
+  ///
+  /// - Throws: `foreignStore` if it belongs to another store, or to a copy of this one that has
+  ///   diverged; else as ``snapshot(at:)-(Generation)``.
   /// - Complexity: As ``snapshot(at:)-(Generation)``.
   public func snapshot(at token: GenerationToken) throws -> Snapshot {
     try requireOpen()
     guard token.names(files.identity) else { throw foreign("another store") }
     let snapshot = try snapshot(at: token.generation)
     guard token.names(snapshot.state.point) else {
-      throw foreign("a copy of this store that has gone on by itself")
+      throw foreign("a copy of this store that has diverged")
     }
     return snapshot
   }
@@ -91,6 +91,7 @@ extension Store {
   private func foreign(_ origin: String) -> StorageError {
     StorageError(
       .foreignStore,
-      "The token is of \(origin). Open the store that it was taken from.", file: files.directory)
+      "The token belongs to \(origin). Open the store that it was taken from.",
+      file: files.directory)
   }
 }

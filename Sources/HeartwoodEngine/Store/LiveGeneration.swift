@@ -1,28 +1,28 @@
-/// A generation that can be read because somebody holds it.
+/// A generation that can be read because a snapshot, a process or a name holds it.
 public struct LiveGeneration: Hashable, Sendable {
-  /// Which one.
+  /// The generation.
   public var generation: Generation
-  /// How long ago it was committed, by the wall clock.
+  /// The time since its commit, by the wall clock.
   public var age: Duration
-  /// Snapshots of this process that show it.
+  /// The number of snapshots of this process that show it.
   public var snapshotCount: Int
-  /// The names it is kept by.
+  /// The names under which it is kept.
   public var names: [String]
   /// The processes that hold it, where known: this one, and others that have held it for about a
   /// second.
   public var holders: [StoreHolder]
-  /// Bytes of log that nobody else needs: what its end would give back at the next pass, apart from
-  /// what the page file can then take over.
+  /// Bytes of log that only this generation retains: its end would free them in the next
+  /// maintenance run, apart from pages that the page file can then take over.
   public var keptByteCount: Int
 }
 
-/// Finds out which generations are held, and what each of them costs.
+/// Determines the held generations, and the cost of each of them.
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable
   let own: HolderEntry
 
-  /// All of them, the oldest first.
+  /// Returns all of them, the oldest first.
   func all() throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
     let survey = HolderSurvey(files: files, own: own)
@@ -33,7 +33,7 @@ struct HeldGenerations {
     }
   }
 
-  /// The oldest one; `nil` if none is held.
+  /// Returns the oldest one; `nil` if none is held.
   func oldest() throws(StorageError) -> LiveGeneration? {
     let held = try generations()
     guard let first = held.first else { return nil }
@@ -92,12 +92,12 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// The generations somebody holds: snapshots of this process, other processes, and kept names,
-  /// the oldest first.
+  /// Returns the held generations, the oldest first: those of snapshots of this process, of other
+  /// processes, and named ones.
   ///
-  /// - Throws: `closed`, `io`, or `corrupt` if the list of kept generations is damaged.
-  /// - Complexity: For a generation that no snapshot of this process shows, the map and the log's
-  ///   group headers are read.
+  /// - Throws: `closed`, `io`, or `corrupt` if the list of named generations is corrupt.
+  /// - Complexity: For a generation without a snapshot in this process, the map and the log's group
+  ///   headers are read.
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()

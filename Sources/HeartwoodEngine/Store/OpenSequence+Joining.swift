@@ -1,8 +1,8 @@
 extension OpenSequence {
-  /// Opens the store beside those who have it open; `nil` if nobody has made its words usable in
-  /// this boot of the machine.
+  /// Attaches to a store that other processes have open; `nil` if no process has made its shared
+  /// counters usable in this boot of the machine.
   ///
-  /// - Parameter writers: A byte that somebody who is making them usable holds.
+  /// - Parameter writers: A byte locked by a process that is making them usable.
   func join(
     _ locks: StoreLocks, orWaitFor writers: UInt64?
   ) throws(StorageError) -> Opened? {
@@ -14,15 +14,15 @@ extension OpenSequence {
     }
   }
 
-  /// Waits a moment for somebody who is opening the store.
+  /// Waits a moment for a process that is opening the store.
   ///
-  /// - Throws: `busy` if that has taken long; he may stand still.
+  /// - Throws: `busy` if that takes longer than the timeout; the process may be suspended.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
         .busy,
-        "Another process has been opening the store for longer than `busyTimeout`. Try again when "
-          + "it is done, or end it if it hangs.", file: path)
+        "Another process has been opening the store for longer than `busyTimeout`. Try again "
+          + "later, or end that process if it hangs.", file: path)
     }
     SystemThread.sleep(milliseconds: 1)
   }
@@ -33,8 +33,8 @@ extension OpenSequence {
     guard fileSystem.bootIdentity != nil else {
       throw StorageError(
         .busy,
-        "The store is open elsewhere. On a system that does not tell its boots apart, only one "
-          + "process at a time can have it open.", file: path)
+        "Another process has the store open. This system provides no boot identity, so only one "
+          + "process at a time can have a store open. Close it there first.", file: path)
     }
     guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write),
       let (words, identity, counters) = try countersFile(pages, .read),
@@ -67,8 +67,8 @@ extension OpenSequence {
     return Opened(files: files, state: state, lineages: found.lineages, recovery: report)
   }
 
-  /// The newest header slot, of a page file that is long enough for it: another process may write a
-  /// newer one and cut the file between the two looks.
+  /// Returns the newest header slot, of a page file that is long enough for it: another process may
+  /// write a newer one and truncate the file between the two reads.
   private func settledHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -87,11 +87,11 @@ extension OpenSequence {
     }
   }
 
-  /// P2: whether a core that reads alone still knows all there is: nobody has made the words
-  /// usable, and no complete commit follows the newest it knows.
+  /// P2: returns whether a private read-only core still has the newest state: no process has made
+  /// the shared counters usable, and no complete commit follows the newest known one.
   ///
-  /// Recovery drops a commit above every witness whose headers verify and whose images do not, so
-  /// the headers alone prove nothing here: opening again would drop it again.
+  /// Recovery discards a commit above the durable watermark whose headers verify and whose images
+  /// do not, so the headers alone prove nothing here: opening again would discard it again.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (words, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, words.load(CountersLayout.ready) == identity
@@ -108,10 +108,10 @@ extension OpenSequence {
     return try !scanner.verifyImages(of: commit)
   }
 
-  /// S3: takes the lock of presence again that was given up, and finds the newest generation.
+  /// S3: acquires the released presence lock again, and finds the newest generation.
   ///
-  /// What is in memory of the files still holds if they are the same: frames never change, and of
-  /// the page file nothing counts that was verified before another process's pass.
+  /// The cached contents are still valid if the files are the same: frames never change, and the
+  /// verified bits of the page file are discarded if another process has run a checkpoint.
   func rejoin(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence
@@ -119,7 +119,7 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // Whether it still shows all there is, is looked at with each pin (P2).
+      // Each pin checks whether it is still the newest state (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -143,7 +143,7 @@ extension OpenSequence {
     else {
       throw StorageError(
         .foreignStore,
-        "The files of the store were exchanged while it was suspended. Close it and open it again.",
+        "The files of the store were replaced while it was suspended. Close it and open it again.",
         file: path)
     }
   }
@@ -161,15 +161,15 @@ extension OpenSequence {
     }
   }
 
-  /// The words in the file, and what marks them as usable: this boot, this `counters`, this
-  /// `pages`; `nil` if there is no whole file.
+  /// Maps the shared counters, and computes the word that marks them as usable, from this boot,
+  /// this `counters` and this `pages`; `nil` if there is no complete file.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (words: SharedWords, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Written, not just extended: storing into a mapped hole on a full disk kills the process.
+      // Written, not just extended: a store to a mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

@@ -1,5 +1,5 @@
 extension OpenSequence {
-  /// Refuses file systems on which no store can be, before anything is made there.
+  /// Rejects file systems that cannot hold a store, before anything is created there.
   func requireSupportedVolume() throws(StorageError) {
     if let type = try fileSystem.volumeType(of: path) {
       return try type.requireSupported(path)

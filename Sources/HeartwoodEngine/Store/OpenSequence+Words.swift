@@ -1,7 +1,7 @@
 extension OpenSequence {
   typealias Finished = (files: StoreFiles, state: GenerationState, report: RecoveryReport)
 
-  /// O1.2 to O1.4: shared words, a new lineage where one is due, and the first state.
+  /// O1.2 to O1.4: the shared counters, a new lineage if one is due, and the first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ kept: KeptGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
@@ -20,8 +20,8 @@ extension OpenSequence {
         guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
           throw StorageError(
             .busy,
-            "A write or sync of this store failed, and processes that read it have to close it "
-              + "before it can be opened for writing again.", file: path)
+            "A write or sync of this store failed. Close it in all processes that read it, then "
+              + "open it for writing again.", file: path)
         }
         words.store(0, CountersLayout.ready)
         try rewrite(from: words.durable, to: point, table, header.geometry)
@@ -51,44 +51,46 @@ extension OpenSequence {
     return (files, state, report)
   }
 
-  /// The words and what marks them as usable; a read-only opener uses words of its own.
+  /// Returns the shared counters and the word that marks them as usable; a read-only opening uses
+  /// private counters.
   private func words(
     _ pages: any File
   ) throws(StorageError) -> (words: SharedWords, identity: UInt64, file: FileIdentity?) {
     guard !options.readOnly else { return (SharedWords.ofThisProcess(), 0, nil) }
     guard let counters = try countersFile(pages, .create) else {
-      throw StorageError(.io, "The counters file vanished while it was made.", file: path)
+      throw StorageError(.io, "The counters file disappeared while it was created.", file: path)
     }
     return (counters.words, counters.identity, counters.file)
   }
 
-  /// Goes on with the words of this boot: everything visible then is in the files, and a complete
-  /// commit behind it is adopted, whatever became of its writer.
+  /// Continues with the counters of this boot: everything that was visible is in the files, and a
+  /// complete commit after it is adopted, even if its writer died.
   private func resume(
     _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    // Nobody gets a floor above the newest commit to pass, so a word that lies would hang readers.
+    // Readers wait while the floor is above the newest commit, so an incorrect counter would hang
+    // them.
     let newest = max(words.appended, words.committed, words.durable, words.floor)
     guard newest <= point.frame, words.backfilled <= header.backfilled.frame else {
       throw .corrupt(
-        "The files are older than what was read from them since the machine started; they have "
-          + "been exchanged while no process had the store open.", file: path)
+        "The files are older than the state read from them since the machine started: they were "
+          + "replaced while no process had the store open. Restore the newer files.", file: path)
     }
     words.store(point.frame, CountersLayout.appended)
     words.raise(CountersLayout.committed, to: point.frame)
     words.raise(CountersLayout.durable, to: point.frame)
-    // A pass may have died between its header slot and the word, or while deciding.
+    // A maintenance run may have died between its header slot and the counter, or while deciding.
     words.raise(CountersLayout.backfilled, to: header.backfilled.frame)
     if words.epoch % 2 == 1 { words.store(words.epoch &+ 1, CountersLayout.epoch) }
-    // Recovery has just synced the folder.
+    // Recovery has just synced the directory.
     words.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// The generations below the newest that can be read in a new boot: kept ones, and those that
-  /// somebody who reads only has held on to.
+  /// Returns the generations below the newest that can be read in a new boot: named ones, and those
+  /// that a read-only process has kept locked.
   ///
-  /// A lock alone proves nothing: of a generation within the map that is none of its boundaries,
-  /// nothing is left.
+  /// A lock alone proves nothing: of a generation that is within the map and is not one of its
+  /// retained generations, nothing is left.
   private func alive(
     _ start: LogStart, _ kept: KeptGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -103,10 +105,10 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Sets the words of a new boot, all but the decision record.
+  /// Initialises the counters of a new boot, except the decision record.
   ///
-  /// The floor is the newest commit: a token of a generation that was given up must not bring it
-  /// back.
+  /// The floor is the newest commit: a token of a released generation must not make it readable
+  /// again.
   private func initialise(
     _ words: SharedWords, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) {
@@ -123,8 +125,10 @@ extension OpenSequence {
     words.fence()
   }
 
-  /// After a failed sync the system may hold pages it believes written: the frames in question are
-  /// written again, same bytes, and synced, before anything relies on them.
+  /// After a failed sync the system may hold pages that it considers written.
+  ///
+  /// So the frames in question are rewritten with the same bytes, and synced, before anything
+  /// relies on them.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {
@@ -143,8 +147,8 @@ extension OpenSequence {
     for segment in table.segments { try segment.file.sync() }
   }
 
-  /// R1.7 and R1.8: a lineage of its own for everything that follows, in the segment after the last
-  /// existing one, so that no frame number is ever used twice.
+  /// R1.7 and R1.8: starts a new lineage for everything that follows, in the segment after the last
+  /// existing one, so that no frame number is ever reused.
   private func startLineage(
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {

@@ -1,16 +1,17 @@
-/// Opening a store: create, recover or join, in the steps O1, O2 and C1 of `Docs/Concurrency.md`.
+/// Opening a store: create, recover or attach, in the steps O1, O2 and C1 of `Docs/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
   let options: StoreOptions
 
-  /// What opening arrived at.
+  /// The result of opening.
   struct Opened {
     let files: StoreFiles
     let state: GenerationState
     let lineages: [EndedLineage]
     let recovery: RecoveryReport
-    /// Whether the words are nobody else's: nobody has written in this boot of the machine.
+    /// Whether the counters are private, because no process has opened the store for writing in
+    /// this boot of the machine.
     var isPrivate = false
   }
 
@@ -19,12 +20,12 @@ struct OpenSequence {
     "holders",
   ]
 
-  /// Whether a file with this name in a folder may be one of a store.
+  /// Returns whether a file with this name in a directory may belong to a store.
   static func isOfStore(_ name: String) -> Bool {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or makes the directory; the same sequence, with that held open.
+  /// Finds or creates the directory; returns the same sequence, with the directory held open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -37,13 +38,13 @@ struct OpenSequence {
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.readOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
-      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+      throw StorageError(.notAStore, "The directory contains no store.", file: path)
     }
     try fileSystem.probeLocks(of: file, at: LockByte.probe)
     return StoreLocks(file: file)
   }
 
-  /// O1 and O2: as the first to open the store, or beside others who have it open.
+  /// O1 and O2: opens the store as the first process, or attaches to it.
   func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let presence = options.readOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
     if options.readOnly {
@@ -55,11 +56,12 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // From here on others may join; there is no moment in which nobody holds the byte.
+        // From here on other processes may attach; there is no moment at which no process holds the
+        // byte.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // Else whoever is opening the store has not finished, or has just died.
+      // Otherwise the process that is opening the store has not finished, or has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try join(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -68,7 +70,7 @@ struct OpenSequence {
     }
   }
 
-  /// Recovers from the files, as the only one who writes.
+  /// Recovers from the files, as the only process that may write.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
@@ -85,17 +87,17 @@ struct OpenSequence {
     let log = files.mapped(try canMap(pages, table, header.geometry))
     let kept = try KeptGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw SurvivorMap.file.damaged("The map of the log ends nowhere.")
+      throw SurvivorMap.file.damaged("The map of the log has no valid end.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Until here nothing was changed: what is refused stays as it was found.
+    // Nothing has been changed so far: a store that is rejected stays as it was.
     if !options.readOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
-    // Whoever made the folder, or began to make the store, may have died before its name was
-    // synced.
+    // The process that created the directory, or started to create the store, may have died before
+    // the name was synced.
     if !options.readOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
@@ -114,22 +116,22 @@ struct OpenSequence {
   func openPages() throws(StorageError) -> any File {
     guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
     else {
-      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+      throw StorageError(.notAStore, "The directory contains no store.", file: path)
     }
     return pages
   }
 
   // MARK: Finding the store
 
-  /// Sees that the folder is one of a store, and makes it if this opener may.
+  /// Checks that the directory belongs to a store, and creates it if this opening may.
   private func prepareDirectory() throws(StorageError) {
     if let names = try fileSystem.list(path) {
       let foreign = names.filter { !Self.isOfStore($0) }
       guard names.contains("pages") || foreign.isEmpty else {
         throw StorageError(
           .notAStore,
-          "The folder holds other things (\(foreign.sorted()[0])) and no store. Name a folder of "
-            + "its own.", file: path)
+          "The directory contains other files (\(foreign.sorted()[0])) and no store. Use a "
+            + "directory of its own for the store.", file: path)
       }
       return
     }
@@ -140,7 +142,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// The folder that a path lies in.
+  /// Returns the parent directory of a path.
   static func parent(of path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
@@ -148,13 +150,14 @@ struct OpenSequence {
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
-  /// C1: a page file with one header slot, which gets its name when it is whole.
+  /// C1: creates a page file with one header slot, which gets its name when it is complete.
   private func create(_ names: Set<String>) throws(StorageError) {
     guard !options.readOnly else {
-      throw StorageError(.notAStore, "The folder holds no store.", file: path)
+      throw StorageError(.notAStore, "The directory contains no store.", file: path)
     }
     guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
-      throw .corrupt("The log is here but the page file is missing.", file: path + "/pages")
+      throw .corrupt(
+        "The log exists, but the page file is missing. Restore a backup.", file: path + "/pages")
     }
     guard
       let geometry = Geometry(
@@ -162,7 +165,8 @@ struct OpenSequence {
     else {
       throw StorageError(
         .invalidArgument,
-        "A page has 4096 to 65536 bytes and a segment at least eight pages, both powers of two.")
+        "The page size or segment size is invalid. A page has 4096 to 65536 bytes and a segment at "
+          + "least eight pages, both powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,
@@ -173,7 +177,7 @@ struct OpenSequence {
     header.encode(to: block.bytes)
     try fileSystem.remove(path + "/pages.new")
     guard let file = try fileSystem.open(path + "/pages.new", .create) else {
-      throw StorageError(.io, "The page file vanished while it was made.", file: path)
+      throw StorageError(.io, "The page file disappeared while it was created.", file: path)
     }
     try file.setByteCount(Geometry.firstPageOffset)
     try file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[0])
@@ -183,7 +187,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Tells a damaged store from something that never was one.
+  /// Distinguishes a corrupt store from files that never were one.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }
@@ -191,26 +195,27 @@ struct OpenSequence {
       let count = try pages.read(into: block.bytes, at: offset)
       if count == 8, block.bytes.bytes.load64(0) == HeaderSlotLayout.magicNumber {
         return .corrupt(
-          "Neither header slot of the page file is whole. Restore a backup.", file: pages.path)
+          "Neither header slot of the page file is intact. Restore a backup.", file: pages.path)
       }
     }
     return StorageError(
-      .notAStore, "The page file does not begin like one of a Heartwood store.", file: pages.path)
+      .notAStore, "The page file does not have the signature of a Heartwood store.",
+      file: pages.path)
   }
 
-  /// A mapping is fatal to touch past the end of its file, so a cut file is refused here.
+  /// Touching a mapping past the end of its file is fatal, so a truncated file is rejected here.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.backfilled.pageCount)
     let found = try pages.byteCount()
     guard found >= needed else {
       throw .corrupt(
-        "The page file has \(found) bytes, but its header speaks of \(needed). Restore a backup.",
+        "The page file has \(found) bytes, but its header requires \(needed). Restore a backup.",
         file: pages.path)
     }
   }
 
-  /// Whether files are mapped: as asked, if the file system can, and if none is shorter than what
-  /// would be mapped (a writer extends them, a reader must not).
+  /// Returns whether to map the files: if requested, if the file system can, and if none is shorter
+  /// than its mapping (a writer extends such files, a reader must not).
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

@@ -1,37 +1,37 @@
-/// What one page of a generation holds, and how full it is.
+/// The type of one page of a generation, and how full it is.
 public struct PageUse: Hashable, Sendable {
-  /// What a page holds.
+  /// The type of a page.
   public enum Kind: UInt8, CaseIterable, Sendable {
-    /// Nothing: a commit may take it.
+    /// Unused: a commit may allocate it.
     case free
-    /// One bit for each page of a stretch of the page file: in use or free.
+    /// One bit for each page of a range of the page file: in use or free.
     case bitmap
-    /// Keys and the pages they lead to.
+    /// Keys and references to child pages.
     case branch
     /// Keys and values.
     case leaf
     /// Bytes of a value too large for a leaf.
     case overflow
-    /// The numbers of the pages of such a value.
+    /// The page numbers of such a value.
     case overflowIndex
-    /// It is in use, but its bytes are not what was written or cannot be read.
+    /// In use, but its bytes are corrupt or cannot be read.
     case damaged
   }
 
-  /// What the page holds.
+  /// The type of the page.
   public var kind: Kind
-  /// Bytes of the page in use, its header included; 0 for a free and for a damaged page.
+  /// The used bytes of the page, including its header; 0 for a free and for a damaged page.
   ///
   /// A bitmap counts as full.
   public var usedByteCount: UInt32
 
-  /// Describes a page.
+  /// Creates a description of a page.
   public init(_ kind: Kind, usedByteCount: UInt32) {
     self.kind = kind
     self.usedByteCount = usedByteCount
   }
 
-  /// Looks at a page that is in use and has been verified.
+  /// Examines a verified page that is in use.
   fileprivate init(of page: Bytes) {
     let byteCount: Int
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -61,21 +61,21 @@ public struct PageUse: Hashable, Sendable {
 }
 
 extension Store {
-  /// Looks at every page of one generation: what it holds, and how full it is.
+  /// Returns the type of every page of one generation, and how full it is.
   ///
-  /// A damaged page is one of the answers and no error. Whether a page in use belongs to anything
-  /// is for ``verify()`` to say.
+  /// A damaged page is reported in the result and is no error. ``verify()`` checks whether a page
+  /// in use belongs to a tree.
   ///
   /// - Parameter snapshot: A snapshot of this store.
   /// - Returns: One element for each page, by page number; 8 bytes each.
-  /// - Throws: `corrupt` if a bitmap is damaged, for then nobody knows which pages are in use;
+  /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
   ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
   /// - Complexity: Every page in use is read once; free ones are not.
   public func pageUse(of snapshot: Snapshot) throws -> [PageUse] {
     try requireOpen()
     guard snapshot.belongs(to: table) else {
       throw StorageError(
-        .foreignStore, "The snapshot was taken from another store.", file: files.directory)
+        .foreignStore, "The snapshot belongs to another store.", file: files.directory)
     }
     defer { withExtendedLifetime(snapshot) {} }
     let view = snapshot.state.view

@@ -1,19 +1,19 @@
 extension Store {
-  /// Calls `body` for every key under which two generations hold different things, ordered by
-  /// keyspace name and key.
+  /// Calls `body` for every key whose entry differs between two generations, ordered by keyspace
+  /// name and key.
   ///
-  /// The changes lead from `source` to `target`, whichever is the newer. A value written again with
-  /// the same bytes is no change, and neither is a keyspace without entries that comes or goes.
+  /// The changes lead from `source` to `target`, whichever is newer. A value rewritten with the
+  /// same bytes is no change, and neither is the creation or removal of a keyspace without entries.
   /// Names are ordered by their UTF-8, keys by their encoded bytes.
   ///
   /// - Parameters:
-  ///   - source: The generation the changes start at; a snapshot of this store.
-  ///   - target: The generation they lead to; a snapshot of this store.
-  ///   - isWanted: Says of which keyspaces the changes are wanted, by their names; of all if left
-  ///     out. Leaves of others are passed over.
+  ///   - source: The generation at which the changes start; a snapshot of this store.
+  ///   - target: The generation to which they lead; a snapshot of this store.
+  ///   - isWanted: Returns whether to compare a keyspace, by its name; compares all if omitted.
+  ///     Leaves of other keyspaces are skipped.
   ///   - body: Called once for each key. It may read and write the store.
-  /// - Throws: `foreignStore` for a snapshot that another opening of a store made; `closed`;
-  ///   `corrupt` or `io`; what `body` throws.
+  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `closed`; `corrupt` or
+  ///   `io`; any error of `body`.
   /// - Complexity: A few reads of each page that was written or freed between the two generations,
   ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
   public func changes(
@@ -25,8 +25,8 @@ extension Store {
     guard source.state.files === files, target.state.files === files else {
       throw StorageError(
         .foreignStore,
-        "The changes between two snapshots were asked for, but one of them was made by another "
-          + "store, or before this one was opened.")
+        "One of the two snapshots to compare belongs to another store, or to an earlier opening of "
+          + "this one.")
     }
     defer { withExtendedLifetime((source, target)) {} }
     guard source.generation != target.generation else { return }

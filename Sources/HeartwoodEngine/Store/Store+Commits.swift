@@ -1,9 +1,9 @@
 extension Store {
-  /// The commits from now on, of this and of all other processes.
+  /// Returns the sequence of future commits, of this and of all other processes.
   ///
-  /// Gives the newest generation each time there is one that is newer than the last one it gave;
-  /// commits that come while nobody asks are given as one. It ends when the store is closed or the
-  /// task that waits is cancelled, and keeps the store open until then.
+  /// It yields the newest generation whenever that is newer than the last one it yielded; commits
+  /// that occur while nothing awaits the sequence are yielded as one. It ends when the store is
+  /// closed or the waiting task is cancelled, and keeps the store open until then.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -11,35 +11,35 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Other processes wake this one through the file system, and only while somebody listens. What
-  /// gets lost on the way, because its sender died, comes within a second.
+  /// Other processes wake this one through the file system, and only while it observes. If a
+  /// notification is lost because its sender died, the commit is yielded within a second.
   ///
-  /// - Complexity: Without listeners a commit costs nothing more than a look at a clock, and one
-  ///   question about a lock in a tenth of a second.
+  /// - Complexity: Without observers, a commit only costs one clock read, and one lock query per
+  ///   tenth of a second.
   public func commits() -> Commits {
     Commits(store: self, known: files.origin.isInherited ? 0 : newestGeneration)
   }
 
-  /// The newest visible generation this opening knows of.
+  /// The newest visible generation known to this opening.
   private var newestGeneration: FrameNumber { max(files.words.committed, table.visible.generation) }
 }
 
-/// The newest generation of a store, whenever there is a newer one.
+/// A sequence of the newest generations of a store.
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at some moment.
   public typealias Element = Generation
-  /// Waiting cannot fail.
+  /// Waiting never fails.
   public typealias Failure = Never
 
   fileprivate let store: Store
   fileprivate let known: FrameNumber
 
-  /// Each iterator gets all commits since the sequence was made.
+  /// Creates an iterator, which yields all commits since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
     Iterator(listener: CommitListener(store), known: known)
   }
 
-  /// Waits for commits.
+  /// An iterator that waits for commits.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let listener: CommitListener
     fileprivate var known: FrameNumber
@@ -55,7 +55,7 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// One who listens for as long as it lives.
+/// An observer, registered for as long as it lives.
 private final class CommitListener: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
@@ -69,8 +69,8 @@ private final class CommitListener: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.leave() } }
 
-  /// How often to look at a store that nobody has written to since the machine was started: who
-  /// begins to cannot know that somebody reads.
+  /// The interval of checks of a store that no process has written to since the machine was
+  /// started: a first writer cannot know of its readers.
   private static let lookNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
@@ -98,7 +98,8 @@ private final class CommitListener: @unchecked Sendable {
     }
   }
 
-  /// The signal of the store as it is open now; a core that read alone may have been exchanged.
+  /// Returns the signal of the store as it is open now; a private read-only core may have been
+  /// replaced.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

@@ -1,35 +1,36 @@
-/// What compacting a store did.
+/// The result of compacting a store.
 public struct CompactionResult: Hashable, Sendable {
   /// Pages of the newest generation before, in use or free.
   public var pageCountBefore = 0
   /// Pages of the newest generation afterwards.
   public var pageCount = 0
-  /// Pages that were moved to a lower place.
+  /// Pages that were moved to lower numbers.
   public var movedPageCount = 0
   /// Bytes of the page file before.
   public var fileByteCountBefore = 0
   /// Bytes of the page file afterwards: its pages, rounded up to the steps in which it grows.
   public var fileByteCount = 0
-  /// The oldest live generation that keeps the page file from shrinking yet, if one does; a
-  /// checkpoint after it is gone cuts the file.
+  /// The oldest live generation that still keeps the page file from shrinking, if one does; a
+  /// checkpoint after it is gone truncates the file.
   public var heldBackBy: Generation?
 }
 
 extension Store {
-  /// Moves the pages at the end of the page file into the free ones before them, and cuts the file.
+  /// Moves the pages at the end of the page file into the free ones before them, and truncates the
+  /// file.
   ///
-  /// Pages that become free at the end go with the next checkpoint by themselves; this is for free
-  /// pages in between. It works in many small transactions, so that other writers get their turn,
-  /// and readers keep what they see. The power may be cut at any time: no content ever changes.
+  /// Free pages at the end are removed by the next checkpoint anyway; this is for free pages in
+  /// between. It works in many small transactions, so that other writers get their turn, and
+  /// snapshots stay unchanged. A power cut is harmless at any time: no content ever changes.
   ///
   /// - Parameter progress: Called on this thread, between transactions, at least ten times a second
   ///   on common media.
-  /// - Returns: What was done. While older snapshots are held the file keeps its length.
+  /// - Returns: The result. While older snapshots are held the file keeps its length.
   /// - Throws: `readOnly`, `closed`, `failed`, `busy`, `io` or `full`; `corrupt` if trees or free
-  ///   space are damaged. What was moved until then stays moved.
-  /// - Complexity: Each page that is moved is read and written once, with its parent, and written
-  ///   again by a checkpoint; each leaf of a keyspace with large values at the end of the file is
-  ///   read once. The syncs of a checkpoint.
+  ///   space are corrupt. Pages moved until then stay moved.
+  /// - Complexity: Each moved page is read and written once, with its parent, and written again by
+  ///   a checkpoint; each leaf of a keyspace with large values at the end of the file is read once.
+  ///   The syncs of a checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
     // Some thousand pages: a fraction of a second, and little memory.
@@ -42,7 +43,7 @@ extension Store {
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil
   ) throws -> CompactionResult {
     try requireWritable()
-    precondition(!gate.isHeldByThisThread, "a compaction was asked for inside a write")
+    precondition(!gate.isHeldByThisThread, "a compaction was started inside a write")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())

@@ -1,50 +1,50 @@
 extension Store {
-  /// Gives up every pin and every lock of this process, until ``resume()``.
+  /// Releases every pin and every lock of this process, until ``resume()``.
   ///
-  /// For apps that are about to sleep: some systems end a process that holds a lock of a shared
-  /// file then. All that was committed is durable when this returns. It concerns all openings of
-  /// this store in this process.
+  /// For apps that are about to be suspended: some systems terminate a suspended process that holds
+  /// a lock of a shared file. All committed transactions are durable on return. It affects all
+  /// openings of this store in this process.
   ///
-  /// Snapshots taken before show nothing any more, also after ``resume()``: reading throws
-  /// `generationExpired`, since others may write over what they showed. No thread may be in the
-  /// middle of a read: what a `.mapped` store has handed out by reference may change under it.
-  /// Every other call but ``close()`` throws `suspended`; ``commits()`` goes on waiting. Suspending
-  /// twice is no error.
+  /// Earlier snapshots become invalid, and stay so after ``resume()``: reading them throws
+  /// `generationExpired`, since other processes may overwrite their pages. No thread may be in the
+  /// middle of a read: memory that a `.mapped` store has lent out may change. Every other call but
+  /// ``close()`` throws `suspended`; ``commits()`` keeps waiting. Suspending twice is no error.
   ///
-  /// - Throws: `busy` if a transaction or an exchange of the list of kept generations takes longer
-  ///   than `busyTimeout`, and nothing has changed then; `closed` or `io`.
+  /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
+  ///   longer than `busyTimeout`, and then nothing has changed; `closed` or `io`.
   /// - Complexity: One sync of the log, if something is not durable.
   public func suspend() throws {
     try requireOpen()
     precondition(!gate.isHeldByThisThread, "a store was suspended inside a write")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // A core that reads alone must not be exchanged meanwhile for one that is awake.
+    // A private read-only core must not be replaced meanwhile by an active one.
     _ = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil
     }
   }
 
-  /// Goes on after ``suspend()``, with all that other processes have done meanwhile.
+  /// Resumes after ``suspend()``, with the changes that other processes have made meanwhile.
   ///
   /// Resuming a store that is not suspended is no error.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `foreignStore` if the files were exchanged meanwhile; `closed`, `corrupt` or `io`. The store
-  ///   stays suspended then.
-  /// - Complexity: As pinning a generation of which nothing is known.
+  ///   `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or `io`. The store
+  ///   then stays suspended.
+  /// - Complexity: As pinning a generation that is not known to this process.
   public func resume() throws {
     try requireOpen()
-    // The store of a writer is not suspended, and a writer must not wait for maintenance.
+    // While a thread writes, the store is not suspended, and a writer must not wait for
+    // maintenance.
     guard !gate.isHeldByThisThread else { return }
     try core.resume(sequence)
   }
 }
 
 extension StoreCore {
-  /// S1, with what runs brought to its end first.
+  /// S1, after running operations have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
-    // It would wait for what is held here, and be waited for.
+    // The maintenance thread would wait for locks held here, and be waited for.
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in

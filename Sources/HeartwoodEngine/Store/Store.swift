@@ -1,13 +1,13 @@
 import Synchronization
 
-/// An ordered, transactional key–value store in a folder of its own.
+/// An ordered, transactional key–value store in a directory of its own.
 ///
 /// Every commit is a generation. A ``Snapshot`` pins one and reads it undisturbed while others
-/// write; a writer never waits for readers, nor readers for a writer. `Docs/Durability.md` has the
-/// promises, clause by clause.
+/// write; writers never wait for readers, nor readers for writers. `Docs/Durability.md` lists the
+/// numbered guarantees.
 ///
-/// Thread-safe. Any number of processes can have a store open; openings of one process share what
-/// they hold of it. In a child after `fork`, every call on a store of the parent, and on its
+/// Thread-safe. Any number of processes can have a store open; several openings in one process
+/// share their state. In a child after `fork`, every call on a store of the parent, and on its
 /// snapshots, throws `forked`.
 public final class Store: Sendable {
   let place: StoreRegistry.Key
@@ -16,7 +16,7 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// What this store shares with other openings of it in this process.
+  /// The state that this store shares with other openings of it in this process.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: place) ?? firstCore : firstCore
   }
@@ -27,24 +27,25 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// What opening found: commits, discarded frames, and whether a new lineage began.
+  /// The result of recovery: commits, discarded frames, and whether a new lineage began.
   public var recovery: RecoveryReport { firstCore.recovery }
 
-  /// Opens the store at `path`, and makes it if there is none.
+  /// Opens the store at `path`, and creates it if there is none.
   ///
-  /// Opening recovers from whatever ended the last use: whole commits are kept, an unfinished end
-  /// is dropped, damage to anything that was synced is an error.
+  /// Opening recovers from any earlier crash: complete commits are kept, an unfinished tail is
+  /// discarded, and corruption of anything that was synced is an error.
   ///
-  /// Any number of processes can have a store open; who comes when others are in joins them, and
-  /// recovers nothing. Openings of one store in one process, by whatever path, share what they
-  /// hold of it, with the options of the first.
+  /// Any number of processes can have a store open; opening a store that is already open attaches
+  /// to it without recovery. Several openings of one store in one process, by whatever path, share
+  /// their state, with the options of the first.
   ///
   /// - Throws: `busy` if another process has been opening it for longer than `busyTimeout`;
-  ///   `notAStore`, `incompatibleFormat` or `corrupt` for what lies at the path;
+  ///   `notAStore`, `incompatibleFormat` or `corrupt` for the contents of the path;
   ///   `unsupportedFileSystem` on a network, or where locks of open files do not work; `io` and
   ///   `full`.
   /// - Complexity: Reads the footers of the log's segments, group headers where there are none, and
-  ///   verifies the pages of what was never synced. Syncs the segments that hold such pages.
+  ///   verifies the pages of commits that were never synced. Syncs the segments that contain such
+  ///   pages.
   public convenience init(at path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: path, options: options, fileSystem: PosixFileSystem())
   }
@@ -64,10 +65,10 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // Without a last checkpoint: what a process that dies would leave.
+  // Without a last checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
-  /// Makes a store that lives in memory and ends with the last reference to it.
+  /// Creates a store in memory, which ends with the last reference to it.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     var options = options
     options.access = .buffered
@@ -78,7 +79,7 @@ public final class Store: Sendable {
 
   // MARK: Writing
 
-  /// Runs `body` as the store's only writer and makes its changes one new generation.
+  /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
   /// Either all of the changes become visible to snapshots taken after this method returns, or none
   /// does. Writers wait their turn; starting one inside another on the same thread traps.
@@ -90,19 +91,19 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: What the commit promises when this method returns; as the store's options say,
-  ///     if `nil`.
+  ///   - durability: The durability of the commit when this method returns; `nil` uses that of the
+  ///     store's options.
   ///   - body: The changes. The transaction cannot be used after it returns. If it throws, the
-  ///     store is as it was and the error is thrown on unchanged.
+  ///     store is unchanged and the error is rethrown unchanged.
   /// - Returns: The new generation, or the newest one if nothing was changed.
-  /// - Throws: What `body` throws; `busy`; `readOnly`; `closed`; `full`, after which nothing has
+  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `full`, after which nothing has
   ///   changed; `foreignStore` if files of the store were deleted or replaced while it was open,
-  ///   after which nothing has changed either; `io` where the system refused something, such as a
-  ///   descriptor, after which writing can go on (clause F8); `io` or `failed`, after which the
-  ///   store takes no more writes until it is opened again, and the commit is there then either
-  ///   whole or not at all.
+  ///   after which nothing has changed either; `io` if the system refused a resource, such as a
+  ///   descriptor, after which writing can continue (guarantee F8); `io` or `failed`, after which
+  ///   the store accepts no writes until it is reopened, and the commit is then either complete or
+  ///   absent.
   /// - Complexity: One page write for each changed page and one for each 300 or so of them; for
-  ///   `.full`, one sync shared by all who wait at the time.
+  ///   `.full`, one sync shared by all commits that wait at the time.
   @discardableResult
   public func write(
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
@@ -111,7 +112,7 @@ public final class Store: Sendable {
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
-    // The commit is done and acknowledged, whatever becomes of the checkpoint.
+    // The commit is done and acknowledged, even if the checkpoint fails.
     try? maintenance.noteCommit(frame)
     return Generation(frame: frame)
   }
@@ -130,15 +131,16 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: nobody had words for this store when it was opened; as long as that is so, whatever was
-  /// found must still be so with the lock held.
+  /// P2: no shared counters existed when this store was opened.
+  ///
+  /// While that is so, the state found must still be the newest once the lock is held.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
     var attempts = Attempts()
     while true {
       let core = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
-        // A new core would take locks again.
+        // A new core would acquire locks again.
         try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         let new = StoreCore(try sequence.run(try sequence.prepare()), options)
@@ -146,17 +148,16 @@ public final class Store: Sendable {
         return new
       }
       let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // Beside others the table itself sees to it.
+      // If the store is shared, the table itself ensures this.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
       try attempts.next("pin a generation", sequence.path)
     }
   }
 
-  /// Pins a given generation, which is possible as long as it is live or nothing was given up
-  /// since.
+  /// Pins a given generation, which is possible while it is live or nothing was reclaimed since.
   ///
-  /// - Throws: `generationExpired` if a checkpoint has passed it, or if it never was a commit.
+  /// - Throws: `generationExpired` if a checkpoint has passed it, or if it was never a commit.
   /// - Complexity: As ``snapshot()``, and if no snapshot of that generation is held in this
   ///   process, two reads for each segment of the log and one for each group of those without a
   ///   footer.
@@ -173,38 +174,38 @@ public final class Store: Sendable {
     try body(try snapshot())
   }
 
-  // MARK: Upkeep
+  // MARK: Maintenance
 
-  /// Moves what no live generation holds back from the log to the page file, and deletes the log
-  /// segments this makes superfluous.
+  /// Moves pages that no live generation holds back from the log to the page file, and deletes the
+  /// log segments that are then unnecessary.
   ///
-  /// Runs by itself as the log grows; call it to choose the moment.
+  /// It runs automatically as the log grows; call it to choose the time.
   ///
   /// - Throws: `readOnly`, `closed`, `failed`, `io` or `full`.
   /// - Complexity: One write for each run of adjacent pages, and five syncs at most.
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
-    precondition(!gate.isHeldByThisThread, "a checkpoint was asked for inside a write")
+    precondition(!gate.isHeldByThisThread, "a checkpoint was started inside a write")
     return try maintenance.runPass()
   }
 
-  /// Checks the whole store: every page, every tree, every count, the free space and the log.
+  /// Checks the complete store: every page, every tree, every count, the free space and the log.
   ///
-  /// - Precondition: The thread is in no write: a checkpoint that runs waits for that, and this for
-  ///   the checkpoint.
+  /// - Precondition: The thread is not in a write: a running checkpoint waits for that, and this
+  ///   method for the checkpoint.
   /// - Throws: `closed`, or an error that keeps the newest generation from being read at all.
-  ///   Damage is no error here: it is in the findings.
+  ///   Corruption is no error here: the findings list it.
   /// - Complexity: Every page is read once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
-    precondition(!gate.isHeldByThisThread, "a verification was asked for inside a write")
+    precondition(!gate.isHeldByThisThread, "a verification was started inside a write")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// Sizes, and what the store has done since it was opened; zeros in a child after `fork`.
+  /// The sizes of the store, and its activity since it was opened; zeros in a child after `fork`.
   public var statistics: StoreStatistics {
     files.origin.isInherited
       ? StoreStatistics(inherited: files)
@@ -212,21 +213,22 @@ public final class Store: Sendable {
         files: files, table: table, own: core.holder, lastCheckpointError: maintenance.error)
   }
 
-  /// Closes the store: runs a last checkpoint, notes what is durable, and gives up its locks.
+  /// Closes the store: runs a last checkpoint, records the durable watermark, and releases its
+  /// locks.
   ///
-  /// Operations after this throw `closed`. Snapshots that are still held stay readable, and keep
-  /// the store's lock until the last of them is gone. Closing twice is no error.
+  /// Later operations throw `closed`. Snapshots that are still held stay readable, and keep the
+  /// store's lock until the last of them is gone. Closing twice is no error.
   ///
-  /// - Throws: What kept the last checkpoint from succeeding, `failed` after an earlier failure.
-  ///   The store is closed all the same. What was durable stays so; `.normal` commits since then
-  ///   are as they were before closing.
+  /// - Throws: The error of the last checkpoint, or `failed` after an earlier failure. The store is
+  ///   closed all the same. Durable commits stay durable; `.normal` commits since then have the
+  ///   same durability as before closing.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(!gate.isHeldByThisThread, "a store was closed inside a write")
     try leave(withCheckpoint: true)
   }
 
-  /// Whether it was closed.
+  /// Whether the store was closed.
   var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
   @inline(__always)
@@ -235,7 +237,7 @@ public final class Store: Sendable {
     try refuse()
   }
 
-  /// Says why the store cannot be used.
+  /// Throws the reason why the store cannot be used.
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
@@ -251,7 +253,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Gives up this opening; the last one ends what they shared.
+  /// Ends this opening; the last one ends the shared state.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

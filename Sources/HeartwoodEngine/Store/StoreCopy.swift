@@ -1,4 +1,4 @@
-/// Writes what a snapshot shows into a store of its own, which gets its name when it is whole.
+/// Copies a snapshot into a new store, which gets its name when it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -7,7 +7,7 @@ struct StoreCopy {
   private let partialPath: String
   private let report: ProgressReport
 
-  /// Bytes of entries in one transaction: its pages are kept in memory until it ends.
+  /// Bytes of entries in one transaction, whose pages stay in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -17,7 +17,8 @@ struct StoreCopy {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
-      throw StorageError(.invalidArgument, "A copy needs a path of its own.", file: path)
+      throw StorageError(
+        .invalidArgument, "A copy needs the path of a new directory.", file: path)
     }
     self.snapshot = snapshot
     self.files = files
@@ -31,7 +32,7 @@ struct StoreCopy {
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.upkeep = .inline
-    // Nobody sees the copy before it is whole and synced.
+    // The copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target
     let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)
@@ -45,11 +46,11 @@ struct StoreCopy {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Somebody may have made it meanwhile.
+      // Another process may have created it meanwhile.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
-      // What fills the disk must not stay there.
+      // If the disk is full, the incomplete copy must not stay there.
       try? removeFiles()
       throw error
     }
@@ -72,34 +73,37 @@ struct StoreCopy {
     }
   }
 
-  /// Removes what an earlier attempt left.
+  /// Removes the remains of an earlier attempt.
   private func clear() throws(StorageError) {
     guard let names = try files.fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
       throw StorageError(
         .invalidArgument,
-        "The folder is needed for the copy until it is whole, but holds other things (\(foreign)).",
+        "The copy needs this directory until it is complete, but it contains other files "
+          + "(\(foreign)). Move them, or choose another path.",
         file: partialPath)
     }
     guard let file = try files.fileSystem.open(partialPath + "/locks", .create) else {
-      throw StorageError(.io, "The lock file vanished while it was made.", file: partialPath)
+      throw StorageError(.io, "The lock file disappeared while it was created.", file: partialPath)
     }
     guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
-      throw StorageError(.busy, "Another copy to this path is being made.", file: partialPath)
+      throw StorageError(
+        .busy, "Another copy to this path is in progress. Wait until it is done.",
+        file: partialPath)
     }
     try removeFiles()
   }
 
-  /// Removes all but the file that tells who is at work.
+  /// Removes all files but that of the locks, which shows that a copy is in progress.
   private func removeFiles() throws(StorageError) {
-    // A child that was forked off in the middle must not take away what its parent goes on with.
+    // A child forked during the copy must not remove the files that its parent continues to use.
     try files.origin.requireOwn(partialPath)
     for name in try files.fileSystem.list(partialPath) ?? [] where name != "locks" {
       try files.fileSystem.remove(partialPath + "/" + name)
     }
   }
 
-  /// Makes the copy, its pages moved together, and closes it.
+  /// Fills the copy, compacts it, and closes it.
   private func fill() throws {
     defer { withExtendedLifetime(snapshot) {} }
     let target = try Store(at: partialPath, options: options, fileSystem: files.fileSystem)

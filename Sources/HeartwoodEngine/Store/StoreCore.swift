@@ -1,5 +1,5 @@
-/// What all openings of one store in this process share: its files, its live generations, its
-/// writers' queue and its upkeep.
+/// The state that all openings of one store in this process share: its files, its live generations,
+/// its writer lock and its maintenance.
 final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable
@@ -7,14 +7,15 @@ final class StoreCore: Sendable {
   let gate: WriterGate
   let commit: Commit
   let maintenance: Maintenance
-  /// What it tells people about itself.
+  /// The information that it publishes about itself, for display to users.
   let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// Whether it reads files nobody has words for yet, as the only one to know what they hold.
+  /// Whether it reads files without shared counters, so that only this process knows their
+  /// contents.
   let isPrivate: Bool
   let isReadOnly: Bool
-  /// The byte that says that it is open; an opening for reading only may share one for writing.
+  /// The byte that shows that the store is open; a read-only opening may share one for writing.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -39,7 +40,7 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // A process that only reads leaves runs to those that write.
+        // A read-only process leaves maintenance to those that write.
         checkpointByteCount: options.readOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount, from: files.words.backfilled),
@@ -55,7 +56,7 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Ends it for good: with a last checkpoint, or as a process that dies would leave it.
+  /// Ends it: with a last checkpoint, or as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }
@@ -69,7 +70,7 @@ final class StoreCore: Sendable {
     table.dropLingeringPin()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
-    // If this fails, the lock goes with the descriptor, a moment later.
+    // If this fails, the lock ends with the descriptor, a moment later.
     try? files.locks.unlock(byte: presence)
   }
 }

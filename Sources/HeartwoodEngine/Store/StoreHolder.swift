@@ -1,30 +1,29 @@
 /// A process that has a store open.
 ///
-/// For people: what is told of a process ends with it, but nothing of it is certain where processes
-/// do not see each other's numbers, as in containers.
+/// For display only: the information about a process ends with it, but it is unreliable where
+/// processes do not see each other's PIDs, as in containers.
 public struct StoreHolder: Hashable, Sendable {
-  /// The number of the process, as it sees itself.
+  /// The PID, as the process itself sees it.
   public var processID: Int32
-  /// What it called itself by ``StoreOptions/name``, else the name of its program.
+  /// Its ``StoreOptions/name``, else the name of its program.
   ///
-  /// `nil` if neither is known. Characters that a terminal would not show as they are have been
-  /// replaced.
+  /// `nil` if neither is known. Characters that could disturb a terminal are replaced.
   public var name: String?
   /// Whether it has opened the store for reading only.
   public var isReadOnly: Bool
-  /// How long ago it opened the store, by the wall clock; `nil` where not known, as of those that
-  /// only read, who leave no trace in any file.
+  /// The time since it opened the store, by the wall clock; `nil` if unknown, as for read-only
+  /// processes, which leave no trace in any file.
   public var age: Duration?
-  /// Whether it is the process that asks.
+  /// Whether it is the calling process.
   public var isThisProcess: Bool
 }
 
-/// Who uses a store: what the locks and the file `holders` tell at one moment.
+/// The users of a store, from the locks and the file `holders` at one moment.
 struct HolderSurvey {
   private let marks: Set<HolderMark>
   /// This process.
   private let own: StoreHolder
-  /// The others that have set a mark, by their number.
+  /// The others that have set a holder lock, by PID.
   private let others: [StoreHolder]
 
   init(files: StoreFiles, own entry: HolderEntry) {
@@ -47,7 +46,7 @@ struct HolderSurvey {
     }
   }
 
-  /// Every process that has the store open: this one first, the others by their number.
+  /// Returns every process that has the store open: this one first, the others by PID.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
@@ -55,7 +54,7 @@ struct HolderSurvey {
       }
   }
 
-  /// The processes that hold a generation, in the same order.
+  /// Returns the processes that hold a generation, in the same order.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
     func isMarked(_ holder: StoreHolder) -> Bool {
       marks.contains(.holding(generation, holder.processID))
@@ -66,13 +65,14 @@ struct HolderSurvey {
 }
 
 extension Store {
-  /// The processes that have the store open, this one first, where known.
+  /// Returns the processes that have the store open, this one first, where known.
   ///
-  /// It is advice for people and never an error: who the system does not tell is missing.
+  /// It is information for users and never an error: processes that the system does not reveal are
+  /// missing.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
-  /// - Complexity: No page is read; some questions about locks for each process and each generation
-  ///   it holds, and one read of the file `holders`.
+  /// - Complexity: No page is read; some lock queries for each process and each generation it
+  ///   holds, and one read of the file `holders`.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
     try table.requireActive()

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The stores that are open in this process, each once however often and by whatever name it was
-/// opened.
+/// The stores that are open in this process, with one entry each for any number of openings and
+/// paths.
 ///
 /// Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `places` is guarded by `lock`.
 
-  /// What makes two openings the same.
+  /// The identity that makes two openings the same.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -15,13 +15,12 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   private enum Place {
-    /// Somebody is opening it; others wait.
+    /// A thread is opening it; others wait.
     case opening
     case open(StoreCore, count: Int)
   }
 
-  /// The one of this process: the child of a fork has one of its own, and the parent's stores are
-  /// not in it.
+  /// The registry of this process: the child of a fork has its own, without the parent's stores.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)
@@ -37,15 +36,16 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // Never given back: it lives as long as the process.
+  // Never freed: it lives as long as the process.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var places: [Key: Place] = [:]
 
-  /// The core of a store, opened by `make` if it is not open yet; to be left once.
+  /// Returns the core of a store, opened by `make` if it is not open yet; each call needs one call
+  /// of `leave`.
   ///
-  /// Who only reads shares the core of who writes.
+  /// A read-only opening shares the core of one for writing.
   func enter(
     _ wanted: Key, _ make: () throws(StorageError) -> StoreCore
   ) throws(StorageError) -> (StoreCore, Key) {
@@ -72,7 +72,7 @@ final class StoreRegistry: @unchecked Sendable {
     return (try made.get(), key)
   }
 
-  /// The core at a place now.
+  /// Returns the current core of a store.
   func core(at key: Key) -> StoreCore? {
     lock.withLock {
       guard case .open(let core, _) = places[key] else { return nil }
@@ -80,7 +80,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// The core at a place, after `make` has had the chance to exchange it for another.
+  /// Returns the core of a store, after `make` had the opportunity to replace it.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
@@ -94,7 +94,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Gives up one opening; true for the last, who has to end the core.
+  /// Ends one opening; true for the last, which must end the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = places[key] else { return false }

@@ -1,52 +1,52 @@
 import Synchronization
 
-/// Sizes of a store, and what it has done since it was opened.
+/// The sizes of a store, and its activity since it was opened.
 public struct StoreStatistics: Hashable, Sendable {
   /// Bytes in a page.
   public var pageByteCount: Int
   /// Pages of the newest generation, in use or free.
   public var pageCount: Int
-  /// Bytes the log takes from the file system: segments made ahead included, holes left out.
+  /// Bytes that the log occupies on the file system: with segments created ahead, without holes.
   public var logByteCount: Int
-  /// What the log took at most after the last pass that gave parts of it back: one image of each
-  /// page in it for each generation held and for the newest, the map, and four segments; `nil`
-  /// before there was one.
+  /// The bound of the log's size after the last log reclamation: one image of each page in it for
+  /// each held generation and for the newest, the map, and four segments; `nil` before the first
+  /// one.
   ///
-  /// What is written until the next pass comes on top.
+  /// Frames written until the next run come on top.
   public var logByteBound: Int?
-  /// Whether the file system takes back parts of a file; without that only whole segments of the
-  /// log are given back, and it may take more than ``logByteBound``.
+  /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
+  /// the log are reclaimed, and the log may exceed ``logByteBound``.
   public var canReclaimParts: Bool
-  /// The oldest generation that is held, and what it costs.
+  /// The oldest held generation, and its cost.
   public var oldestHeld: LiveGeneration?
   /// The newest visible generation.
   public var newest: Generation
-  /// The generation the page file holds.
+  /// The checkpointed generation, which the page file holds.
   public var backfilled: Generation
-  /// Generations this process holds.
+  /// The number of generations that this process holds.
   public var liveGenerationCount: Int
-  /// Bytes of page indexes, which say where in the log pages are, of all stores open in this
-  /// process.
+  /// Bytes of page indexes, which map pages to their location in the log, of all stores open in
+  /// this process.
   ///
-  /// They grow with the pages that were changed since the page file's generation, by about 10 bytes
-  /// each where those lie side by side and 65 where they lie apart.
+  /// They grow with the pages that were changed since the checkpointed generation, by about 10
+  /// bytes each for adjacent pages and 65 for scattered ones.
   public var indexByteCount: Int
-  /// Pages asked for in `.buffered` reading, and how many of them had to be read.
+  /// Pages requested in `.buffered` reading.
   public var cacheLookupCount: Int
   /// Pages that had to be read into the cache.
   public var cacheReadCount: Int
   /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
   ///
-  /// While checkpoints that run by themselves fail, the log grows. Of one that failed in another
-  /// process, the kind and the system's error number are known here.
+  /// While automatic checkpoints fail, the log grows. If one failed in another process, this error
+  /// has its kind and the system's error number.
   public var lastCheckpointError: StorageError?
-  /// What a thread of this process has been waiting for longer than a second, though it should be
-  /// held for a moment only; `nil` if none has.
+  /// The lock for which a thread of this process has been waiting for more than a second, though it
+  /// should be held for a moment only; `nil` if there is none.
   public var lockWait: LockWait?
   /// Counts that only grow.
   public var activity: StoreActivity
 
-  /// Zeros: what a store of the parent's did is not to be found out in a child after `fork`.
+  /// Creates zeros: in a child after `fork`, the activity of the parent's store is not available.
   init(inherited files: StoreFiles) {
     pageByteCount = files.geometry.pageByteCount
     pageCount = 0
@@ -86,7 +86,8 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.counters.current
   }
 
-  /// A segment that vanishes meanwhile, or that cannot be asked, counts nothing.
+  /// Returns the size of the log; a segment that disappears meanwhile, or that cannot be queried,
+  /// counts as zero.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -99,15 +100,15 @@ public struct StoreStatistics: Hashable, Sendable {
 /// A wait for a lock of the store that another process holds.
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for `sync`, checkpoints
-/// and closing for `maintenance`, without limit. Any process that may read the store's file
-/// `locks` can hold either, also while it is suspended.
+/// and closing for `maintenance`, without limit. Any process that may read the store's file `locks`
+/// can hold either, even while it is suspended.
 public struct LockWait: Hashable, Sendable {
-  /// What the lock is for: `"sync"` or `"maintenance"`.
+  /// The purpose of the lock: `"sync"` or `"maintenance"`.
   public var lock: String
-  /// How long the wait has taken so far.
+  /// The duration of the wait so far.
   public var duration: Duration
 
-  /// Waits shorter than this are those of ordinary use.
+  /// Shorter waits are part of ordinary use.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,18 +1,18 @@
-/// What checking a whole store found.
+/// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// What is wrong, a sentence each; empty for a sound store.
+  /// A sentence for each fault; empty for an intact store.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
   /// Pages of that generation, in use or free.
   public var pageCount = 0
-  /// Pages that are free.
+  /// Free pages.
   public var freePageCount = 0
   /// Keyspaces.
   public var keyspaceCount = 0
   /// Entries of all keyspaces.
   public var entryCount = 0
-  /// Whole commits in the log behind the page file's state.
+  /// Complete commits in the log after the page file's state.
   public var logCommitCount = 0
 }
 
@@ -25,8 +25,9 @@ extension VerificationReport {
 
 /// Checks one generation from the roots down, and the log it may be read from.
 ///
-/// Every page below the page count is reachable exactly once or free, never both; hashes, order,
-/// bounds, depth and counts are right. Damage becomes findings, never an error.
+/// It checks that every page below the page count is either reachable exactly once or free, and
+/// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
+/// in an error.
 struct Verification {
   private let files: StoreFiles
   private let state: GenerationState
@@ -91,7 +92,7 @@ struct Verification {
     }
     visited = seen
     report.findings += checks.findings
-    report.findings += beyond.map { "Page \($0) is referred to but does not exist." }
+    report.findings += beyond.map { "The store refers to page \($0), which does not exist." }
     return checks.entryCount
   }
 
@@ -138,10 +139,10 @@ struct Verification {
 
   // MARK: The log
 
-  /// Segments that hold frames belong to this store and this place.
+  /// Checks that segments with frames belong to this store and to their position.
   ///
-  /// A header that is not whole says nothing: a power cut may take it while the frames behind it
-  /// survive, and these prove themselves.
+  /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
+  /// these verify by themselves.
   private func checkHeaders(of segments: [Segment]) throws(StorageError) -> [String] {
     var findings: [String] = []
     for segment in segments {
@@ -150,16 +151,18 @@ struct Verification {
         || header.firstFrame != files.geometry.firstFrame(of: segment.number)
       {
         findings.append(
-          "Log segment \(files.geometry.segmentName(segment.number)) belongs elsewhere.")
+          "Log segment \(files.geometry.segmentName(segment.number)) belongs to another store, or "
+            + "has another position.")
       }
     }
     return findings
   }
 
-  /// The footers of the segments from that of `sum` up to `end` say what the headers say.
+  /// Checks that the footers of the segments from that of `sum` up to `end` match the group
+  /// headers.
   ///
-  /// That of the segment in which the walk began cannot be compared, and one of a later commit than
-  /// is checked was written meanwhile.
+  /// The footer of the segment in which the walk began cannot be compared. One of a commit later
+  /// than the checked generation was written meanwhile.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) -> [String] {
@@ -179,9 +182,10 @@ struct Verification {
     return findings
   }
 
-  /// What the log holds behind the page file's state verifies, up to this generation.
+  /// Verifies the log after the page file's state, up to this generation.
   ///
-  /// Under the maintenance lock, because a pass makes holes and moves the page file on.
+  /// Under the maintenance lock, because a maintenance run punches holes and advances the page
+  /// file.
   private mutating func checkLog() {
     do throws(StorageError) {
       report.add(try files.maintenance.withLock { () throws(StorageError) in try walkLog() })
@@ -190,13 +194,13 @@ struct Verification {
     }
   }
 
-  /// Every commit verifies, images included, and so does what the map lists.
+  /// Verifies every commit, including its images, and the frames that the map lists.
   private func walkLog() throws(StorageError) -> (findings: [String], commitCount: Int) {
     var findings: [String] = []
     var commitCount = 0
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     guard let header = HeaderSlot.newest(slots) else {
-      return (["Neither header slot of the page file is whole."], 0)
+      return (["Neither header slot of the page file is intact."], 0)
     }
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
     else { return ([], 0) }
@@ -220,7 +224,7 @@ struct Verification {
       used.insert(segment)
       if try !scanner.verifyImages(of: commit) {
         findings.append(
-          "A page image of the commit that ends at frame \(commit.point.frame) is damaged.")
+          "A page image of the commit that ends at frame \(commit.point.frame) is corrupt.")
       }
     }
     findings += try checkFooters(from: summing, to: summing.segment + 1, scanner, start)
@@ -232,7 +236,7 @@ struct Verification {
     return (findings, commitCount)
   }
 
-  /// Every frame the map lists is there, and every kept generation can be read.
+  /// Checks that every frame in the map exists, and that every named generation can be read.
   private func checkKept(
     _ start: LogStart, _ table: SegmentTable
   ) throws(StorageError) -> [String] {
@@ -249,7 +253,8 @@ struct Verification {
         PageChecks.hash(block.bytes.bytes, seed: files.identity.seed)
           == block.bytes.bytes.load64(PageLayout.hash.offset)
       else {
-        findings.append("Frame \(survivor.frame) should hold page \(survivor.page) and does not.")
+        findings.append(
+          "Frame \(survivor.frame) should contain page \(survivor.page) and does not.")
         continue
       }
     }
@@ -258,7 +263,7 @@ struct Verification {
     for (name, row) in kept.rows.sorted(by: { $0.key < $1.key })
     where !decision.isAlive(row.generation) {
       findings.append(
-        "The kept generation \"\(name)\" (\(row.generation)) cannot be read any more.")
+        "The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
     }
     return findings
   }

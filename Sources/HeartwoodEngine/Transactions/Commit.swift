@@ -6,7 +6,7 @@ package struct Commit {
   package let gate: WriterGate
   package let signal: CommitSignal
   package let pool: PagePool
-  /// Pages a transaction may have in memory.
+  /// The number of pages that a transaction may have in memory.
   package let memoryPageLimit: Int
 
   package init(
@@ -22,10 +22,10 @@ package struct Commit {
     memoryPageLimit = max(memoryByteLimit, 0) / files.geometry.pageByteCount
   }
 
-  /// Runs `body` as the only writer and makes its changes one generation.
+  /// Runs `body` as the only writer and commits its changes as one generation.
   ///
-  /// - Parameter isDurable: Returns only when the commit survives a power cut.
-  /// - Returns: The new generation; the newest one there is if `body` changed nothing.
+  /// - Parameter isDurable: Whether to return only when the commit survives a power cut.
+  /// - Returns: The new generation; the newest existing one if `body` changed nothing.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
@@ -40,7 +40,7 @@ package struct Commit {
     return state.generation
   }
 
-  /// W1.1 to W1.7: everything under the writer lock.
+  /// W1.1 to W1.7: all steps under the writer lock.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {
@@ -48,7 +48,7 @@ package struct Commit {
     defer { gate.leave() }
     try table.requireActive()
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
-    // Read after the lock: whoever held it before, in whichever process, may have appended.
+    // Read after locking: the previous holder, in any process, may have appended.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(
@@ -65,7 +65,7 @@ package struct Commit {
         pages.abandon()
         return state
       }
-      // W1.4 to W1.6: groups, images and commit mark into the log, then the new state.
+      // W1.4 to W1.6: write groups, images and commit mark to the log, then publish the new state.
       let next = try pages.commit()
       files.counters.update { $0.commits += 1 }
       table.publishAppended(next)

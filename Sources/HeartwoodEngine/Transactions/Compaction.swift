@@ -1,35 +1,36 @@
 /// Moves the pages at the end of the page file into free ones before them, step by step.
 ///
-/// Each step belongs into a transaction of its own, so that its memory and the time it keeps other
-/// writers waiting are bounded. What they change between two steps is taken as it is found. A round
-/// looks at every page behind the limit once, and moves nodes; then it walks the trees that have
-/// pages of large values there, since those pages do not say which leaf refers to them.
+/// Each step belongs in a transaction of its own, so that its memory and the time it blocks other
+/// writers are bounded. Changes by other transactions between two steps are allowed. A round reads
+/// every page after the limit once, and moves nodes; then it walks the trees that have pages of
+/// large values there, since those pages do not identify the leaf that refers to them.
 package struct Compaction {
   /// Pages moved so far.
   package private(set) var movedCount = 0
-  /// Pages that were behind the limit when the first step began.
+  /// The number of pages after the limit when the first step began.
   package private(set) var expectedCount = 0
   private let geometry: Geometry
   private let stepByteCount: Int
   private var hasBegun = false
   private var movedBefore = 0
-  /// The first page this round has not looked at.
+  /// The first page that this round has not read.
   private var place: PageNumber = 0
   private var isWalking = false
-  /// The trees still to be walked in this round, the one begun, and the key to go on from there.
+  /// The trees still to be walked in this round, the current one, and the key at which to continue
+  /// there.
   private var trees: Set<TreeID> = []
   private var tree: TreeID?
   private var key: [UInt8] = []
 
-  /// Begins to compact; one step moves or looks at `stepByteCount` bytes of pages.
+  /// Creates a compaction; one step moves or reads `stepByteCount` bytes of pages.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount
   }
 
-  /// Does the next part of the work in a transaction; false if nothing is left to do.
+  /// Runs the next step in a transaction; false if nothing is left to do.
   ///
-  /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes what is moved.
+  /// - Complexity: Reads the bitmaps and at most some thousand pages, and writes the moved pages.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
     guard pages.pageCount > 0 else { return false }
     let used = UsedPages(view: pages.view, geometry: geometry)
@@ -47,13 +48,13 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     place = 0
-    // Each round but the last moves something, and no more than once what there was, or writers who
-    // keep adding pages would keep it going.
+    // Each round but the last moves something, and the total is bounded by the initial count, or
+    // writers that keep adding pages would keep the compaction going.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Moves the nodes among the next pages behind the limit, and notes the trees of the others.
+  /// Moves the nodes among the next pages after the limit, and records the trees of the others.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
@@ -76,7 +77,7 @@ package struct Compaction {
         } else if let (name, row) = rows[tree] {
           rows[tree]?.row = try move(page, of: name, row, &mover)
         } else {
-          throw .corrupt("A page is in use that belongs to no keyspace.", page: page)
+          throw .corrupt("A page is in use, but belongs to no keyspace.", page: page)
         }
       case .overflow, .overflowIndex: trees.insert(tree)
       case .bitmap, nil: break
@@ -84,7 +85,7 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace; a root has to be entered into the catalog.
+  /// Moves a node of a keyspace; updates the catalog if it is a root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {

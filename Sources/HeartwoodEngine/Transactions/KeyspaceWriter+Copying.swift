@@ -1,4 +1,4 @@
-/// The entries of one keyspace of a snapshot, from the first on, as they are copied elsewhere.
+/// The entries of one keyspace of a snapshot, from the first on, for copying to another store.
 struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
@@ -6,7 +6,7 @@ struct KeyspaceSource {
   /// Whether there is an entry left.
   private(set) var hasEntry: Bool
 
-  /// Stands at the first entry; the snapshot must outlive it.
+  /// Starts at the first entry; the snapshot must outlive it.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
     view = snapshot.state.view
     root = row.root
@@ -14,9 +14,9 @@ struct KeyspaceSource {
     hasEntry = try cursor.first()
   }
 
-  /// Appends the entry to a tree of another store, and goes on to the next.
+  /// Appends the entry to a tree of another store, and moves to the next.
   ///
-  /// A large value goes over piece by piece.
+  /// A large value is copied in chunks.
   ///
   /// - Returns: The bytes of key and value.
   mutating func moveEntry(
@@ -49,10 +49,10 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries of a keyspace of another store behind those there are, until they have
+  /// Appends entries of a keyspace of another store after the existing ones, until they have
   /// `byteCount` bytes or there is none left.
   ///
-  /// - Parameter report: Is told the number of pages the store has come to.
+  /// - Parameter report: Receives the number of pages that the store has reached.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

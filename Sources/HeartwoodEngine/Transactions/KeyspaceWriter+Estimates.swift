@@ -1,5 +1,6 @@
 extension KeyspaceWriter {
-  /// About how many entries lie in a range of keys, to choose between ways of reading them.
+  /// Returns an estimate of the number of entries in a range of keys, to choose between ways of
+  /// reading them.
   ///
   /// Otherwise as ``KeyspaceReader/estimatedCount(from:upTo:)``.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {

@@ -1,7 +1,7 @@
-// As for ``KeyspaceReader``: what depends on the kind of key is inlined into the caller.
+// As for ``KeyspaceReader``: the code that depends on the kind of key is inlined into the caller.
 
 extension KeyspaceWriter {
-  /// A copy of the value of a key as this transaction sees it, or `nil` if there is none; throws as
+  /// Returns a copy of the value of a key in this transaction, or `nil` if there is none; throws as
   /// ``KeyspaceReader/get(_:)``.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
@@ -32,7 +32,7 @@ extension KeyspaceWriter {
     try reads.locate(key.bytes)
   }
 
-  /// Passes `range` of the value of a key to `body`, in pieces, in order; false if there is none.
+  /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
   ///
   /// - Throws: As ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult
@@ -42,8 +42,8 @@ extension KeyspaceWriter {
     try passPieces(of: key, range, body)
   }
 
-  /// Bytes of the value of a key as this transaction sees it, or `nil` if there is none; throws as
-  /// ``KeyspaceReader/valueByteCount(_:)``.
+  /// Returns the length of the value of a key in this transaction, or `nil` if there is none;
+  /// throws as ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
     var count: Int?
@@ -56,9 +56,9 @@ extension KeyspaceWriter {
     try reads.valueByteCount(key.bytes)
   }
 
-  /// Passes the whole value of a key to `body`, in pieces, in order; false if there is none.
+  /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
   ///
-  /// As ``KeyspaceReader/forEachPiece(_:_:)``, with each piece valid only until this transaction
+  /// As ``KeyspaceReader/forEachPiece(_:_:)``, with each chunk valid only until this transaction
   /// changes something. `body` may change the keyspace, but not this value.
   @inlinable @discardableResult
   public func forEachPiece<K: LookupKey & ~Escapable>(

@@ -1,11 +1,11 @@
 extension KeyspaceWriter {
-  /// Fills an empty keyspace from entries in strictly ascending key order, leaf by leaf.
+  /// Bulk-loads an empty keyspace from entries in strictly ascending key order, leaf by leaf.
   ///
-  /// Several times faster than as many `put`s, and every page but the last is full.
+  /// Several times faster than the same number of `put`s, and every page but the last is full.
   ///
-  /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the one
-  ///   before; `tooLarge` for a key or value over its limit. Then, or when the sequence's own code
-  ///   throws, the transaction can only be given up.
+  /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
+  ///   one; `tooLarge` for a key or value over its limit. Then, or if the sequence's own code
+  ///   throws, the transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
@@ -14,7 +14,8 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Fills an empty keyspace with what `body` appends, in strictly ascending key order.
+  /// Bulk-loads an empty keyspace with the entries that `body` appends, in strictly ascending key
+  /// order.
   ///
   /// ```swift
   /// try transaction.keyspace("numbers").load { loader in
@@ -22,24 +23,24 @@ extension KeyspaceWriter {
   /// }
   /// ```
   ///
-  /// As ``load(sorted:)``, for entries that are no arrays yet: nothing is allocated for an entry.
-  /// Several keyspaces can be loaded at once, one in the closure of the other.
+  /// As ``load(sorted:)``, for entries that are not arrays yet: it allocates no memory for an
+  /// entry. Several keyspaces can be loaded at once, one in the closure of the other.
   ///
-  /// - Precondition: Within `body`, the keyspace is used by nobody else, and no savepoint begins.
-  /// - Throws: What `body` throws; `invalidArgument` if the keyspace is not empty. Then the
-  ///   transaction can only be given up.
+  /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
+  /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. Then the
+  ///   transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
   }
 
-  /// Appends what `body` passes on behind the last key, in strictly ascending key order.
+  /// Appends the entries that `body` passes after the last key, in strictly ascending key order.
   ///
   /// As ``load(_:)``, for a keyspace that has entries, such as a log or rows with growing numbers:
-  /// several times faster than as many `put`s.
+  /// several times faster than the same number of `put`s.
   ///
   /// - Precondition: As ``load(_:)``.
-  /// - Throws: What `body` throws. Then the transaction can only be rolled back.
+  /// - Throws: Any error of `body`. Then the transaction can only be rolled back.
   /// - Complexity: Each new page is written once, and the last leaf once more.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
@@ -51,7 +52,7 @@ extension KeyspaceWriter {
     var loader = loader
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
-      // The tree is not whole.
+      // The tree is incomplete.
       try? loader.giveUp()
       throw error
     }
@@ -59,17 +60,17 @@ extension KeyspaceWriter {
   }
 }
 
-/// Takes entries in key order, one after the other.
+/// Accepts entries in key order, one after the other.
 ///
-/// Given to the closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)``, and of
-/// use only there.
+/// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive one, which
+/// is usable only there.
 public struct KeyspaceLoader: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private var builder: TreeBuilder
   private var count: UInt64
 
-  /// - Parameter isEmpty: Whether the keyspace has to be empty.
+  /// - Parameter isEmpty: Whether the keyspace must be empty.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
     writer.requireOpen()
     let (session, keyspace) = (writer.session, writer.keyspace)
@@ -77,7 +78,7 @@ public struct KeyspaceLoader: ~Copyable {
       throw StorageError(
         .invalidArgument,
         "Only an empty keyspace can be loaded; this one has "
-          + "\(keyspace.row.count) keys. Use `append` for keys behind those, or `put`.")
+          + "\(keyspace.row.count) keys. Use `append` for keys after those, or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty
@@ -93,8 +94,8 @@ public struct KeyspaceLoader: ~Copyable {
 
   /// Appends the value of a key.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow the one before; `tooLarge` for a key or
-  ///   value over its limit. Then the transaction can only be given up.
+  /// - Throws: `invalidArgument` if the key does not follow the previous one; `tooLarge` for a key
+  ///   or value over its limit. Then the transaction can only be rolled back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.withEncodedKey { key throws(StorageError) in try add(key, value) }
@@ -112,9 +113,9 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends what asks for more than a place in the last leaf.
+  /// Appends an entry that does not fit the last leaf in place.
   ///
-  /// Pages that are full are not touched again, and go to the log while they are in the nearest
+  /// Full pages are not changed again, so they are written to the log while they are in the nearest
   /// caches.
   @inline(never)
   private mutating func makePlace(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
@@ -126,7 +127,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// How much stays in memory of what was loaded.
+  /// The amount of loaded data that stays in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {
@@ -140,7 +141,7 @@ public struct KeyspaceLoader: ~Copyable {
   /// Makes the transaction impossible to commit.
   func giveUp() throws {
     try session.changing { () throws(StorageError) in
-      throw StorageError(.invalidArgument, "A load was given up half way.")
+      throw StorageError(.invalidArgument, "A bulk load failed. Roll the transaction back.")
     }
   }
 }

@@ -1,22 +1,23 @@
 extension KeyspaceWriter {
-  /// Calls `body` with the value of each integer key as this transaction sees it, in the order of
-  /// the keys; `nil` for a key that is not there.
+  /// Calls `body` with the value of each integer key in this transaction, in the order of the keys;
+  /// `nil` for a missing key.
   ///
-  /// Faster than as many reads of one value, for keys in any order: they are looked up in batches
-  /// whose waits for memory overlap. Each span is valid during its call, and only until this
-  /// transaction changes something. `body` may change the keyspace; later calls see it.
+  /// Faster than the same number of single reads, for keys in any order: it looks the keys up in
+  /// batches, so that their memory accesses overlap. Each span is valid during its call, and only
+  /// until this transaction changes something. `body` may change the keyspace; later calls see the
+  /// changes.
   ///
   /// - Throws: As ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
-  /// - Complexity: For each key one page read for each level of the tree, which neighbours in the
-  ///   order share where they can; after a change they are read again.
+  /// - Complexity: For each key one page read for each level of the tree, which adjacent keys share
+  ///   where they can; after a change they are read again.
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each integer key as this transaction sees it, in the order of
-  /// the keys; `nil` for a key that is not there.
+  /// Calls `body` with the value of each integer key in this transaction, in the order of the keys;
+  /// `nil` for a missing key.
   ///
   /// Otherwise as ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
@@ -25,12 +26,12 @@ extension KeyspaceWriter {
     try reads.getMany(keys, body)
   }
 
-  /// Calls `body` with the value of each string key as this transaction sees it, in the order of
-  /// the keys; `nil` for a key that is not there.
+  /// Calls `body` with the value of each string key in this transaction, in the order of the keys;
+  /// `nil` for a missing key.
   ///
   /// Otherwise as ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: `tooLarge` for a key over its limit too.
+  /// - Throws: Also `tooLarge` for a key over its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

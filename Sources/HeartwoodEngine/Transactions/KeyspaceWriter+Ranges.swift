@@ -8,19 +8,19 @@ extension KeyspaceWriter {
     try forEach(from: range.lower, upTo: range.upper, reversed: reversed, body)
   }
 
-  /// Removes all keys of a range with their values, and returns how many there were.
+  /// Removes all keys of a range with their values, and returns their number.
   ///
   /// ```swift
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// Much faster than as many calls of `delete`: pages that lie within the range are freed as a
-  /// whole.
+  /// Much faster than the same number of calls of `delete`: pages that are completely within the
+  /// range are freed at once.
   ///
-  /// - Throws: `corrupt` or `io` if a page of the range cannot be trusted or read; then the
+  /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; then the
   ///   transaction can only be rolled back.
-  /// - Complexity: Each page of the range is read once. The commit has the pages at the two ends of
-  ///   the range, with one for each level of the tree.
+  /// - Complexity: Each page of the range is read once. The commit contains the pages at the two
+  ///   ends of the range, with one for each level of the tree.
   @discardableResult
   public func delete(in range: KeyRange) throws -> Int {
     requireOpen()
@@ -47,7 +47,7 @@ extension KeyspaceWriter {
   }
 }
 
-/// Runs `body` with a bound of a range in memory, or without.
+/// Runs `body` with a bound of a range in memory, or with `nil`.
 private func withBound<R>(
   _ key: Key?, _ body: (Bytes?) throws(StorageError) -> R
 ) throws(StorageError) -> R {

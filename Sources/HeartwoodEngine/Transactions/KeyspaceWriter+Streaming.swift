@@ -1,13 +1,12 @@
 extension KeyspaceWriter {
-  /// Sets the value of a key to `byteCount` bytes that `body` gives piece by piece.
+  /// Sets the value of a key to `byteCount` bytes that `body` writes in chunks.
   ///
-  /// A value of any length takes little memory. `body` may read from the transaction, append what
-  /// it reads, and change other entries; until it has returned, the key has the value it had
-  /// before.
+  /// A value of any length needs little memory. `body` may read from the transaction, append what
+  /// it reads, and change other entries; until it returns, the key keeps its previous value.
   ///
   /// - Throws: `tooLarge` for a key or value over its limit, before `body` is called;
-  ///   `invalidArgument` if `body` gives more or fewer bytes; or what `body` throws. Then the entry
-  ///   stays as it was, and the transaction can go on.
+  ///   `invalidArgument` if `body` writes more or fewer bytes; or any error of `body`. Then the
+  ///   entry is unchanged, and the transaction can continue.
   /// - Complexity: One page read for each level of the tree; one page written for each page of the
   ///   value, in the commit or before.
   @inlinable
@@ -21,7 +20,7 @@ extension KeyspaceWriter {
     try result.get()
   }
 
-  /// What `body` throws comes back as a failure, so that the path to it stays typed.
+  /// Returns an error of `body` as a failure, so that the path to it keeps typed errors.
   @usableFromInline
   func stream(
     _ key: EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void

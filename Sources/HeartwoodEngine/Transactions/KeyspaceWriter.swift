@@ -1,12 +1,12 @@
 /// One keyspace within a transaction: an ordered map that can be changed.
 ///
-/// It sees the transaction's own changes. It must not be used after the transaction's closure;
-/// doing so traps.
+/// It sees the transaction's own changes. It must not be used after the transaction's closure; such
+/// use traps.
 public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace
 
-  /// Reads as of this moment of the transaction.
+  /// The read operations at the current point of the transaction.
   var reads: KeyspaceReads {
     requireOpen()
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
@@ -27,8 +27,8 @@ public struct KeyspaceWriter {
 
   /// Calls `body` for every entry in a range of keys, in key order, until it returns false.
   ///
-  /// `body` may change the keyspace; entries it adds or removes ahead are seen. The spans are valid
-  /// until it does.
+  /// `body` may change the keyspace; it sees entries that it adds or removes ahead. The spans are
+  /// valid until it changes something.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -36,7 +36,7 @@ public struct KeyspaceWriter {
     try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: true, body)
   }
 
-  /// A cursor over this keyspace, in front of the first entry.
+  /// Returns a cursor over this keyspace, before the first entry.
   public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session.scope)) }
 
   func put(_ key: Bytes, _ value: Bytes) throws(StorageError) {

@@ -1,11 +1,11 @@
-/// How far a long operation on a store has come.
+/// The progress of a long operation on a store.
 ///
-/// Counted in pages. The total is an estimate made at the beginning; the last call has both counts
+/// Counted in pages. The total is an estimate made at the start; in the last call both counts are
 /// equal.
 public struct StoreProgress: Hashable, Sendable {
-  /// Pages that are done; never more than ``totalPageCount``.
+  /// The number of completed pages; never more than ``totalPageCount``.
   public var completedPageCount: Int
-  /// Pages there are to do.
+  /// The total number of pages.
   public var totalPageCount: Int
 
   init(completed: Int, of total: Int) {
@@ -13,13 +13,13 @@ public struct StoreProgress: Hashable, Sendable {
     totalPageCount = total
   }
 
-  /// What is done, from 0 to 1.
+  /// The completed fraction, from 0 to 1.
   public var fraction: Double {
     totalPageCount == 0 ? 1 : Double(completedPageCount) / Double(totalPageCount)
   }
 }
 
-/// Passes progress on whenever another hundredth is done.
+/// Reports progress after every further hundredth.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?
@@ -30,13 +30,13 @@ final class ProgressReport {
     self.body = body
   }
 
-  /// Notes how many pages are done.
+  /// Records the number of completed pages.
   @inline(__always)
   func reach(_ completed: Int) {
     if completed >= next { report(completed) }
   }
 
-  /// Notes that all is done.
+  /// Reports completion.
   func finish() { body?(StoreProgress(completed: total, of: total)) }
 
   @inline(never)

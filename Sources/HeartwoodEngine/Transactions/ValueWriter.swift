@@ -1,14 +1,14 @@
-/// Takes a value piece by piece, while the closure of a `put` with a byte count runs.
+/// Accepts a value in chunks, while the closure of a `put` with a byte count runs.
 ///
-/// It cannot be copied or kept for later, only used where it is handed in.
+/// It cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private let byteCount: Int
   private var givenByteCount = 0
-  /// A value that will lie in its leaf.
+  /// A value that will be stored in its leaf.
   private var collected: [UInt8] = []
-  /// Where any other value goes.
+  /// The destination of any other value.
   private var overflow: OverflowWriter?
 
   init(
@@ -30,9 +30,9 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if they are more than what is left of the length announced, and
-  ///   then nothing is appended; `io` or `full` if pages cannot be had, and then the transaction
-  ///   can only be given up.
+  /// - Throws: `invalidArgument` if they exceed the rest of the announced length, and then nothing
+  ///   is appended; `io` or `full` if no page is available, and then the transaction can only be
+  ///   rolled back.
   /// - Complexity: One page written for each page of the value, in the commit or before.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -50,24 +50,24 @@ public struct ValueWriter: ~Copyable {
     guard piece.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
-        "\(piece.count) bytes were given where \(byteCount - givenByteCount) of the \(byteCount) "
-          + "announced were left.")
+        "\(piece.count) bytes were written, but only \(byteCount - givenByteCount) of the "
+          + "announced \(byteCount) were left.")
     }
     if overflow == nil { collected.append(contentsOf: piece.buffer) }
     try session.changing { () throws(StorageError) in try overflow?.append(piece) }
     givenByteCount += piece.count
   }
 
-  /// Stores the value that was given.
+  /// Stores the value that was written.
   ///
-  /// - Throws: `invalidArgument` if that is less than was announced.
+  /// - Throws: `invalidArgument` if it is shorter than announced.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(writer.keyspace === keyspace, "a value was taken to another keyspace")
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(
         .invalidArgument,
-        "Only \(givenByteCount) of the \(byteCount) bytes announced were given.")
+        "Only \(givenByteCount) of the announced \(byteCount) bytes were written.")
     }
     guard let overflow else {
       return try collected.withBytes { value throws(StorageError) in try writer.put(key, value) }
@@ -80,7 +80,7 @@ public struct ValueWriter: ~Copyable {
     }
   }
 
-  /// Gives back what the value took.
+  /// Frees the pages of the value.
   mutating func discard() throws(StorageError) {
     try session.changing { () throws(StorageError) in try overflow?.discard() }
     overflow = nil

@@ -1,17 +1,17 @@
-/// A keyspace a transaction has touched.
+/// A keyspace that a transaction has opened.
 final class OpenKeyspace {
   let name: String
   let writer: TreeWriter
-  /// The row it had before the transaction; `nil` if the transaction has made it.
+  /// The row before the transaction; `nil` if the transaction has created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
-  /// Whether the catalog has to be told at the commit.
+  /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether it is being filled in order, and nobody else may use it.
+  /// Whether it is being bulk-loaded, so that no other code may use it.
   var isLoading = false
 
-  /// Traps if the keyspace is not there for everybody.
+  /// Traps if the keyspace is removed or being loaded.
   func requireFree() {
     precondition(!isRemoved, "a keyspace was used after it was removed")
     precondition(!isLoading, "a keyspace was used while it was being loaded")
@@ -25,7 +25,7 @@ final class OpenKeyspace {
   }
 }
 
-/// What a savepoint puts back of a keyspace that was open when it began.
+/// The properties that a savepoint restores of a keyspace that was open when it began.
 private struct KeyspaceMark {
   private let keyspace: OpenKeyspace
   private let row: Catalog.Row
@@ -52,9 +52,10 @@ private struct KeyspaceMark {
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// By the bytes of their names: strings that look alike are equal, and yet different names.
+  /// By the bytes of their names: names that are equal as strings can have different bytes, and are
+  /// then different keyspaces.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
-  /// The error that stopped a change half way: what the pages hold then is nobody's state.
+  /// The error that interrupted a change: the contents of the pages are inconsistent since.
   private var interruption: StorageError?
 
   init(pages: WorkingPages) { scope = TransactionScope(pages: pages) }
@@ -62,12 +63,12 @@ final class WriteSession {
   /// Traps if the transaction's closure has returned.
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs a change; one that fails half way makes the transaction impossible to commit.
+  /// Runs a change; if it fails half way, the transaction can no longer be committed.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Not before the change: bytes handed in may lie in a page that would move.
+      // Not before the change: bytes passed in may be in a page that would move.
       try pages.makeRoom()
       return result
     } catch {
@@ -76,7 +77,7 @@ final class WriteSession {
     }
   }
 
-  /// Runs `body`, and undoes what it has changed if it throws.
+  /// Runs `body`, and undoes its changes if it throws.
   func savepoint<R>(_ body: () throws -> R) throws -> R {
     requireOpen()
     if let interruption { throw interruption }
@@ -92,7 +93,7 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // A change that stopped half way is undone with the rest.
+      // An interrupted change is undone with the rest.
       interruption = nil
       for mark in marks { mark.restore() }
       restoreKeyspaces(known)
@@ -100,10 +101,10 @@ final class WriteSession {
     }
   }
 
-  /// Puts back which keyspaces are open.
+  /// Restores the set of open keyspaces.
   ///
-  /// Those opened within the savepoint stay open if they were there before the transaction: nobody
-  /// had changed them until then. Others are gone.
+  /// Keyspaces opened within the savepoint stay open if they existed before the transaction: they
+  /// were unchanged until then. Others no longer exist.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known
@@ -119,7 +120,7 @@ final class WriteSession {
     }
   }
 
-  /// The keyspace of this name, made if there is none.
+  /// Returns the keyspace with this name, and creates it if there is none.
   func keyspace(_ name: String) throws(StorageError) -> OpenKeyspace {
     requireOpen()
     let key = Array(name.utf8)
@@ -144,12 +145,13 @@ final class WriteSession {
     if pages.pageCount == 0 {
       let catalog = try TreeWriter.create(pages, tree: Catalog.root.tree)
       guard catalog.page == Catalog.root.page else {
-        throw .corrupt("The catalog's page of an empty store is taken.", page: catalog.page)
+        throw .corrupt("The catalog page of an empty store is in use.", page: catalog.page)
       }
     }
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
-      throw StorageError(.full, "The store has made as many keyspaces as it can number.")
+      throw StorageError(
+        .full, "The store has used up all numbers of keyspaces. Copy it to a new store.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }
@@ -187,7 +189,7 @@ final class WriteSession {
     return true
   }
 
-  /// Tells the catalog what the transaction changed; the last step before the commit.
+  /// Updates the catalog with the changes of the transaction; the last step before the commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

@@ -1,31 +1,32 @@
-/// The next generation while it is made; valid within the closure of `Store.write` only.
+/// A write transaction, which creates the next generation; valid within the closure of
+/// `Store.write` only.
 ///
-/// It reads its own changes. Nothing of it is visible to others before the closure has returned and
-/// the commit is done. Using it, one of its keyspaces or a cursor after the closure traps.
+/// It reads its own changes. None of them is visible to others before the closure has returned and
+/// the commit is done. Using the transaction, one of its keyspaces or a cursor after the closure
+/// traps.
 public struct WriteTransaction {
   let session: WriteSession
 
-  /// The keyspace of this name, made on first use.
+  /// Returns the keyspace with this name, and creates it on first use.
   ///
-  /// - Throws: `tooLarge` for a name of no or too many bytes; `corrupt` or `io` if the catalog
-  ///   cannot be read.
+  /// - Throws: `tooLarge` for an empty or too long name; `corrupt` or `io` if the catalog cannot be
+  ///   read.
   public func keyspace(_ name: String) throws -> KeyspaceWriter {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
   }
 
-  /// Removes a keyspace and everything in it; nothing happens if there is none of this name.
+  /// Removes a keyspace and all its entries; does nothing if there is none with this name.
   ///
-  /// - Complexity: Every page of the keyspace is read once, to give it back.
+  /// - Complexity: Every page of the keyspace is read once, to free it.
   public func removeKeyspace(_ name: String) throws {
     _ = try session.removeKeyspace(name)
   }
 
-  /// Runs `body` and takes back all it has changed if it throws; the transaction goes on either
-  /// way.
+  /// Runs `body` and rolls back its changes if it throws; the transaction continues either way.
   ///
-  /// Savepoints may be nested. After one was taken back, keyspaces that were made in it are gone,
-  /// and using them traps; those opened in it and made before the transaction can be used, and
-  /// cursors find their place again.
+  /// Savepoints may be nested. After a rollback, keyspaces that were created in the savepoint no
+  /// longer exist, and using them traps; those opened in it and created before the transaction can
+  /// be used, and cursors find their position again.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -35,10 +36,10 @@ public struct WriteTransaction {
   /// }
   /// ```
   ///
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws, unchanged; what kept an earlier change of the transaction from
-  ///   being finished, before `body` is called.
-  /// - Complexity: A page of memory more for each page `body` changes; no page read or written.
+  /// - Returns: The result of `body`.
+  /// - Throws: Any error of `body`, unchanged; the error that interrupted an earlier change of the
+  ///   transaction, before `body` is called.
+  /// - Complexity: One more page of memory for each page `body` changes; no page read or written.
   public mutating func savepoint<R>(
     _ body: (inout WriteTransaction) throws -> R
   ) throws -> R {
@@ -46,31 +47,32 @@ public struct WriteTransaction {
     return try session.savepoint { try body(&self) }
   }
 
-  /// The first frame it may write: no two transactions that were committed have the same, and a row
-  /// that carries it was written after every generation below it.
+  /// The first frame it may write: no two committed transactions have the same, and a row with this
+  /// base was written after every generation below it.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key under which a snapshot holds something else than the generation
-  /// this transaction builds on, as `Store.changes` does: what leads from here to there.
+  /// Calls `body` for every key whose entry in a snapshot differs from the generation this
+  /// transaction builds on, as `Store.changes` does: the changes from that generation to the
+  /// snapshot.
   ///
-  /// That generation may be newer than any snapshot: others may still wait for it to be synced.
+  /// That generation may be newer than any snapshot: its commit may still wait for its sync.
   ///
-  /// - Throws: `foreignStore` for a snapshot that another opening of a store made; `corrupt` or
-  ///   `io`; what `body` throws.
+  /// - Throws: `foreignStore` for a snapshot of another opening of a store; `corrupt` or `io`; any
+  ///   error of `body`.
   package func changes(
     to target: Snapshot, _ body: (StoreChange) throws -> Void
   ) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
       throw StorageError(
-        .foreignStore, "The snapshot was made by another store, or before this one was opened.")
+        .foreignStore, "The snapshot belongs to another store, or to an earlier opening of it.")
     }
     defer { withExtendedLifetime(target) {} }
     guard session.pages.state.generation != target.state.generation else { return }
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// Pages the transaction has in memory; for tests.
+  /// The number of pages that the transaction has in memory; for tests.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in order.

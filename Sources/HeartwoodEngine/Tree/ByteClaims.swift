@@ -1,17 +1,17 @@
-/// A bit for each byte of a page, set once a cell occupies it.
+/// A bit for each byte of a page, set if a cell occupies the byte.
 ///
-/// Cells that share bytes would let one be freed, moved or compacted over the other.
+/// If cells shared bytes, freeing, moving or compacting one could overwrite the other.
 struct ByteClaims {
   /// The number of claimed bytes.
   private(set) var count = 0
   private let map: MutableBytes
 
-  /// The number of bytes that the map of a page of `pageByteCount` bytes takes.
+  /// Returns the length of the map for a page of `pageByteCount` bytes.
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates a set of no bytes.
+  /// Creates an empty set.
   ///
-  /// - Parameter map: Zeros, ``mapByteCount(_:)`` of them.
+  /// - Parameter map: ``mapByteCount(_:)`` bytes, all zero.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims `byteCount` bytes from `offset` on; returns `false` if one of them is claimed already.

@@ -1,28 +1,28 @@
-/// Reads the entries of some leaves of a tree, from the first to the last.
+/// Reads the entries of a list of leaves of a tree, from the first to the last.
 ///
-/// Holds one page, the leaf it is in.
+/// Holds one page, the current leaf.
 ///
 /// - Important: the view's owner must outlive the scanner. For one thread at a time.
 package final class LeafScanner {
-  /// Room for the longest key and the zeros behind it.
+  /// Room for the longest key and the zeros after it.
   static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 
   private let view: PageView
   package let tree: TreeID
   private let pages: [PageNumber]
-  /// The position of the next leaf in `pages`.
+  /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The key of the entry, its leaf's prefix in front.
+  /// The current key, preceded by its leaf's prefix.
   private let keyBytes: MutableBytes
-  /// The last key of the leaf before.
+  /// The last key of the previous leaf.
   private let otherBytes: MutableBytes
   private var keyCount = 0
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
 
-  /// A scanner in front of the first entry of `pages`, which are leaves of `tree` in key order.
+  /// Creates a scanner before the first entry of `pages`, which are leaves of `tree` in key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -30,17 +30,17 @@ package final class LeafScanner {
     block = ByteBlock(count: Self.keyByteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, Self.keyByteCount)
     otherBytes = block.bytes.slice(Self.keyByteCount, Self.keyByteCount)
-    // A node without entries stands in until there is a leaf.
+    // An empty node is the placeholder until there is a leaf.
     node = NodeView(block.bytes.bytes.slice(Self.keyByteCount * 2, NodeLayout.prefixOffset))
   }
 
   deinit { if let leaf { view.release(leaf) } }
 
-  /// Goes to the next entry.
+  /// Moves to the next entry.
   ///
   /// - Returns: whether there is one.
-  /// - Throws: `corrupt` or `io` if a leaf cannot be trusted or read, or if its keys do not follow
-  ///   those of the leaf before.
+  /// - Throws: `corrupt` or `io` if a leaf is corrupt or cannot be read, or if its keys do not
+  ///   follow those of the previous leaf.
   package func next() throws(StorageError) -> Bool {
     slot += 1
     while slot >= node.count {
@@ -52,22 +52,22 @@ package final class LeafScanner {
     return true
   }
 
-  /// The key of the entry, valid until the scanner moves on.
+  /// The current key, valid until the scanner moves.
   package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
 
-  /// The value of the entry, or the reference to it, valid until the scanner moves on.
+  /// The current value, or the reference to it, valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
   /// Whether the value is a reference.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Passes the entries behind the one it is at that `other` has just the same behind its own.
+  /// Skips the entries after the current one that are identical in `other` after its current one.
   ///
-  /// Both are at the last of them then, or where they were if there are none. Entries are the same
-  /// if their cells are, byte for byte; those that lie otherwise in the other leaf are left to be
-  /// compared one by one.
+  /// Both scanners then are at the last skipped entry; they do not move if there is none. Entries
+  /// are identical if their cells are, byte for byte; entries laid out differently in the other
+  /// leaf are left for individual comparison.
   ///
-  /// - Complexity: No page is read: it ends with the first of the two leaves.
+  /// - Complexity: No page is read: it stops at the end of either leaf.
   package func passSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

@@ -1,9 +1,10 @@
-/// The full structural check of one page of a tree.
+/// The complete structural check of one page of a tree.
 ///
-/// Runs once for each page that enters the process. After it no accessor of ``NodeView`` reads out
-/// of bounds and every search ends. What pages say about each other is checked at each descent.
+/// It runs once for each page that enters the process. After it no accessor of ``NodeView`` reads
+/// out of bounds and every search terminates. References between pages are checked during each
+/// descent.
 package enum NodeChecks {
-  /// What is wrong with the page; `nil` if nothing is.
+  /// Returns a description of the first fault of the page; `nil` if there is none.
   package static func check(_ page: Bytes) -> String? {
     let level = Int(page.load8(PageLayout.level.offset))
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
@@ -11,7 +12,7 @@ package enum NodeChecks {
       return level == 0 ? checkNode(page, isLeaf: true) : "A leaf claims a level above 0."
     case .branch:
       guard level >= 1, level <= Limits.maxTreeLevel else {
-        return "A branch claims a level no branch can have."
+        return "A branch claims an invalid level."
       }
       return checkNode(page, isLeaf: false)
     case .overflow:
@@ -19,7 +20,7 @@ package enum NodeChecks {
     case .overflowIndex:
       return checkOverflowIndex(page, level)
     case .bitmap, nil:
-      return "The page is of no kind that a tree can hold."
+      return "The kind of the page is not valid in a tree."
     }
   }
 
@@ -34,7 +35,7 @@ package enum NodeChecks {
 
   private static func checkOverflowIndex(_ page: Bytes, _ level: Int) -> String? {
     guard level >= 1, level <= OverflowLayout.maxDepth else {
-      return "An overflow index claims a depth no index can have."
+      return "An overflow index claims an invalid depth."
     }
     let count = Int(page.load32(OverflowLayout.indexCount.offset))
     guard count > 0, count <= OverflowLayout.indexCapacity(pageSize: page.count) else {
@@ -78,7 +79,9 @@ package enum NodeChecks {
       let valueCount = Int(value & ~NodeLayout.overflowFlag)
       let cellByteCount = header + max(0, suffix - 8) + valueCount
       guard suffix <= maxSuffix else { return "A key is too long." }
-      guard cell + cellByteCount <= page.count else { return "A cell reaches over the page's end." }
+      guard cell + cellByteCount <= page.count else {
+        return "A cell extends past the end of the page."
+      }
       if value & NodeLayout.overflowFlag != 0 {
         guard valueCount == OverflowLayout.referenceByteCount else {
           return "An overflow reference has a wrong length."
@@ -87,17 +90,19 @@ package enum NodeChecks {
         guard
           NodeLayout.fitsInline(
             keyCount: node.prefixCount + suffix, valueCount: valueCount, pageSize: page.count)
-        else { return "A value that belongs in overflow pages lies in a leaf." }
+        else { return "A leaf contains a value that is too large for it." }
       }
       let head = node.head(index)
-      guard isPadded(head, suffix) else { return "A head holds bytes its key does not have." }
+      guard isPadded(head, suffix) else {
+        return "An abbreviated key has bytes that its key does not have."
+      }
       if index > 0, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The keys of the leaf are not in ascending order."
       }
       previous = head
       guard cells.claim(cell, cellByteCount) else { return "Two cells of the leaf overlap." }
     }
-    return cells.count == node.heapUsed ? nil : "The cells do not add up to what the leaf claims."
+    return cells.count == node.heapUsed ? nil : "The cells do not add up to the total of the leaf."
   }
 
   private static func checkBranch(
@@ -120,11 +125,11 @@ package enum NodeChecks {
         }
         suffix = Int(page.load16(slot))
         guard suffix > NodeLayout.maxCelllessSuffix else {
-          return "A branch cell holds a key that needs none."
+          return "A branch cell contains a key that needs no cell."
         }
         let cellByteCount = header + suffix - 8
         guard slot + cellByteCount <= page.count else {
-          return "A cell reaches over the page's end."
+          return "A cell extends past the end of the page."
         }
         guard cells.claim(slot, cellByteCount) else {
           return "Two cells of the branch overlap."
@@ -132,22 +137,25 @@ package enum NodeChecks {
       }
       guard suffix <= maxSuffix else { return "A key is too long." }
       let head = node.head(index)
-      guard isPadded(head, suffix) else { return "A head holds bytes its key does not have." }
+      guard isPadded(head, suffix) else {
+        return "An abbreviated key has bytes that its key does not have."
+      }
       if index > 1, head <= previous, head < previous || !isTieAscending(node, index) {
         return "The separators of the branch are not in ascending order."
       }
       previous = head
     }
-    return cells.count == node.heapUsed ? nil : "The cells do not add up to what the branch claims."
+    return cells.count == node.heapUsed
+      ? nil : "The cells do not add up to the total of the branch."
   }
 
-  /// Whether the head of a suffix of `count` bytes is zero behind them.
+  /// Returns whether the head of a suffix of `count` bytes is zero after them.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0
   }
 
-  /// Whether entry `index` follows the one before it, with which it shares the head.
+  /// Returns whether entry `index` sorts after the previous one, which has the same head.
   private static func isTieAscending(_ node: NodeView, _ index: Int) -> Bool {
     let order = node.rest(index - 1).compare(node.rest(index))
     if order != 0 { return order < 0 }

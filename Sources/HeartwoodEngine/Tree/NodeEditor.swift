@@ -1,4 +1,4 @@
-/// Changes a node in place, as long as its prefix holds and the bytes fit.
+/// Changes a node in place, while its prefix applies and the bytes fit.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -14,8 +14,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the one at `slot`.
   ///
-  /// - Returns: `false`, and nothing is changed, if the node has no room for it, no keys yet to
-  ///   choose a prefix by, or a prefix that the key lacks.
+  /// - Returns: `false`, without a change, if the node lacks room for it, has no keys yet from
+  ///   which to choose a prefix, or has a prefix that the key lacks.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -41,7 +41,7 @@ package struct NodeEditor {
 
   /// Replaces the value of the leaf entry at `slot`.
   ///
-  /// - Returns: `false`, and nothing is changed, if the node has no room for it.
+  /// - Returns: `false`, without a change, if the node lacks room for it.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -59,8 +59,8 @@ package struct NodeEditor {
       return true
     }
     if node.heapStart - byteCount < arraysEnd {
-      // The old cell stays live while others move, so that its key bytes are kept; its value is
-      // cut off first to make sure that both cells fit.
+      // The old cell stays live while others move, so that its key bytes are kept; its value is cut
+      // off first to make sure that both cells fit.
       page.store16(0, cell + 2)
       setHeap(start: node.heapStart, used: node.heapUsed - oldByteCount + front)
       return replaceByRewriting(slot, with: value, lengths: lengths, front: front)
@@ -74,13 +74,13 @@ package struct NodeEditor {
     return true
   }
 
-  /// Gives the branch entry at `slot` another child.
+  /// Sets the child of the branch entry at `slot`.
   package func setChild(_ slot: Int, to child: PageNumber) {
     let node = node
     page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
   }
 
-  /// Gives the large value of the leaf entry at `slot` another page to start at.
+  /// Sets the root page of the large value of the leaf entry at `slot`.
   package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
     let node = node
     let rest = max(0, node.suffixCount(slot) - 8)
@@ -88,8 +88,8 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Gives the entry at `slot` a longer value after all cells moved together, that one lowest: its
-  /// cell then grows without a second copy of its key.
+  /// Gives the entry at `slot` a longer value after compacting, with that cell lowest: the cell
+  /// then grows without a second copy of its key.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -105,7 +105,7 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells together at the page's end, so that all free bytes lie in the gap.
+  /// Compacts the cells at the end of the page, so that all free bytes are in the gap.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -118,7 +118,7 @@ package struct NodeEditor {
     if let lowest {
       move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
     }
-    // The bytes alone do not keep their block.
+    // `Bytes` does not keep its block alive.
     withExtendedLifetime(copy) {}
     setHeap(start: target, used: page.count - target)
   }
@@ -149,7 +149,7 @@ package struct NodeEditor {
   }
 
   private func setHeap(start: Int, used: Int) {
-    // Without cells the whole heap is free, whatever was removed last.
+    // Without cells the whole heap is free, regardless of the cell removed last.
     page.store32(UInt32(used == 0 ? page.count : start), NodeLayout.heapStart.offset)
     page.store32(UInt32(used), NodeLayout.heapUsed.offset)
   }
@@ -162,7 +162,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the arrays, where its place is open, and its cell.
+  /// Writes an entry into the arrays, which have a gap for it, and its cell.
   private func place(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
@@ -189,7 +189,7 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes place for one more entry in the arrays; the last bytes move first.
+  /// Makes a gap for one more entry in the arrays; the last bytes move first.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -206,7 +206,7 @@ package struct NodeEditor {
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
-  /// Takes one entry out of the arrays; the first bytes move first.
+  /// Removes one entry from the arrays; the first bytes move first.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

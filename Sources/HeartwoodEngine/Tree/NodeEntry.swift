@@ -1,11 +1,11 @@
-/// One entry on its way into a node: a key with a value for a leaf, with a child for a branch.
+/// An entry to be stored in a node: a key with a value in a leaf, or with a child in a branch.
 package struct NodeEntry {
   package let key: SearchKey
   package let value: Bytes
   package let isOverflow: Bool
   package let child: PageNumber
 
-  /// An entry of a leaf; `value` is the reference if `isOverflow`.
+  /// Creates an entry of a leaf; `value` is the reference if `isOverflow`.
   package init(key: SearchKey, value: Bytes, isOverflow: Bool) {
     self.key = key
     self.value = value
@@ -13,7 +13,7 @@ package struct NodeEntry {
     child = 0
   }
 
-  /// An entry of a branch.
+  /// Creates an entry of a branch.
   package init(key: SearchKey, child: PageNumber) {
     self.key = key
     self.child = child
@@ -21,7 +21,8 @@ package struct NodeEntry {
     isOverflow = false
   }
 
-  /// Bytes of its cell in a node with a prefix of `prefixCount` bytes; 0 if it needs none.
+  /// Returns the size of its cell in a node with a prefix of `prefixCount` bytes; 0 if it needs
+  /// none.
   package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
     let suffixCount = key.count - prefixCount
     let rest = max(0, suffixCount - 8)

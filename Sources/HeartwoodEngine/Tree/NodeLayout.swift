@@ -1,13 +1,14 @@
-/// The bytes of a leaf or a branch behind the fields every page has.
+/// The bytes of a leaf or a branch after the fields of every page.
 ///
 ///     26       28             30         32          36         40        heads
 ///     ┌────────┬──────────────┬──────────┬───────────┬──────────┬─────────┬──────────────────────┐
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The prefix all keys share is padded to a multiple of eight. Then come packed arrays: the heads
-/// (the first eight key bytes after the prefix, as numbers that sort like them), in branches the
-/// children, and the slots with the offsets of the cells, which grow down from the page's end.
+/// The common prefix of all keys is padded to a multiple of eight. Packed arrays follow: the
+/// abbreviated keys, called heads (the first eight key bytes after the prefix, as numbers that sort
+/// like them), in branches the children, and the slots with the offsets of the cells, which grow
+/// down from the end of the page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)
@@ -16,34 +17,35 @@ package enum NodeLayout {
   package static let heapUsed = Field("heapUsed", at: 36, 4)
   package static let fields = [count, prefixLength, reserved, heapStart, heapUsed]
 
-  /// Where the prefix starts; what lies behind it is the capacity of the node.
+  /// The offset of the prefix; the bytes after it are the capacity of the node.
   package static let prefixOffset = 40
   /// Bytes of a head, of a child and of a slot.
   package static let headByteCount = 8
   package static let childByteCount = 4
   package static let slotByteCount = 2
-  /// What each entry takes in the packed arrays.
+  /// The size of each entry in the packed arrays.
   package static let leafEntryByteCount = headByteCount + slotByteCount
   package static let branchEntryByteCount = headByteCount + childByteCount + slotByteCount
-  /// The lengths at the start of a cell.
+  /// The size of the lengths at the start of a cell.
   package static let leafCellHeaderByteCount = 4
   package static let branchCellHeaderByteCount = 2
-  /// Set in a cell's value length when the value is an overflow reference.
+  /// The flag in a cell's value length for an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// A branch slot up to this value is the suffix length itself: the head holds the whole suffix.
+  /// A branch slot up to this value is the suffix length itself: the head contains the whole
+  /// suffix.
   package static let maxCelllessSuffix = 8
 
-  /// Where the heads of a node with such a prefix start.
+  /// Returns the offset of the heads in a node with such a prefix.
   @inline(__always)
   package static func headsOffset(prefixLength: Int) -> Int {
     prefixOffset &+ ((prefixLength &+ 7) & ~7)
   }
 
-  /// Bytes for prefix, arrays and cells in a page.
+  /// Returns the number of bytes for prefix, arrays and cells in a page.
   @inline(__always)
   package static func capacity(pageSize: Int) -> Int { pageSize &- prefixOffset }
 
-  /// Whether a value is stored in the leaf: four such entries always fit a node, which is what
+  /// Returns whether a value is stored in the leaf: four such entries always fit a node, which
   /// makes every split possible.
   @inline(__always)
   package static func fitsInline(keyCount: Int, valueCount: Int, pageSize: Int) -> Bool {

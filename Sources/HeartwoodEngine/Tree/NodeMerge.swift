@@ -1,8 +1,9 @@
-/// How the entries of two neighbours are placed anew: all in one node, or evenly in both.
+/// The redistribution of the entries of two neighbours: all into one node, or evenly into both.
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Whether the two nodes and the separator between them are in order, as a rebuild requires.
+  /// Returns whether the two nodes and the separator between them are in order, as a rebuild
+  /// requires.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace
@@ -16,13 +17,13 @@ struct NodeMerge {
     return true
   }
 
-  /// The prefix of one node with all entries; `nil` if they do not fit one.
+  /// Returns the prefix of one node with all entries; `nil` if they do not fit one node.
   func mergedPrefixCount(pageSize: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageSize: pageSize)
   }
 
-  /// The division that evens out the nodes; `nil` if there is none but the present one.
+  /// Returns the division that balances the nodes; `nil` if there is none but the present one.
   func evenSplit(pageSize: Int) -> (position: Int, leftPrefixCount: Int, rightPrefixCount: Int)? {
     let count = entries.count
     let margin = entries.isLeaf || count < 4 ? 1 : 2
@@ -31,7 +32,7 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageSize: pageSize) { return split }
-    // A branch must not be left with a single child, even where nothing more can be moved.
+    // A branch must not be left with a single child, even if nothing more can be moved.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageSize: pageSize) }
     if count - entries.left.count < 2 { return split(at: bounds.upperBound, pageSize: pageSize) }
@@ -52,7 +53,7 @@ struct NodeMerge {
     return (position, left, right)
   }
 
-  /// The prefix all keys of a range have because they come from the same node.
+  /// Returns the prefix that all keys of a range have because they come from the same node.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

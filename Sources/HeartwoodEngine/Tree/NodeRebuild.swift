@@ -1,7 +1,7 @@
-/// The entries of one node, or of two neighbours, with one of them added or replaced, as a rebuild
-/// sees them: in order, whatever node each comes from.
+/// The entries of one node, or of two neighbours, with one of them added or replaced, as one
+/// ordered sequence for a rebuild.
 ///
-/// Writes any stretch of them into a page with a prefix of its own. The pages it reads from must
+/// It writes any range of them into a page with a prefix of its own. The pages it reads from must
 /// not be the one it writes to.
 package struct NodeRebuild {
   let left: NodeView
@@ -12,7 +12,8 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// The entries of `node` with `entry` inserted before, or in place of, the one at `position`.
+  /// Creates the entries of `node` with `entry` inserted before, or replacing, the one at
+  /// `position`.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -26,8 +27,9 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// The entries of two neighbours; for branches with the separator between them, which takes the
-  /// place of the right one's first entry.
+  /// Creates the entries of two neighbours.
+  ///
+  /// For branches, the separator between them replaces the first entry of the right one.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right
@@ -40,7 +42,8 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// The node and index an entry comes from; only for entries that are not the edited one.
+  /// Returns the node and index that an entry comes from; only for entries other than the edited
+  /// one.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -50,7 +53,7 @@ package struct NodeRebuild {
 
   // MARK: Measures
 
-  /// Bytes the entry takes in a node with such a prefix.
+  /// Returns the size of the entry in a node with such a prefix.
   private func byteCount(_ position: Int, prefixCount: Int) -> Int {
     if let edit, position == editPosition {
       return (isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount)
@@ -67,7 +70,7 @@ package struct NodeRebuild {
       + (rest > 0 ? NodeLayout.branchCellHeaderByteCount + rest : 0)
   }
 
-  /// Bytes a node with the entries of `range` uses of its capacity.
+  /// Returns the used part of the capacity of a node with the entries of `range`.
   func usedByteCount(_ range: Range<Int>, prefixCount: Int) -> Int {
     var total =
       NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
@@ -79,8 +82,8 @@ package struct NodeRebuild {
     return total
   }
 
-  /// The prefix by the rule: what first and last key share, but at least eight bytes less than the
-  /// first key, so that keys still to come are likely to have it too.
+  /// Returns the prefix by the rule: the common prefix of the first and last key, but at least
+  /// eight bytes shorter than the first key, so that future keys are likely to have it too.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -89,8 +92,8 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// A prefix with which the entries of `range` fit a page: the rule's, else `other` if every key
-  /// of the range is known to have that; `nil` if neither does.
+  /// Returns a prefix with which the entries of `range` fit a page: that of the rule, else `other`
+  /// if every key of the range is known to have that; `nil` if neither does.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageSize: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageSize: pageSize)
     let rule = prefixCount(range)
@@ -99,8 +102,8 @@ package struct NodeRebuild {
     return other
   }
 
-  /// The position that divides the entries into two nodes of about the same size: the first one
-  /// with at least half of all bytes before it, within `bounds`.
+  /// Returns the position that divides the entries into two nodes of about the same size: the first
+  /// one with at least half of all bytes before it, within `bounds`.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0
@@ -114,7 +117,7 @@ package struct NodeRebuild {
 
   // MARK: Keys
 
-  /// The whole key of an entry, written to `target`.
+  /// Writes the complete key of an entry to `target`.
   func key(_ position: Int, in target: MutableBytes) -> Bytes {
     if let edit, position == editPosition {
       target.copy(edit.key.bytes, to: 0)
@@ -125,9 +128,9 @@ package struct NodeRebuild {
     return node.copyKey(index, to: target)
   }
 
-  /// The key that separates the entries before `position` from the rest, in the workspace.
+  /// Returns the key that separates the entries before `position` from the rest, in the workspace.
   ///
-  /// For leaves the shortest one that does; for branches the key at `position`, which moves up.
+  /// For leaves it is the shortest such key; for branches the key at `position`, which moves up.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count
@@ -143,7 +146,8 @@ package struct NodeRebuild {
 
   // MARK: Writing
 
-  /// Makes `page` a node of the entries of `range`; they fit, and all have the prefix.
+  /// Makes `page` a node of the entries of `range`; the caller has checked that they fit and have
+  /// the prefix.
   func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
     let editor = NodeEditor(page)
     editor.clear()
@@ -179,7 +183,7 @@ package struct NodeRebuild {
     page.store32(UInt32(page.count - heapStart), NodeLayout.heapUsed.offset)
   }
 
-  /// Writes head and cell of one entry; the suffix length is the result.
+  /// Writes the head and cell of one entry; returns the suffix length.
   private func writeEntry(
     _ position: Int, _ index: Int, to page: MutableBytes, prefixCount: Int, heapStart: inout Int
   ) -> Int {

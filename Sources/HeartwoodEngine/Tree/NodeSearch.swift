@@ -1,9 +1,10 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison and lie side by side: a search without branches over a
-/// few cache lines. Cells are touched only where heads are equal.
+/// The heads decide nearly every comparison and are adjacent: a search without branches over a few
+/// cache lines. It reads cells only where heads are equal.
 package enum NodeSearch {
-  /// Where a key stands to the prefix of a node: before, within (0) or after all keys with it.
+  /// Returns the order of a key relative to the prefix of a node: before, within (0) or after all
+  /// keys with the prefix.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -25,7 +26,7 @@ package enum NodeSearch {
     return key.bytes.load8(shared) < prefix.load8(shared) ? -1 : 1
   }
 
-  /// The entry of a branch whose child covers `key`: the last one not after it.
+  /// Returns the entry of a branch whose child covers `key`: the last one not after it.
   @inline(__always)
   package static func childSlot(_ node: NodeView, _ key: SearchKey) -> Int {
     let order = prefixOrder(node, key)
@@ -49,11 +50,11 @@ package enum NodeSearch {
     return low &- 1
   }
 
-  /// The first entry of a leaf not before `key`, and whether it is that key.
+  /// Returns the first entry of a leaf not before `key`, and whether it is that key.
   ///
-  /// - Parameter touchedLines: What a point read has touched ahead (``Bytes/touchedLines``). One
-  ///   value of it in 2^64 takes the long way to the same answer; that is the use that keeps the
-  ///   loads.
+  /// - Parameter touchedLines: The result of a point read's prefetch (``Bytes/touchedLines``). One
+  ///   value of 2^64 takes a slower path to the same result; that use keeps the compiler from
+  ///   removing the loads.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -72,8 +73,8 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// The first step of a search in a leaf that is in the nearest caches: the first entry with the
-  /// head of `key`, found without a look at its cell.
+  /// The first step of a search in a leaf that is in the nearest caches: returns the first entry
+  /// with the head of `key`, without reading its cell.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -82,7 +83,7 @@ package enum NodeSearch {
     return slot < node.count && node.head(slot) == head ? slot : nil
   }
 
-  /// The second step: the entry that is `key`, from its candidate on.
+  /// The second step: returns the entry that is `key`, from its candidate on.
   ///
   /// - Parameter touchedLines: As for ``leafSlot(_:_:_:)``.
   @inline(__always)
@@ -113,7 +114,7 @@ package enum NodeSearch {
     return (low, low < end && tiedOrder(node, low, key) == 0)
   }
 
-  /// One past the last entry with the head of entry `first`.
+  /// Returns the index after the last entry with the head of entry `first`.
   private static func endOfTie(_ node: NodeView, _ first: Int) -> Int {
     let head = node.head(first)
     if first &+ 1 == node.count || node.head(first &+ 1) != head { return first &+ 1 }
@@ -123,7 +124,7 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1)
   }
 
-  /// Orders an entry against a key with the same prefix and head: negative, zero or positive.
+  /// Compares an entry with a key with the same prefix and head: negative, zero or positive.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

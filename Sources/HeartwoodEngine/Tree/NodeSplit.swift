@@ -1,6 +1,6 @@
-/// Where an overfull node is divided, and the prefixes of the two nodes it becomes.
+/// The division of an overfull node, and the prefixes of the two resulting nodes.
 struct NodeSplit {
-  /// Which of the new nodes stays full, because the next keys are likely to go to the other.
+  /// The new node that stays full, because the next keys are likely to go to the other.
   enum Edge {
     case none
     case first
@@ -11,11 +11,11 @@ struct NodeSplit {
   let leftPrefixCount: Int
   let rightPrefixCount: Int
 
-  /// Divides `entries`; `nil` if no division leaves two nodes that fit, which only a damaged page
-  /// can lead to.
+  /// Divides `entries`; `nil` if no division results in two nodes that fit, which only a corrupt
+  /// page can cause.
   ///
-  /// A new key without the node's prefix sorts before or after all keys that have it, so that the
-  /// others can keep theirs.
+  /// A new key without the node's prefix sorts before or after all keys that have it, so the others
+  /// can keep the prefix.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageSize: Int) {
     let count = entries.count
     // A branch keeps two children on each side, so that every child has a neighbour to merge with.

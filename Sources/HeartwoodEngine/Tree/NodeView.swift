@@ -1,9 +1,9 @@
-/// A leaf or a branch as its page shows it; the page has passed ``NodeChecks``.
+/// A leaf or a branch, read from its page; the page has passed ``NodeChecks``.
 package struct NodeView {
   package let page: Bytes
   package let count: Int
   package let prefixCount: Int
-  /// Where the heads start.
+  /// The offset of the heads.
   package let heads: Int
 
   @inline(__always)
@@ -30,13 +30,13 @@ package struct NodeView {
 
   package var heapUsed: Int { Int(page.load32(NodeLayout.heapUsed.offset)) }
 
-  /// What an entry takes in the packed arrays.
+  /// The size of an entry in the packed arrays.
   @inline(__always)
   package var entryByteCount: Int {
     isLeaf ? NodeLayout.leafEntryByteCount : NodeLayout.branchEntryByteCount
   }
 
-  /// Bytes in use of the node's capacity: prefix, arrays and live cells.
+  /// The used part of the node's capacity: prefix, arrays and live cells.
   package var usedByteCount: Int {
     heads - NodeLayout.prefixOffset + count * entryByteCount + heapUsed
   }
@@ -44,19 +44,20 @@ package struct NodeView {
   @inline(__always)
   package func head(_ index: Int) -> UInt64 { page.load64(heads &+ index &* 8) }
 
-  /// The child of a branch entry.
+  /// Returns the child of a branch entry.
   @inline(__always)
   package func child(_ index: Int) -> PageNumber {
     page.load32(heads &+ count &* 8 &+ index &* 4)
   }
 
-  /// The slot of a leaf entry: the offset of its cell.
+  /// Returns the slot of a leaf entry: the offset of its cell.
   @inline(__always)
   package func leafSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 8 &+ index &* 2))
   }
 
-  /// The slot of a branch entry: the offset of its cell, or the length of a suffix without one.
+  /// Returns the slot of a branch entry: the offset of its cell, or the length of a suffix without
+  /// one.
   @inline(__always)
   package func branchSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 12 &+ index &* 2))
@@ -65,7 +66,7 @@ package struct NodeView {
   @inline(__always)
   package func slot(_ index: Int) -> Int { isLeaf ? leafSlot(index) : branchSlot(index) }
 
-  /// Key bytes after the prefix.
+  /// Returns the number of key bytes after the prefix.
   @inline(__always)
   package func suffixCount(_ index: Int) -> Int {
     if isLeaf { return Int(page.load16(leafSlot(index))) }
@@ -75,7 +76,7 @@ package struct NodeView {
 
   package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
 
-  /// Key bytes after prefix and head.
+  /// Returns the key bytes after prefix and head.
   @inline(__always)
   package func rest(_ index: Int) -> Bytes {
     if isLeaf {
@@ -89,11 +90,11 @@ package struct NodeView {
       slot &+ NodeLayout.branchCellHeaderByteCount, max(0, Int(page.load16(slot)) &- 8))
   }
 
-  /// The value of a leaf entry, or the reference to it.
+  /// Returns the value of a leaf entry, or the reference to it.
   @inline(__always)
   package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
 
-  /// The value in the leaf cell at this offset.
+  /// Returns the value in the leaf cell at this offset.
   @inline(__always)
   package func value(inCell cell: Int) -> Bytes {
     let lengths = page.load32(cell)
@@ -102,13 +103,13 @@ package struct NodeView {
     return page.slice(cell &+ NodeLayout.leafCellHeaderByteCount &+ rest, count)
   }
 
-  /// Whether the cell of a leaf entry holds an overflow reference.
+  /// Returns whether the cell of a leaf entry contains an overflow reference.
   @inline(__always)
   package func isOverflow(_ index: Int) -> Bool {
     page.load16(leafSlot(index) &+ 2) & NodeLayout.overflowFlag != 0
   }
 
-  /// Whether an entry of a leaf has head and cell in common with an entry of another leaf.
+  /// Returns whether an entry of a leaf has the same head and cell as an entry of another leaf.
   @inline(__always)
   package func hasSameEntry(_ index: Int, as other: NodeView, _ otherIndex: Int) -> Bool {
     guard head(index) == other.head(otherIndex) else { return false }
@@ -118,7 +119,7 @@ package struct NodeView {
       && page.slice(cell, count).equals(other.page.slice(otherCell, count))
   }
 
-  /// Bytes of the entry's cell; 0 if it has none.
+  /// Returns the size of the entry's cell; 0 if it has none.
   package func cellByteCount(_ index: Int) -> Int {
     let slot = slot(index)
     guard slot > NodeLayout.maxCelllessSuffix else { return 0 }
@@ -128,9 +129,9 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes the entry's whole key and eight zero bytes to the start of `target`.
+  /// Writes the entry's complete key and eight zero bytes to the start of `target`.
   ///
-  /// - Returns: the key in `target`, fit for a ``SearchKey``.
+  /// - Returns: the key in `target`, suitable for a ``SearchKey``.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)

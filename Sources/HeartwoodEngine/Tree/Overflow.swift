@@ -8,7 +8,9 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// The value as it lies in its page if it lies in only one, else `nil`; the caller releases it.
+  /// Returns a value that is in a single page, without copying it; `nil` for any other.
+  ///
+  /// The caller releases it.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)
@@ -17,9 +19,9 @@ package struct Overflow {
       reference: page)
   }
 
-  /// Calls `body` with the bytes of a range of the value, piece by piece and in order.
+  /// Calls `body` with the bytes of a range of the value, in chunks and in order.
   ///
-  /// - Throws: `invalidArgument` if the range reaches over the end of the value.
+  /// - Throws: `invalidArgument` if the range extends past the end of the value.
   package func read(
     _ reference: OverflowReference, from offset: Int, count: Int,
     _ body: (Bytes) throws(StorageError) -> Void
@@ -28,7 +30,8 @@ package struct Overflow {
     else {
       throw StorageError(
         .invalidArgument,
-        "A range of \(count) bytes at \(offset) was asked of a value of \(reference.length).")
+        "A range of \(count) bytes at \(offset) is outside the value, which has "
+          + "\(reference.length) bytes.")
     }
     guard count > 0 else { return }
     let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
@@ -49,8 +52,8 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, piece by piece and in order; the hash is checked
-  /// behind the last one.
+  /// Calls `body` with all bytes of the value, in chunks and in order; checks the hash after the
+  /// last one.
   package func forEachPiece(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -64,7 +67,7 @@ package struct Overflow {
     }
   }
 
-  /// The whole value in memory of its own, its hash checked.
+  /// Returns a copy of the complete value, after checking its hash.
   package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
     let block = ByteBlock(count: reference.length, alignment: 16)
     var end = 0
@@ -80,7 +83,7 @@ package struct Overflow {
     try forEachPiece(reference) { _ throws(StorageError) in }
   }
 
-  /// Calls `body` with the number of every page of the value; an index after the pages in it, so
+  /// Calls `body` with the number of every page of the value; an index follows the pages in it, so
   /// that the page may be freed at once.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
@@ -106,7 +109,7 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageSize: view.pageSize)
   }
 
-  /// The page with this index among those of the value; the caller releases it.
+  /// Returns the page with this index among those of the value; the caller releases it.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {
@@ -116,7 +119,7 @@ package struct Overflow {
     let expected = index + 1 == count ? reference.length - index * capacity : capacity
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
       view.release(page)
-      throw .corrupt("A page of a large value holds a wrong number of bytes.", page: number)
+      throw .corrupt("A page of a large value contains a wrong number of bytes.", page: number)
     }
     return page
   }
@@ -134,14 +137,14 @@ package struct Overflow {
       index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
-  /// One page number of an index page that must hold `count` of them.
+  /// Returns one page number of an index page that must contain `count` of them.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {
     let page = try page(number, .overflowIndex, level: level)
     defer { view.release(page) }
     guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
-      throw .corrupt("An index of a large value holds a wrong number of pages.", page: number)
+      throw .corrupt("An index of a large value contains a wrong number of pages.", page: number)
     }
     return page.bytes.load32(OverflowLayout.contentOffset + index * 4)
   }
@@ -155,7 +158,7 @@ package struct Overflow {
       page.bytes.load32(PageLayout.tree.offset) == tree
     else {
       view.release(page)
-      throw .corrupt("A page that a large value refers to is not part of one.", page: number)
+      throw .corrupt("A large value refers to a page that is not part of it.", page: number)
     }
     return page
   }

@@ -1,8 +1,8 @@
 /// The bytes of a large value: the reference in the leaf, its pages and their index pages.
 ///
-/// A reference takes the place of the value in a leaf cell. Its depth says what the root page is:
-/// the only page (0), an index of pages (1), or an index of indexes (2). Every page but the last is
-/// full, so that a range read knows which pages it needs.
+/// A reference replaces the value in a leaf cell. Its depth defines the root page: the only page
+/// (0), an index of pages (1), or an index of indexes (2). Every page but the last is full, so that
+/// a range read knows which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)
   package static let hash = Field("hash", at: 8, 8)
@@ -14,29 +14,30 @@ package enum OverflowLayout {
   package static let referenceByteCount = 32
   package static let maxDepth = 2
 
-  /// In a page of kind `overflow`: bytes of the value in it, which start at ``contentOffset``.
+  /// In a page of kind `overflow`: the number of value bytes, which start at ``contentOffset``.
   package static let payloadCount = Field("payloadCount", at: 28, 4)
   package static let pageFields = [payloadCount]
 
-  /// In a page of kind `overflowIndex`: page numbers in it, which start at ``contentOffset``.
+  /// In a page of kind `overflowIndex`: the number of page numbers, which start at
+  /// ``contentOffset``.
   package static let indexCount = Field("indexCount", at: 28, 4)
   package static let indexFields = [indexCount]
 
   package static let contentOffset = 32
 
-  /// Bytes of a value in a full page.
+  /// Returns the number of value bytes in a full page.
   package static func payloadCapacity(pageSize: Int) -> Int { pageSize - contentOffset }
 
-  /// Page numbers in a full index page.
+  /// Returns the number of page numbers in a full index page.
   package static func indexCapacity(pageSize: Int) -> Int { (pageSize - contentOffset) / 4 }
 
-  /// Pages, indexes not counted, for a value of so many bytes.
+  /// Returns the number of pages, without indexes, for a value of this length.
   package static func pageCount(length: Int, pageSize: Int) -> Int {
     let capacity = payloadCapacity(pageSize: pageSize)
     return (length + capacity - 1) / capacity
   }
 
-  /// Index levels above so many pages.
+  /// Returns the number of index levels above this many pages.
   package static func depth(pageCount: Int, pageSize: Int) -> Int {
     if pageCount <= 1 { return 0 }
     return pageCount <= indexCapacity(pageSize: pageSize) ? 1 : 2

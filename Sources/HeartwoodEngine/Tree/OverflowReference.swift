@@ -1,4 +1,4 @@
-/// What a leaf holds in place of a large value.
+/// The contents of a leaf cell in place of a large value.
 package struct OverflowReference: Equatable {
   package let length: Int
   package let hash: UInt64
@@ -20,7 +20,7 @@ package struct OverflowReference: Equatable {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
     guard length > 0, length <= UInt64(Limits.maxValueByteCount) else {
-      throw .corrupt("A large value claims a length no value can have.", page: root)
+      throw .corrupt("A large value claims an invalid length.", page: root)
     }
     self.length = Int(length)
     hash = cell.load64(OverflowLayout.hash.offset)
@@ -31,7 +31,8 @@ package struct OverflowReference: Equatable {
       throw .corrupt("A large value claims more pages than there are.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageSize: view.pageSize) else {
-      throw .corrupt("A large value claims an index depth that its length rules out.", page: root)
+      throw .corrupt(
+        "A large value claims an index depth that does not match its length.", page: root)
     }
   }
 

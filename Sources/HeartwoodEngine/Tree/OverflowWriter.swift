@@ -1,7 +1,7 @@
-/// Writes one large value, whose length is known from the start, piece by piece.
+/// Writes one large value, whose length is known from the start, in chunks.
 ///
-/// It knows its pages by number and asks for their bytes anew in each step: between steps the
-/// transaction may move them to the log, so that a value of any length needs little memory.
+/// It knows its pages by number and looks up their bytes in each step: between steps the
+/// transaction may spill them to the log, so that a value of any length needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -10,16 +10,18 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  /// The page that takes the next bytes, unless it is full.
+  /// The page for the next bytes, unless it is full.
   private var page: PageNumber = 0
-  /// The index that takes the next page number; 0 before there is one.
+  /// The index for the next page number; 0 before there is one.
   private var index: PageNumber = 0
 
-  /// Bytes after which the transaction may move its pages: no fewer than a page has, so that a
-  /// piece that lies in a page of this transaction is taken whole before that.
+  /// The number of bytes after which the transaction may spill its pages.
+  ///
+  /// It is at least a page, so that a chunk that is in a page of this transaction is read
+  /// completely before that.
   private static let stepByteCount = Limits.maxPageByteCount
 
-  /// Begins a value of `length` bytes; takes no page before the first of them.
+  /// Begins a value of `length` bytes; allocates no page before the first of them.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     guard length <= Limits.maxValueByteCount else {
       throw StorageError(
@@ -37,12 +39,12 @@ package struct OverflowWriter {
       pageCount: OverflowLayout.pageCount(length: length, pageSize: pageSize), pageSize: pageSize)
   }
 
-  /// Appends the next bytes of the value; pages of the transaction may move to the log.
+  /// Appends the next bytes of the value; may spill pages of the transaction to the log.
   package mutating func append(_ piece: Bytes) throws(StorageError) {
     guard piece.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "\(piece.count) bytes were given where \(length - written) of \(length) were left.")
+        "\(piece.count) bytes were written, but only \(length - written) of \(length) were left.")
     }
     hash.update(piece)
     var offset = 0
@@ -58,12 +60,12 @@ package struct OverflowWriter {
   package func finish() throws(StorageError) -> OverflowReference {
     guard written == length else {
       throw StorageError(
-        .invalidArgument, "Only \(written) of the \(length) bytes announced were given.")
+        .invalidArgument, "Only \(written) of the announced \(length) bytes were written.")
     }
     return reference
   }
 
-  /// Frees what was written.
+  /// Frees the pages written so far.
   package func discard() throws(StorageError) {
     guard written > 0 else { return }
     let pages = pages
@@ -73,7 +75,7 @@ package struct OverflowWriter {
     }
   }
 
-  /// The value up to here; its depth is that of the whole one.
+  /// The value so far, with the depth of the complete value.
   private var reference: OverflowReference {
     OverflowReference(
       length: written, hash: hash.finish(), base: pages.base, root: root, depth: depth)
@@ -96,7 +98,8 @@ package struct OverflowWriter {
 
   private mutating func beginPage() throws(StorageError) {
     if written == 0, depth > 0 {
-      // Not sooner: an index without entries must not meet a move to the log, where it is damage.
+      // Not sooner: an index without entries must not be spilled to the log, where it would count
+      // as corruption.
       root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
       if depth == 1 { index = root }
     }
@@ -104,7 +107,7 @@ package struct OverflowWriter {
     if depth == 0 { root = page } else { try enter(page) }
   }
 
-  /// Adds a page number to the index, which gets a successor when it is full.
+  /// Adds a page number to the index, and creates another one if it is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
     let fanout = OverflowLayout.indexCapacity(pageSize: pages.view.pageSize)
     let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)

@@ -1,15 +1,15 @@
 /// Moves pages of trees to lower numbers within a transaction, so that the last ones become free.
 ///
-/// What the pages hold stays the same; only the numbers change, and what refers to them. Roots keep
-/// their place here, as a tree is found by its root.
+/// The contents of the pages stay the same; only their numbers and the references to them change.
+/// It does not move roots implicitly, because a tree is found by its root.
 package struct PageMover {
   package let pages: WorkingPages
   /// Pages from here on are moved to free ones before it.
   package let limit: PageNumber
-  /// Pages that may still be moved or looked at in this transaction; 0 also when no page before the
-  /// limit is free.
+  /// The number of pages that may still be moved or read in this transaction; 0 also if no page
+  /// before the limit is free.
   package private(set) var budget: Int
-  /// Pages moved.
+  /// The number of pages moved.
   package private(set) var movedCount = 0
   private let path = TreePath()
   private let key = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
@@ -22,12 +22,12 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Spends some of the budget on looking at a page.
+  /// Spends some of the budget on reading a page.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes
 
-  /// Moves a node other than the root; its parent is found by the first key below it.
+  /// Moves a node other than the root; finds its parent by the first key below it.
   ///
   /// - Throws: `corrupt` if the tree does not lead to it.
   /// - Complexity: Two descents.
@@ -41,14 +41,14 @@ package struct PageMover {
     view.release(leaf)
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
-      throw .corrupt("A page is in use that its tree does not lead to.", page: number)
+      throw .corrupt("A page is in use, but its tree does not lead to it.", page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)
     else { return }
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves a root; whoever knows the tree by it must be told.
+  /// Moves a root; the caller must update the reference to the tree.
   ///
   /// - Returns: The new root, or `nil` if there is no room.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
@@ -65,7 +65,7 @@ package struct PageMover {
 
   /// Moves pages of the large values of a tree, from the leaf that covers `first` on.
   ///
-  /// - Returns: The key to go on from with a new budget; `nil` at the end of the tree.
+  /// - Returns: The key at which to continue with a new budget; `nil` at the end of the tree.
   /// - Complexity: One page read for each leaf and for each index of a value.
   package mutating func moveValues(
     of root: TreeRoot, from first: [UInt8]
@@ -86,7 +86,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves the values of a leaf; false if the budget ended before they did.
+  /// Moves the values of a leaf; false if the budget was exhausted first.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {
@@ -105,7 +105,8 @@ package struct PageMover {
     return true
   }
 
-  /// The first large value of a leaf from `slot` on; read anew each time, as the leaf changes.
+  /// Returns the first large value of a leaf from `slot` on; read again each time, as the leaf
+  /// changes.
   private func value(
     in leaf: PageNumber, _ tree: TreeID, from slot: Int
   ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {
@@ -135,7 +136,7 @@ package struct PageMover {
     }
   }
 
-  /// A page number of an index; `nil` behind the last.
+  /// Returns a page number of an index; `nil` after the last.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -158,12 +159,13 @@ package struct PageMover {
       reference.bytes.load32(PageLayout.tree.offset) == tree
     else {
       view.release(reference)
-      throw .corrupt("A page is not what refers to it says.", page: number)
+      throw .corrupt("A page does not match the reference to it.", page: number)
     }
     return reference
   }
 
-  /// Gives the content of a page a lower number; `nil`, and the budget ends, if none is free.
+  /// Moves the content of a page to a lower number; `nil`, with the budget set to 0, if none is
+  /// free.
   private mutating func move(
     _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

@@ -1,7 +1,7 @@
-/// A key to look for or to store.
+/// A key to search for or to store.
 ///
-/// Eight readable zero bytes follow the key in memory; whoever makes one guarantees it. They make
-/// the head of any suffix a single load.
+/// Eight readable zero bytes follow the key in memory, which the creator guarantees. They make the
+/// head of any suffix a single load.
 package struct SearchKey {
   package let bytes: Bytes
 

@@ -5,14 +5,14 @@ package struct SortedLeaves {
   private struct Leaf {
     let page: PageNumber
     let tree: TreeID
-    /// Where its first key lies among those of all leaves.
+    /// The offset of its first key among those of all leaves.
     let keyOffset: Int
     let keyCount: Int
   }
 
   /// Finds the leaves with entries of some trees among `pages` and sorts them.
   ///
-  /// - Throws: `corrupt` or `io` if a page cannot be trusted or read.
+  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
   /// - Complexity: Each page is read once.
   package init(
     among pages: [PageNumber], of trees: Set<TreeID>, in view: PageView
@@ -46,6 +46,6 @@ package struct SortedLeaves {
     for leaf in leaves { self.pages[leaf.tree, default: []].append(leaf.page) }
   }
 
-  /// The leaves of a tree, the one with the lowest keys first.
+  /// Returns the leaves of a tree, in ascending order of their keys.
   package subscript(tree: TreeID) -> [PageNumber] { pages[tree] ?? [] }
 }

@@ -1,23 +1,23 @@
-/// Point lookups of several keys side by side in one tree as of one state.
+/// Parallel point lookups of several keys in one tree as of one state.
 ///
-/// All keys go down one level at a time, so that the memory fetches the nodes of many keys at once
-/// where a lookup of one key waits for each. Neighbours in the batch that meet in a node share its
-/// page. The memory is that of the batch, which is filled anew as often as the caller has keys.
+/// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
+/// in parallel; separate lookups would wait for each node. Adjacent keys of the batch that reach
+/// the same node share its page. The memory of the batch is reused when the caller refills it.
 package struct TreeBatch: ~Copyable {
-  /// One key on its way down.
+  /// The descent of one key.
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane releases the page, or shares that of the lane before.
+    /// Whether this lane releases the page, or shares that of the previous lane.
     var ownsPage = false
-    /// Above the leaves the child to go to; in a leaf the slot that was found, or -1.
+    /// Above the leaves the next child; in a leaf the slot found, or -1.
     var place = -1
   }
 
-  /// Keys in a batch: enough that the memory always has something to fetch, few enough that what
-  /// was fetched for all of them stays in the nearest cache.
+  /// The number of keys in a batch: enough to keep the memory system busy, few enough that the data
+  /// fetched for all of them stays in the nearest cache.
   package static let capacity = 64
-  /// Room for as many keys of a common length.
+  /// Room for that many keys of a common length.
   private static let keysByteCount = 8192
 
   private let view: PageView
@@ -25,7 +25,7 @@ package struct TreeBatch: ~Copyable {
   private var lanes = [Lane](repeating: Lane(), count: Self.capacity)
   private let keys = ByteBlock(count: Self.keysByteCount, alignment: 16)
   private var keysEnd = 0
-  /// Keys in the batch.
+  /// The number of keys in the batch.
   package private(set) var count = 0
 
   package init(view: PageView, root: TreeRoot) {
@@ -35,20 +35,20 @@ package struct TreeBatch: ~Copyable {
 
   deinit { releasePages() }
 
-  /// Memory for one more key of at most `byteCount` bytes with its padding; `nil` if the batch is
-  /// full.
+  /// Returns memory for one more key of at most `byteCount` bytes with its padding; `nil` if the
+  /// batch is full.
   @inline(__always)
   package func room(byteCount: Int) -> MutableBytes? {
     guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
     return keys.bytes.slice(keysEnd, byteCount)
   }
 
-  /// Adds the key that was written to the start of what ``room(byteCount:)`` gave.
+  /// Adds the key that was written to the start of the memory from ``room(byteCount:)``.
   @inline(__always)
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
     count &+= 1
-    // Behind the padding, on the next word.
+    // After the padding, on the next word.
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
@@ -75,7 +75,7 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// What was found for a key; the page stays with the batch.
+  /// Returns the value found for a key; the batch keeps the page.
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
@@ -96,7 +96,7 @@ package struct TreeBatch: ~Copyable {
     keysEnd = 0
   }
 
-  /// Takes every lane from its branch to the child it has chosen.
+  /// Moves every lane from its branch to the child it has chosen.
   @inline(__always)
   private static func descend(
     _ lanes: inout MutableSpan<Lane>, _ count: Int, to level: Int, of tree: TreeID,
@@ -105,7 +105,7 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].place
-      // When a page cannot be had, the lanes that own one are those that have to release it.
+      // If reading a page fails, the lanes that own one are exactly those that must release it.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {
@@ -121,8 +121,8 @@ package struct TreeBatch: ~Copyable {
 
   /// Finds the slots of all keys in their leaves.
   ///
-  /// Each loop does one thing that waits for memory, in few instructions a lane, so that the
-  /// processor sees the loads of many lanes at once.
+  /// Each loop makes one kind of memory access, with few instructions per lane, so that the
+  /// processor overlaps the loads of many lanes.
   @inline(__always)
   private static func searchLeaves(_ lanes: inout MutableSpan<Lane>, _ count: Int) {
     var lines: UInt64 = 0

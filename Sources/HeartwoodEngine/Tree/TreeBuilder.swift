@@ -1,19 +1,20 @@
-/// Loads an empty tree from its first key to its last: leaves and branches are filled one after the
-/// other, without a search for each key.
+/// Bulk-loads an empty tree in key order: it fills leaves and branches one after the other, without
+/// a search for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // What is asked for each entry is at hand, as each object on the way to it would be retained.
+  // Everything needed for each entry is stored here directly, to avoid a retain for each object on
+  // the way to it.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` behind the last entry: with the same, nobody has changed anything.
+  /// The view's `changeCount` after the last entry: if it is unchanged, so is the tree.
   private var changeCount = -1
-  /// The leaf at the right edge, where it was when `pages` had this `moveCount`.
+  /// The leaf at the right edge; its address is valid while `pages` has this `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
-  /// Begins to load a tree.
+  /// Begins a bulk load.
   ///
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
@@ -31,7 +32,8 @@ package struct TreeBuilder {
     moveCount = pages.moveCount
   }
 
-  /// Goes on to load a tree that an earlier transaction has loaded a part of, behind its last key.
+  /// Continues the bulk load of a tree that an earlier transaction has loaded partly, after its
+  /// last key.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
@@ -43,8 +45,8 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry if it belongs into the last leaf as it is, and nothing was changed since the
-  /// entry before; if not, ``append(key:value:)`` has to do it.
+  /// Appends an entry if it fits the last leaf in place, and nothing has changed since the previous
+  /// entry; otherwise the caller must use ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
@@ -60,8 +62,8 @@ package struct TreeBuilder {
 
   /// Appends an entry.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow all keys before; `tooLarge` if key or
-  ///   value is over its limit.
+  /// - Throws: `invalidArgument` if the key does not follow all earlier keys; `tooLarge` if key or
+  ///   value exceeds its limit.
   package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
     try check(key, valueCount: value.count)
     let pages = writer.pages
@@ -81,7 +83,7 @@ package struct TreeBuilder {
     noteLast(key)
   }
 
-  /// Appends an entry whose value was written to overflow pages of this tree before.
+  /// Appends an entry whose value was already written to overflow pages of this tree.
   ///
   /// - Throws: As ``append(key:value:)``.
   package mutating func append(
@@ -98,7 +100,9 @@ package struct TreeBuilder {
   private func check(_ key: SearchKey, valueCount: Int) throws(StorageError) {
     try writer.checkLimits(key, valueCount: valueCount)
     guard lastCount < 0 || lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0 else {
-      throw StorageError(.invalidArgument, "A key was appended that does not follow the last one.")
+      throw StorageError(
+        .invalidArgument,
+        "The appended key does not follow the last one. Append keys in ascending order.")
     }
   }
 
@@ -109,7 +113,7 @@ package struct TreeBuilder {
     changeCount = view.changeCount
   }
 
-  /// Ends the load: nodes at the right edge that hold too little are merged or evened out.
+  /// Ends the load: merges or balances underfull nodes at the right edge.
   package func finish() throws(StorageError) {
     var level = 0
     while true {
@@ -128,7 +132,7 @@ package struct TreeBuilder {
     writer.path.setSlot(slot, 0)
     let isFull = slot > 0 && NodeSearch.prefixOrder(leaf.node, entry.key) == 0
     if isFull, writer.path.top > 0 {
-      // The leaf stays as it is: no other order of its bytes makes room.
+      // The leaf stays unchanged: reordering its bytes would not make room.
       try writer.appendLeaf(entry)
     } else {
       try writer.rewrite(entry, at: slot, level: 0, inserting: true)

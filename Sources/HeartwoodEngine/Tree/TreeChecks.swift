@@ -1,25 +1,26 @@
-/// Checks a whole tree, page by page, and what its pages say about each other.
+/// Checks a complete tree, page by page, and the references between its pages.
 ///
-/// Damage ends the check of the part it is in, never that of the rest.
+/// Corruption ends the check of the affected subtree only.
 package struct TreeChecks {
-  /// A sentence for each thing that is wrong; empty for a sound tree.
+  /// A sentence for each fault; empty for an intact tree.
   package private(set) var findings: [String] = []
-  /// Entries in all leaves.
+  /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// What is wrong with one page may be found once for each entry; more says nothing new.
+  /// A fault of one page may be found once for each entry; more findings add nothing.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
 
   /// Checks the tree at `root`.
   ///
-  /// - Parameter visit: called once for each page referred to, large values included; says whether
-  ///   the page was not visited before. That bounds the work on bytes that lead in circles.
+  /// - Parameter visit: called once for each reference to a page, including those of large values;
+  ///   returns whether the page is visited for the first time. That bounds the work on bytes with
+  ///   circular references.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree
     guard visit(root.page) else {
-      record("Page \(root.page), a root, belongs to something else as well.")
+      record("Page \(root.page), a root, is referred to more than once.")
       return
     }
     do throws(StorageError) {
@@ -48,7 +49,7 @@ package struct TreeChecks {
     if findings.count < Self.maxFindingCount { findings.append(finding) }
   }
 
-  // Recursion over at most the levels of a tree: every child lies one level below its parent.
+  // Recursion over at most the levels of a tree: every child is one level below its parent.
   private mutating func checkNode(
     _ page: Bytes, _ number: PageNumber, level: Int, _ bounds: Bounds,
     _ visit: (PageNumber) -> Bool
@@ -58,13 +59,13 @@ package struct TreeChecks {
       return
     }
     let node = NodeView(page)
-    if node.number != number { record("Page \(number) says it is page \(node.number).") }
+    if node.number != number { record("Page \(number) claims to be page \(node.number).") }
     let first = node.isLeaf ? 0 : 1
     if first < node.count {
       let isInOrder = [first, node.count - 1].allSatisfy { index in
         bounds.contains(Self.key(of: node, index), isSeparator: !node.isLeaf)
       }
-      if !isInOrder { record("Page \(number) holds keys outside the separators around it.") }
+      if !isInOrder { record("Page \(number) contains keys outside the separators around it.") }
     }
     if node.isLeaf {
       entryCount += node.count
@@ -86,7 +87,7 @@ package struct TreeChecks {
     _ visit: (PageNumber) -> Bool
   ) {
     guard visit(child) else {
-      record("Page \(child), a child of page \(parent), belongs to something else as well.")
+      record("Page \(child), a child of page \(parent), is referred to more than once.")
       return
     }
     do throws(StorageError) {
@@ -107,7 +108,7 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value in page \(leaf) belongs to something else as well.",
+            "A page of a large value in page \(leaf) is referred to more than once.",
             page: number)
         }
       }

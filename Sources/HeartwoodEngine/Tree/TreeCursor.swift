@@ -1,7 +1,7 @@
-/// A place in a tree that moves from key to key in both directions.
+/// A position in a tree that moves from key to key in both directions.
 ///
-/// Holds one page, the leaf it is in. A cursor in a writer's view saves its key: when the writer
-/// has changed the tree since, it looks for its place again before it moves or reads.
+/// Holds one page, the current leaf. A cursor in a writer's view saves its key: if the writer has
+/// changed the tree since, it searches its position again before it moves or reads.
 ///
 /// - Important: the view's owner must outlive the cursor. For one thread at a time.
 package final class TreeCursor {
@@ -10,9 +10,10 @@ package final class TreeCursor {
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The key of the cursor, its leaf's prefix in front.
+  /// The current key, preceded by its leaf's prefix.
   private let keyBytes: MutableBytes
-  /// A second key, to compare with across leaves and to keep while the place is looked for again.
+  /// A second key, for comparisons across leaves and to save the key while its position is searched
+  /// again.
   private let otherBytes: MutableBytes
   private var keyCount = 0
   /// The slot whose key is in `keyBytes`; -1 if none is.
@@ -24,9 +25,9 @@ package final class TreeCursor {
   private var isPlaced = false
   private var changeCount = 0
 
-  /// A cursor that is nowhere yet.
+  /// Creates a cursor without a position.
   ///
-  /// - Parameter savesKey: needed in a writer's view, where the tree changes under the cursor.
+  /// - Parameter savesKey: required in a writer's view, where the tree changes under the cursor.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -35,7 +36,7 @@ package final class TreeCursor {
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
-    // A node without entries stands in until there is a leaf.
+    // An empty node is the placeholder until there is a leaf.
     node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 
@@ -45,9 +46,9 @@ package final class TreeCursor {
   @inline(__always)
   package var isValid: Bool { isPlaced }
 
-  // MARK: Placing
+  // MARK: Positioning
 
-  /// Goes to the first key that is not before `key`.
+  /// Moves to the first key that is not before `key`.
   ///
   /// - Returns: whether there is one.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
@@ -58,7 +59,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Goes to the last key that is before `key`.
+  /// Moves to the last key that is before `key`.
   ///
   /// - Returns: whether there is one.
   package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
@@ -69,7 +70,7 @@ package final class TreeCursor {
     return try step(forward: false)
   }
 
-  /// Goes to the first key of the tree, if there is one.
+  /// Moves to the first key of the tree, if there is one.
   package func first() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: false, view, root))
@@ -78,7 +79,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Goes to the last key of the tree, if there is one.
+  /// Moves to the last key of the tree, if there is one.
   package func last() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: true, view, root))
@@ -89,9 +90,9 @@ package final class TreeCursor {
 
   // MARK: Moving
 
-  /// Goes to the next key.
+  /// Moves to the next key.
   ///
-  /// - Returns: whether there is one; if not, the cursor is nowhere.
+  /// - Returns: whether there is one; if not, the cursor has no position.
   @inline(__always)
   package func next() throws(StorageError) -> Bool {
     if savesKey { return try nextSaving() }
@@ -101,9 +102,9 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Goes to the key before.
+  /// Moves to the previous key.
   ///
-  /// - Returns: whether there is one; if not, the cursor is nowhere.
+  /// - Returns: whether there is one; if not, the cursor has no position.
   @inline(__always)
   package func previous() throws(StorageError) -> Bool {
     if savesKey { return try previousSaving() }
@@ -116,7 +117,7 @@ package final class TreeCursor {
   @inline(never)
   private func nextSaving() throws(StorageError) -> Bool {
     guard isPlaced else { return false }
-    // Without its row the cursor is already at the one after it.
+    // If its row was removed, the cursor is already at the following one.
     if view.changeCount != changeCount, try !restore() { return isPlaced }
     slot &+= 1
     if slot < node.count { return place() }
@@ -136,13 +137,13 @@ package final class TreeCursor {
 
   // MARK: Reading
 
-  /// The key the cursor is at, eight zero bytes behind it; valid until the cursor moves.
+  /// The current key, followed by eight zero bytes; valid until the cursor moves.
   ///
   /// The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
     precondition(isPlaced, "the cursor is not at a row")
-    // A cursor that saves its key has it already, even if the writer removed the row since.
+    // A cursor that saves its key has it already, even if the writer has removed the row since.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -150,10 +151,10 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// The value the cursor is at, or the reference to it.
+  /// Returns the current value, or the reference to it.
   ///
-  /// Valid until the cursor moves or the writer changes something. The page stays the cursor's: it
-  /// is not to be released.
+  /// Valid until the cursor moves or the writer changes something. The cursor keeps the page: the
+  /// caller must not release it.
   ///
   /// - Returns: `nil` if the cursor is not at a row, or the writer removed it.
   @inline(__always)
@@ -166,19 +167,19 @@ package final class TreeCursor {
       isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
   }
 
-  /// Passes the row of the cursor and those behind it in its leaf, until `body` returns false.
+  /// Passes the current row and the following ones in its leaf to `body`, until that returns false.
   ///
-  /// Not for a writer's view. The cursor is at the last row of the leaf then. Where the leaf's rows
-  /// end before `end` is looked for once for the whole leaf.
+  /// Not for a writer's view. Afterwards the cursor is at the last row of the leaf. The position of
+  /// `end` in the leaf is searched once for the whole leaf.
   ///
-  /// - Parameter end: The key from which on no row is passed; `nil` for the whole leaf.
-  /// - Returns: Whether rows of the next leaf may be before `end` too, and `body` wants them.
+  /// - Parameter end: The first key that is not passed; `nil` for the whole leaf.
+  /// - Returns: Whether rows of the next leaf may also be before `end`, and `body` wants them.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPlaced, let leaf else { return false }
-    // Fields of an object are loaded anew for each row, those of a value are not.
+    // Fields of an object are loaded again for each row, those of a value are not.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -194,9 +195,9 @@ package final class TreeCursor {
     return stop == node.count
   }
 
-  // MARK: Places
+  // MARK: Positions
 
-  /// Prepares for a new place: whatever happens before it is reached, the cursor is nowhere.
+  /// Prepares for a new position: until it is reached, the cursor has none, even after an error.
   private func begin() {
     isPlaced = false
     changeCount = view.changeCount
@@ -226,12 +227,12 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Goes on to the nearest row of another leaf.
+  /// Moves to the nearest row of another leaf.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPlaced = isPlaced
     isPlaced = false
-    // Keys must go on in order from leaf to leaf, or damaged branches could lead in circles.
+    // Keys must stay in order from leaf to leaf, or corrupt branches could lead in circles.
     let border = forward ? node.count &- 1 : 0
     let isKnown = wasPlaced && node.count > 0
     let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0
@@ -260,9 +261,9 @@ package final class TreeCursor {
     return false
   }
 
-  /// Looks for the saved key again.
+  /// Searches the saved key again.
   ///
-  /// - Returns: whether it is still there; if not, the cursor is at the key after it, if any.
+  /// - Returns: whether it is still there; if not, the cursor is at the following key, if any.
   private func restore() throws(StorageError) -> Bool {
     let saved = savedKey()
     guard try seek(saved) else { return false }
@@ -275,7 +276,7 @@ package final class TreeCursor {
     return SearchKey(otherBytes.bytes.slice(0, keyCount))
   }
 
-  /// Finds the cursor's row again after a change; the place and the saved key stay as they were.
+  /// Finds the current row again after a change; the position and the saved key stay the same.
   ///
   /// - Returns: whether the row is there.
   @inline(never)

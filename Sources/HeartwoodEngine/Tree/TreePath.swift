@@ -1,7 +1,7 @@
 /// The pages and slots from the root of a tree to a leaf.
 ///
-/// Fixed memory for the highest tree there can be: a descent allocates nothing. The slot at level 0
-/// is that of an entry, above it that of the child the path goes through.
+/// It has fixed memory for the highest possible tree: a descent allocates nothing. The slot at
+/// level 0 is that of an entry; above it, that of the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -27,8 +27,8 @@ final class TreePath {
     steps.store32(UInt32(truncatingIfNeeded: slot), level &* 8 &+ 4)
   }
 
-  /// Goes from the root to the leaf that covers `key` and returns that leaf; the slot at level 0 is
-  /// left to the caller, who also releases the leaf.
+  /// Descends from the root to the leaf that covers `key` and returns that leaf; the caller sets
+  /// the slot at level 0 and releases the leaf.
   func descend(
     to key: SearchKey, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -51,7 +51,7 @@ final class TreePath {
     return reference
   }
 
-  /// Goes from the root to the first or the last leaf.
+  /// Descends from the root to the first or the last leaf.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -61,8 +61,8 @@ final class TreePath {
     return try descend(toLast: toLast, from: reference, level: top, view, root)
   }
 
-  /// Goes on from the node of the path at `level`, which is `reference`, to the first or the last
-  /// leaf below it; takes over the reference.
+  /// Descends from the node of the path at `level`, which is `reference`, to the first or the last
+  /// leaf below it; consumes the reference.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -81,7 +81,7 @@ final class TreePath {
     return reference
   }
 
-  /// Goes to the leaf after or before the one the path leads to; `nil` if there is none.
+  /// Moves to the leaf after or before the one at the end of the path; `nil` if there is none.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

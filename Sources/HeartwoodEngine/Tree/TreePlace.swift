@@ -1,8 +1,9 @@
-/// Where a key is or would be in a tree, and about which part of all entries lies before it.
+/// The position of a key in a tree, whether present or not, and an estimate of the share of all
+/// entries before it.
 ///
-/// The part is worked out from the nodes on the way alone, as if every subtree of a node held as
-/// many entries as the others: it errs where nodes are filled differently, by the fill of one leaf
-/// at each level at most, and never leaves 0 ... 1.
+/// The share is computed only from the nodes on the path, as if every subtree of a node had the
+/// same number of entries. Where nodes differ in their fill, it is off by at most the fill of one
+/// leaf at each level, and it is always within 0 ... 1.
 package struct TreePlace {
   private let leaf: PageNumber
   private let slot: Int
@@ -30,8 +31,8 @@ package struct TreePlace {
     view.release(reference)
   }
 
-  /// About how many of `count` entries lie from here to another place: exactly, if that is in the
-  /// same leaf.
+  /// Returns an estimate of the number of the `count` entries from here to another position; exact
+  /// if that is in the same leaf.
   package func distance(to end: TreePlace, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

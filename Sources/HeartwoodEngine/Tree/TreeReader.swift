@@ -16,7 +16,7 @@ package struct TreeReader {
     self.root = root
   }
 
-  /// The value stored under `key`; the caller releases its page.
+  /// Returns the value stored under `key`; the caller releases its page.
   @inline(__always)
   package func find(_ key: SearchKey) throws(StorageError) -> FoundValue? {
     var reference = try view.root(root)

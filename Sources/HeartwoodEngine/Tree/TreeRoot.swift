@@ -1,4 +1,4 @@
-/// A tree and where it starts; the page number stays for the life of the tree.
+/// A tree and its root page, whose number is constant for the lifetime of the tree.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber
@@ -10,7 +10,7 @@ package struct TreeRoot: Hashable, Sendable {
 }
 
 extension PageView {
-  /// The page a tree starts at; the caller releases it.
+  /// Returns the root page of a tree; the caller releases it.
   @inline(__always)
   package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
     let reference = try page(root.page)
@@ -24,9 +24,9 @@ extension PageView {
     return reference
   }
 
-  /// The node at `level` that a branch of `tree` refers to; the caller releases it.
+  /// Returns the node at `level` that a branch of `tree` refers to; the caller releases it.
   ///
-  /// A child lies exactly one level below its parent, so that no descent can run in a circle.
+  /// A child is exactly one level below its parent, so that no descent can run in a circle.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -46,6 +46,6 @@ extension PageView {
 
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
-    .corrupt("A page that a tree refers to is not the node it should be.", page: number)
+    .corrupt("A page that a tree refers to is not the expected node.", page: number)
   }
 }

@@ -1,7 +1,7 @@
-/// Memory a writer needs while it changes a tree: a path, keys under construction, copies of pages.
+/// The memory of a writer for changing a tree: a path, keys under construction, copies of pages.
 ///
-/// Kept as long as the writer. All but the path is made on first use: most changes fit their leaf
-/// and need no more.
+/// Kept as long as the writer. All but the path is allocated on first use: most changes fit their
+/// leaf and need no more.
 final class TreeWorkspace {
   private static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
 
@@ -10,12 +10,12 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// Two keys of a rebuild, valid until the next key is asked for.
+  /// Two keys of a rebuild, valid until the next key is requested.
   var firstKey: MutableBytes { keyPlace(0, Self.keyByteCount) }
   var secondKey: MutableBytes { keyPlace(1, Self.keyByteCount) }
-  /// The key a split gives to the level above.
+  /// The key that a split inserts into the level above.
   var separator: MutableBytes { keyPlace(2, Self.keyByteCount) }
-  /// An overflow reference on its way into a leaf.
+  /// An overflow reference to be stored in a leaf.
   var reference: MutableBytes { keyPlace(3, OverflowLayout.referenceByteCount) }
 
   private func keyPlace(_ place: Int, _ byteCount: Int) -> MutableBytes {
@@ -27,7 +27,7 @@ final class TreeWorkspace {
     return block.bytes.slice(place * Self.keyByteCount, byteCount)
   }
 
-  /// A copy of a page, valid until the next one with the same `place`, which is 0 or 1.
+  /// Copies a page; the copy is valid until the next one with the same `place`, which is 0 or 1.
   func copy(_ page: Bytes, place: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block
@@ -36,7 +36,7 @@ final class TreeWorkspace {
     return NodeView(target.bytes)
   }
 
-  /// A copy of a value that fits a page, valid until the next one.
+  /// Copies a value that fits a page; the copy is valid until the next one.
   func copy(_ source: Bytes, pageSize: Int) -> Bytes {
     let block = value ?? ByteBlock(count: pageSize)
     value = block

@@ -1,8 +1,8 @@
-// How a tree grows: rebuilding, splitting, and a new root above the old one.
+// Growth of a tree: rebuilding, splitting, and a new root above the old one.
 extension TreeWriter {
-  /// Puts an entry into the node of the path at `level` when that cannot be done in place.
+  /// Stores an entry in the node of the path at `level` if that is not possible in place.
   ///
-  /// Rebuilds the node with a better prefix, or splits it, which goes on in the level above.
+  /// It rebuilds the node with a better prefix, or splits it, which continues in the level above.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -37,8 +37,8 @@ extension TreeWriter {
     }
   }
 
-  /// Puts an entry that comes after all others into a leaf of its own, behind the last one, which
-  /// the path leads to.
+  /// Stores an entry that follows all others in a new leaf, after the last one, which is the end of
+  /// the path.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -62,9 +62,9 @@ extension TreeWriter {
     let number = path.page(level)
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
-    // A child whose keys lie outside its separators would put the branch out of order.
+    // A child with keys outside its separators would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
-      throw .corrupt("A child's keys lie outside the separators around it.", page: number)
+      throw .corrupt("A child has keys outside the separators around it.", page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
   }
@@ -78,7 +78,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Whether an entry is the new first or last one of its level.
+  /// Returns whether an entry is the new first or last one of its level.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {
@@ -99,14 +99,16 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two parts of a node that is split; the right one and the key before it belong into
-  /// the level above, unless the node was the root, which then has both below it.
+  /// Writes the two parts of a split node.
+  ///
+  /// The right one and the key before it belong in the level above, unless the node was the root,
+  /// which then has both as children.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {
     let isRoot = level == path.top
     guard !isRoot || level < Limits.maxTreeLevel else {
-      throw .corrupt("The tree is higher than any store can make it.", page: root.page)
+      throw .corrupt("The tree has more levels than the limit allows.", page: root.page)
     }
     let kind = level == 0 ? PageKind.leaf : .branch
     let left =
@@ -131,7 +133,7 @@ extension TreeWriter {
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
     page.store8(UInt8(level), PageLayout.level.offset)
     NodeEditor(page).clear()
-    // With its first child alone the root is a node that a rebuild can add the second to.
+    // With its first child alone, the root is a node to which a rebuild can add the second.
     page.store16(1, NodeLayout.count.offset)
     page.clear(NodeLayout.prefixOffset, NodeLayout.branchEntryByteCount)
     page.store32(left, NodeLayout.prefixOffset + NodeLayout.headByteCount)

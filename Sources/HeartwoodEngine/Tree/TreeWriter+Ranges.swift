@@ -1,6 +1,6 @@
-// How a range of keys is removed: the pages between its ends as a whole, and the ends by entry.
+// Removal of a range of keys: complete pages between its ends, and individual entries at the ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to `upper`, and returns how many there were.
+  /// Removes all keys from `lower` up to `upper`, and returns their number.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -78,8 +78,8 @@ extension TreeWriter {
     return UInt64(end - first)
   }
 
-  /// Merges or evens out the nodes on the way to an end of the range, from the root downwards, so
-  /// that each has a neighbour below the same branch when its turn comes.
+  /// Merges or balances the nodes on the path to an end of the range, from the root downwards, so
+  /// that each has a neighbour below the same branch when it is processed.
   private func settleEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {

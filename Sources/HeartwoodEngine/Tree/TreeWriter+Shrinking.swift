@@ -1,6 +1,6 @@
-// How a tree shrinks: merging neighbours, evening them out, and taking away the root's level.
+// Shrinking of a tree: merging neighbours, balancing them, and removing the root's level.
 extension TreeWriter {
-  /// Mends the nodes of the path from `first` up that hold too little, then the root.
+  /// Repairs underfull nodes of the path from `first` up, then the root.
   func settle(from first: Int) throws(StorageError) {
     var level = first
     while level < path.top {
@@ -14,7 +14,7 @@ extension TreeWriter {
     try collapseRoot()
   }
 
-  /// Merges the node of the path at `level` with a neighbour, or evens it out with one.
+  /// Merges the node of the path at `level` with a neighbour, or balances it with one.
   ///
   /// - Returns: whether the branch above lost an entry.
   private func mend(_ level: Int) throws(StorageError) -> Bool {
@@ -31,7 +31,8 @@ extension TreeWriter {
     return false
   }
 
-  /// Two neighbours at `level`: those before and at entry `slot` of the branch above.
+  /// Returns two neighbours at `level`: the children before and at entry `slot` of the branch
+  /// above.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {
@@ -50,7 +51,7 @@ extension TreeWriter {
     let merge = NodeMerge(
       entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
     guard leftNumber != rightNumber, merge.isOrdered() else {
-      throw .corrupt("Two neighbours are not in the order of their keys.", page: rightNumber)
+      throw .corrupt("The keys of two neighbours are out of order.", page: rightNumber)
     }
     return (leftNumber, rightNumber, merge)
   }

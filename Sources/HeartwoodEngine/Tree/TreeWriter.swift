@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// Only pages that change become writable. A value handed in may lie in a page of the transaction;
-/// a key must not, since those bytes move.
+/// Only pages that change become writable. A value argument may be in a page of the transaction; a
+/// key must not, since those bytes move.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -13,7 +13,7 @@ package struct TreeWriter {
     workspace = TreeWorkspace()
   }
 
-  /// Makes an empty tree.
+  /// Creates an empty tree.
   package static func create(
     _ pages: WorkingPages, tree: TreeID
   ) throws(StorageError) -> TreeRoot {
@@ -26,10 +26,10 @@ package struct TreeWriter {
   var pageSize: Int { pages.view.pageSize }
   var path: TreePath { workspace.path }
 
-  /// Stores a value under a key, in place of the one there may be.
+  /// Stores a value under a key, replacing any previous value.
   ///
   /// - Returns: whether the key is new.
-  /// - Throws: `tooLarge` if key or value is over its limit.
+  /// - Throws: `tooLarge` if key or value exceeds its limit.
   package func put(_ key: SearchKey, _ value: Bytes) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: value.count)
     let fitsInline = NodeLayout.fitsInline(
@@ -40,7 +40,7 @@ package struct TreeWriter {
     return try put(key, overflow.finish())
   }
 
-  /// Stores a large value, written to overflow pages of this tree before, under a key.
+  /// Stores a large value, already written to overflow pages of this tree, under a key.
   ///
   /// - Returns: whether the key is new.
   package func put(
@@ -75,7 +75,7 @@ package struct TreeWriter {
     return true
   }
 
-  /// Frees every page of the tree, its root and its large values included.
+  /// Frees every page of the tree, including its root and its large values.
   package func removeAll() throws(StorageError) {
     pages.noteChange()
     let reference = try view.root(root)
@@ -142,10 +142,10 @@ package struct TreeWriter {
     }
   }
 
-  // Recursion over at most the levels of a tree: every child lies one level below its parent. No
-  // node is held across a child, because making room moves pages.
+  // Recursion over at most the levels of a tree: every child is one level below its parent. No node
+  // is held across a child, because making room moves pages.
   //
-  // Returns how many entries it had.
+  // Returns the number of entries it had.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

@@ -1,12 +1,12 @@
-/// Which pages a transaction can take: the lowest free one first, so that the tail becomes free.
+/// The free pages that a transaction can allocate: the lowest first, so that the tail becomes free.
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// No page below it is free; pages above may be either.
+  /// No page below it is free; pages above may be in use or free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were given back, so that the last one may be among them.
+  /// Whether pages were freed, so that the last one may be among them.
   private var hasFreed = false
-  /// Pages taken minus pages given back.
+  /// Pages allocated minus pages freed.
   private(set) var growth = 0
 
   init(pageByteCount: Int, lowestFree: PageNumber) {
@@ -22,7 +22,7 @@ struct FreeSpace {
       let bitmap = Int(lowestFree) / pagesPerBitmap
       let bitmapPage = bitmap * pagesPerBitmap
       guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
-        throw StorageError(.full, "The store has as many pages as page numbers can name.")
+        throw StorageError(.full, "The store has the maximum number of pages. Delete data.")
       }
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
@@ -45,31 +45,31 @@ struct FreeSpace {
   mutating func giveBack(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
     let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
     guard number < pages.pageCount, Int(number) != bitmapPage else {
-      throw .corrupt("A page that cannot be freed is referred to.", page: number)
+      throw .corrupt("The store refers to a page that cannot be freed.", page: number)
     }
     let reference = try pages.view.page(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
-    guard isUsed else { throw .corrupt("A page is freed that is free already.", page: number) }
+    guard isUsed else { throw .corrupt("The page to free is free already.", page: number) }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)
     hasFreed = true
     growth -= 1
   }
 
-  /// Ends the existence of the free pages behind the last one in use; bitmaps that tell of nothing
-  /// but themselves go with them.
+  /// Removes the free pages after the last one in use, and bitmaps that cover no other page but
+  /// themselves.
   ///
-  /// - Parameter always: Looks even if this transaction has given back nothing.
-  /// - Complexity: One page read if a page was given back, none if not; one more for each bitmap
-  ///   whose pages go.
+  /// - Parameter always: Checks even if this transaction has freed nothing.
+  /// - Complexity: One page read if a page was freed, none if not; one more for each bitmap whose
+  ///   pages are removed.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }
     var pageCount = Int(pages.pageCount)
     while true {
       let bitmapPage = (pageCount - 1) / pagesPerBitmap * pagesPerBitmap
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
-      // The bitmap itself is in use, but not by anybody else.
+      // The bitmap itself is always in use.
       let last = Bitmap.lastOne(in: reference.bytes, below: pageCount - bitmapPage) ?? 0
       pages.view.release(reference)
       pageCount = bitmapPage + last + 1

@@ -1,16 +1,16 @@
-/// Appends the groups of one transaction behind a commit.
+/// Appends the groups of one transaction after a commit.
 ///
-/// What is appended before the commit is read back by the transaction, and is nothing to anybody
-/// else. An append that fails leaves the writer as it was before; the next one goes to the same
-/// place. Used by the holder of the writer lock only.
+/// Groups appended before the commit are read back by the transaction, and ignored by everything
+/// else. An append that fails leaves the writer unchanged; the next one writes to the same
+/// location. Used by the holder of the writer lock only.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced: the witness every header carries.
+  /// The newest generation known to be synced: the durable watermark in every header.
   package let durableUpTo: FrameNumber
   /// The segments written so far; new ones are added at the end.
   package private(set) var table: SegmentTable
-  /// Frames written by this transaction, headers included.
+  /// Frames written by this transaction, including headers.
   package private(set) var frameCount = 0
   private var digest: UInt64
   private var last: FrameNumber
@@ -19,7 +19,8 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let supply: SegmentSupply
 
-  /// One page image to append: its buffer gets frame index and hash before it is written.
+  /// One page image to append, whose buffer is stamped with frame number and hash before it is
+  /// written.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -29,13 +30,14 @@ package struct LogWriter {
     }
   }
 
-  /// Where images went: their frames, and all frames from the first header to the last image.
+  /// The location of written images: their frames, and all frames from the first header to the last
+  /// image.
   package struct Place {
     package let frames: [FrameNumber]
     package let range: VoidRange
   }
 
-  /// What one group holds.
+  /// The contents of one group.
   private struct Group {
     let images: ArraySlice<Image>
     let voids: ArraySlice<VoidRange>
@@ -43,7 +45,7 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter supply: Where new segments come from, with durable names.
+  /// - Parameter supply: The source of new segments, whose names are durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, supply: SegmentSupply
@@ -55,20 +57,20 @@ package struct LogWriter {
     self.supply = supply
     self.base = base
     digest = point.digest
-    // The frame before `base` in the order of frames: groups are placed by stepping on from it.
+    // The frame number before `base`; groups are placed by advancing from it.
     last = base - 1
     transaction = files.fileSystem.random()
   }
 
-  /// The frame the next group header goes to.
+  /// The frame of the next group header.
   package var nextFrame: FrameNumber {
     ordinal == 0 ? base : files.geometry.next(after: last)
   }
 
-  /// Writes images of a transaction that goes on.
+  /// Writes images of a transaction that continues.
   ///
-  /// - Parameter parts: Runs of images, none of them empty; each gets groups of its own, so that it
-  ///   can become void alone.
+  /// - Parameter parts: Runs of images, none of them empty; each gets its own groups, so that it
+  ///   can become void separately.
   /// - Complexity: As ``commit(_:voids:pageCount:time:)``.
   package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Place] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
@@ -76,12 +78,12 @@ package struct LogWriter {
 
   /// Writes the last images and the commit mark; returns the commit and the frame of each image.
   ///
-  /// Between the first write of the transaction and the last, nothing of it counts; from then on it
-  /// has happened, whatever becomes of the writer.
+  /// The transaction takes effect with its last write: before it nothing counts, and afterwards it
+  /// is committed, even if the writer dies.
   ///
-  /// - Parameter voids: What was spilled and is no part of the transaction after all.
-  /// - Complexity: One write for each group and segment it touches; one sync of the folder if the
-  ///   transaction enters segments that were not made ahead.
+  /// - Parameter voids: The spilled frames that are not part of the transaction after all.
+  /// - Complexity: One write for each group and segment it touches; one sync of the directory if
+  ///   the transaction enters segments that were not created ahead.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -95,7 +97,8 @@ package struct LogWriter {
     return (point, places[0].frames)
   }
 
-  /// Fills each header with images, then with void ranges as far as there is room; at least one.
+  /// Fills each header with images, then with as many void ranges as fit; returns at least one
+  /// group.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -134,7 +137,7 @@ package struct LogWriter {
       }
       return places
     } catch {
-      // What has arrived is written over by the next append; segments that were added stay.
+      // The next append overwrites what was written; added segments stay.
       self = before
       throw error
     }
@@ -172,34 +175,36 @@ package struct LogWriter {
     frameCount += group.images.count + 1
   }
 
-  /// Takes back a commit whose last write failed for want of space or of a descriptor: as much of
-  /// it may have arrived as it takes to be whole, and it would be found if the process died now.
+  /// Revokes a commit whose last write failed for lack of space or of a descriptor: enough of it
+  /// may have been written to be complete, and recovery would find it if the process died now.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // No longer an error that has changed nothing: the commit may be there or not.
+      // Not an error that changed nothing: the commit may be there or not.
       throw StorageError(
-        .io, "A commit could not be written, and what of it may be complete not taken back.",
+        .io,
+        "A commit could not be written completely, and could not be revoked. Close the store and "
+          + "open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
 
-  /// Gets all segments up to the frame `last` at once.
+  /// Adds all segments up to the frame `last` at once.
   private mutating func addSegments(
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // A segment before `base` that is missing was given back; it is never made again.
+    // A segment before `base` that is missing was reclaimed; it is never created again.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // A reader of the log takes segments from farther apart for damage.
+    // The readers of the log treat segments that are farther apart as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .full,
-        "The oldest generation that is held is too far behind the newest. Release kept "
+        "The oldest generation that is held is too far behind the newest. Release named "
           + "generations and end old snapshots.")
     }
     for segment in try supply.take(
@@ -209,7 +214,7 @@ package struct LogWriter {
     }
   }
 
-  /// Writes consecutive frames, one call for each segment they lie in.
+  /// Writes consecutive frames, with one call for each segment they are in.
   private func write(_ parts: [Bytes], at first: FrameNumber) throws(StorageError) {
     let geometry = files.geometry
     var frame = first

@@ -1,7 +1,7 @@
-/// W3: makes appended commits durable, one sync for all that are waiting.
+/// W3: group commit, which makes appended commits durable with one sync for all that are waiting.
 ///
-/// One of those who wait syncs everything appended until then; the others wake together when it is
-/// done, and those whose commit it covered go on at once. Thread-safe.
+/// One waiting thread syncs everything appended so far. The others wake together when it is done,
+/// and those whose commit it covered continue at once. Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
   private let files: StoreFiles
@@ -16,17 +16,17 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// Returns when `generation` is durable and visible.
   ///
-  /// - Throws: `failed` after an earlier failure; the sync's own error, after which nobody writes
-  ///   any more: a failed sync is never tried again, because the system may have dropped the pages.
+  /// - Throws: `failed` after an earlier failure; the error of the sync, after which writing is
+  ///   disabled: a failed sync is never repeated, because the system may have dropped the pages.
   /// - Complexity: At most one sync for each segment appended to since the last.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "a sync was asked for against the order of locks")
+      "a sync was requested out of lock order")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
-    // Compared with `durable`, never with `committed`: that one also moves without a sync.
+    // Compared with `durable`, never with `committed`, which also advances without a sync.
     while files.words.durable < generation {
       guard !files.words.hasFailed else { throw Self.closedForWriting }
       if isSyncing {
@@ -46,9 +46,9 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// W3.1: syncs for all processes, or waits for one that does.
   ///
-  /// Those who wait share the byte and go on side by side: were each to have it for itself, the
-  /// last would wait for all before him. Whom the other's sync did not cover waits for the byte
-  /// alone: to try and share by turns, several would keep each other from it.
+  /// Waiting threads lock the byte shared and continue in parallel: with exclusive locks, the last
+  /// would wait for all before it. A thread whose commit the other sync did not cover waits for the
+  /// exclusive lock alone: by alternating between the two, several would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -59,7 +59,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
     let result: Result<Void, StorageError>
     do throws(StorageError) {
-      // Another process may have synced for all since the caller looked.
+      // Another process may have synced for all since the caller checked.
       if files.words.durable < generation { try sync() }
       result = .success(())
     } catch {
@@ -75,7 +75,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1 to W3.5: syncs what is appended now, by whomever, then shows it.
+  /// W3.1 to W3.5: syncs everything appended so far, by any process, then publishes it.
   private func sync() throws(StorageError) {
     guard !files.words.hasFailed else { throw Self.closedForWriting }
     let end = files.words.appended
@@ -89,7 +89,7 @@ package final class SyncQueue: @unchecked Sendable {
         files.counters.update { $0.logSyncs += 1 }
       }
     } catch {
-      // Where a file could not be opened, nothing was asked of it yet.
+      // If a file could not be opened, no sync was attempted yet.
       if !error.changedNothing { files.words.setFailed() }
       throw error
     }
@@ -97,7 +97,8 @@ package final class SyncQueue: @unchecked Sendable {
     files.closeDurableSegments()
   }
 
-  /// The files of some segments, those of other processes included; not all numbers are in use.
+  /// Returns the files of a range of segments, including those of other processes; not all numbers
+  /// are in use.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
   ) throws(StorageError) -> [SegmentFile] {
@@ -112,6 +113,6 @@ package final class SyncQueue: @unchecked Sendable {
 
   package static let closedForWriting = StorageError(
     .failed,
-    "An earlier write or sync of this store failed. It can be read, but takes no writes until it "
-      + "has been closed and opened again.")
+    "An earlier write or sync of this store failed. It can still be read. To write, close it and "
+      + "open it again.")
 }

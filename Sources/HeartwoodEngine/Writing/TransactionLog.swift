@@ -1,13 +1,13 @@
-/// What one transaction has written to the log, and what of it counts.
+/// The frames that one transaction has written to the log, and those of them that count.
 ///
-/// Nothing is written, and no segment is taken, before it is needed. Used by the holder of the
+/// It writes nothing, and takes no segment, before that is necessary. Used by the holder of the
 /// writer lock only.
 struct TransactionLog {
   private let files: StoreFiles
   private let state: GenerationState
   private let base: FrameNumber
   private var writer: LogWriter?
-  /// What rolled-back savepoints have spilled.
+  /// The frames that rolled-back savepoints have spilled.
   private var voids: [VoidRange] = []
 
   init(files: StoreFiles, state: GenerationState, base: FrameNumber) {
@@ -19,11 +19,11 @@ struct TransactionLog {
   /// The segments of the state, and those written to since.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
-  /// Writes parts of a transaction that goes on, all or none.
+  /// Writes parts of a transaction that continues, all or none.
   ///
-  /// - Throws: `full`, after which the store goes on without the transaction, as after any error
-  ///   that has changed nothing, such as `foreignStore` for files that were exchanged; any other
-  ///   closes writing.
+  /// - Throws: `full`, after which the store continues without the transaction, as after any error
+  ///   that changed nothing, such as `foreignStore` for replaced files; any other error disables
+  ///   writing.
   mutating func spill(
     _ parts: [[LogWriter.Image]]
   ) throws(StorageError) -> [LogWriter.Place] {
@@ -33,13 +33,13 @@ struct TransactionLog {
     }
   }
 
-  /// Takes frames out of the transaction; the commit says so.
+  /// Removes frames from the transaction; the commit lists them as void.
   mutating func void(_ ranges: [VoidRange]) { voids += ranges }
 
-  /// Writes the rest and the commit mark.
+  /// Writes the remaining images and the commit mark.
   ///
-  /// - Parameter mayUseReserve: Whether the transaction may go on with the reserve when the disk is
-  ///   full, because it needs no more pages than it gives back.
+  /// - Parameter mayUseReserve: Whether the transaction may use the reserve if the disk is full,
+  ///   because it needs no more pages than it frees.
   /// - Throws: As ``spill(_:)``.
   mutating func commit(
     _ images: [LogWriter.Image], pageCount: PageNumber, mayUseReserve: Bool
@@ -47,12 +47,12 @@ struct TransactionLog {
     let voids = voids
     let time = files.fileSystem.wallClockMilliseconds
     let pageFile = files.pageFile
-    // Nobody ever cuts what the newest commit has pages for.
+    // No process ever truncates pages of the newest commit.
     let mayHaveBeenCut = pageCount > state.point.pageCount
     return try write(imageCount: images.count) { writer throws(StorageError) in
-      // A checkpoint must never lack the room for what is committed.
+      // A checkpoint must never lack the disk space for committed pages.
       try pageFile.reserve(pageCount, mayHaveBeenCut: mayHaveBeenCut)
-      // Nor its state the mappings that it is read through.
+      // Nor may its state lack the mappings through which it is read.
       _ = try pageFile.regions(covering: pageCount)
       return try writer.commit(
         images, voids: voids, pageCount: pageCount, time: time, mayUseReserve: mayUseReserve)
@@ -62,7 +62,7 @@ struct TransactionLog {
   private mutating func write<R>(
     imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    // Somebody's sync may have failed while the transaction ran.
+    // The sync of another thread or process may have failed while the transaction ran.
     guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
     try files.requireOpened(behind: state)
     var writer =
@@ -83,18 +83,18 @@ struct TransactionLog {
       }
       return result
     } catch {
-      // Unless writing is closed, it rolls back: `appended` has not moved, and the next writer
-      // overwrites what lies behind it.
+      // Unless writing is disabled, this rolls back: `appended` has not moved, and the next writer
+      // overwrites the frames after it.
       files.words.noteFailure(error)
       throw error
     }
   }
 
-  /// Ends a transaction that does not commit: the next one puts other pages at the same frames, so
-  /// that nothing this process remembers of them may outlive it.
+  /// Ends a transaction that does not commit: the next one writes other pages to the same frames,
+  /// so everything this process has cached of them must be discarded.
   ///
-  /// After a failure the frames stay as they are until the store is opened again: a commit that
-  /// seems lost may be complete.
+  /// After a failure the frames stay unchanged until the store is reopened: a commit that seems
+  /// lost may be complete.
   func abandon() {
     guard let writer, !files.words.hasFailed else { return }
     let geometry = files.geometry
@@ -106,17 +106,17 @@ struct TransactionLog {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let taken = writer.table.segments.dropFirst(state.segments.segments.count)
-    // What has these names may be another store's by now.
+    // The files with these names may belong to another store by now.
     guard let next = taken.first, (try? files.requireOpened(behind: state)) != nil else { return }
     files.supply.giveBack(after: next.number - 1, taken: Array(taken))
   }
 }
 
 extension StoreFiles {
-  /// Checks that the files that a commit behind `newest` changes are still those of the store.
+  /// Checks that the files that a commit after `newest` changes still belong to the store.
   ///
-  /// Under the writer lock: the segment of the next frame holds frames that no checkpoint covers,
-  /// so the store itself neither deletes nor replaces it.
+  /// Under the writer lock: the segment of the next frame contains frames that no checkpoint
+  /// covers, so the store itself neither deletes nor replaces it.
   package func requireOpened(behind newest: GenerationState) throws(StorageError) {
     let next = geometry.next(after: newest.generation)
     try opened.require(newest.segments[geometry.segment(of: next)])

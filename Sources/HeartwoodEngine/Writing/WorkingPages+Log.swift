@@ -1,24 +1,24 @@
-// How pages go to the log: before the commit, when there are too many in memory, and with it.
+// Writing pages to the log: before the commit, if there are too many in memory, and with it.
 extension WorkingPages {
-  /// One page in memory on its way to the log.
+  /// A page in memory that is to be written to the log.
   private struct Departure {
     let image: LogWriter.Image
-    /// The savepoint that has changed it, counted from 1; 0 for the transaction outside of all.
+    /// The savepoint that changed it, counted from 1; 0 if none did.
     let owner: Int
   }
 
-  /// The safe point of a transaction: writes the pages in memory to the log if there are too many.
+  /// A safe point of a transaction: spills the pages in memory to the log if there are too many.
   ///
-  /// To be called between changes, when nobody holds bytes of ``writable(_:)`` and every page is
-  /// one that passes its structural check. What is written is no generation without a commit mark.
+  /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
+  /// passes its structural check. The written frames are no generation without a commit mark.
   ///
-  /// - Throws: `full`, after which the transaction cannot be committed and the store goes on; any
-  ///   other error closes writing.
+  /// - Throws: `full`, after which the transaction cannot be committed and the store continues; any
+  ///   other error disables writing.
   /// - Complexity: O(1) below the limit; else a write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
     // Each savepoint's pages get groups of their own, the outermost first: the later image of a
-    // page counts, unless the savepoint it belongs to becomes void.
+    // page counts, unless its savepoint becomes void.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -38,7 +38,7 @@ extension WorkingPages {
     refreshSource(pageCount: pageCount)
   }
 
-  /// Every page in memory, by owner and number.
+  /// Returns every page in memory, by owner and number.
   private func departures() -> [Departure] {
     var departures: [Departure] = []
     departures.reserveCapacity(memoryPageCount)
@@ -47,7 +47,7 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // What a savepoint has replaced belongs to one further out.
+        // A page that a savepoint has replaced belongs to an outer one.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -59,10 +59,10 @@ extension WorkingPages {
     return departures
   }
 
-  /// Enters where a page went, for all that it is no void frame to.
+  /// Sets the location of a written page in every index for which its frame is not void.
   ///
-  /// As who reads the log takes it, whether or not the page was freed or changed since: what was
-  /// changed is entered later.
+  /// It does what a reader of the log does, even if the page was freed or changed since: changed
+  /// pages are set later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -70,10 +70,10 @@ extension WorkingPages {
     index.set(page.image.page, to: frame)
   }
 
-  /// W1.4 and W1.5: the pages in memory, the void ranges and the commit mark into the log.
+  /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
   ///
   /// - Returns: the state of the new generation.
-  /// - Throws: `full`, after which nothing has happened; any other error closes writing.
+  /// - Throws: `full`, after which nothing has changed; any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try log.commit(
@@ -84,13 +84,13 @@ extension WorkingPages {
         point: point, index: index, segments: log.segments, files: files,
         lowestFree: lowestFree)
     } catch {
-      // The commit is whole on disk and will be found when the store is opened again, so nothing
-      // may be written over it meanwhile.
+      // The commit is complete on disk and will be found when the store is reopened, so nothing may
+      // overwrite it meanwhile.
       files.words.setFailed()
       throw error
     }
   }
 
-  /// Ends a transaction that does not commit; its pages are not to be used any more.
+  /// Ends a transaction that does not commit; its pages must not be used any more.
   package func abandon() { log.abandon() }
 }

@@ -1,17 +1,17 @@
-/// What one savepoint would put back, and what was written to the log on its behalf.
+/// The pages that one savepoint would restore, and the frames written to the log on its behalf.
 struct SavepointPages {
-  /// The bytes of each page changed since, as they were before; `nil` if it was not in memory.
+  /// The earlier bytes of each page changed since; `nil` if it was not in memory.
   var replaced = WorkingTable()
-  /// Where the pages were that were not in memory, and where those are that were spilled since.
+  /// The locations of pages that were not in memory, and of pages spilled since.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace
   var frames: [VoidRange] = []
 }
 
-// Going back to how things were in the middle of a transaction.
+// Rolling back to a point within a transaction.
 extension WorkingPages {
-  /// Begins a savepoint, within the one that is open if there is one.
+  /// Begins a savepoint, nested in the innermost open one.
   ///
   /// - Complexity: No page is copied before it changes.
   package func beginSavepoint() {
@@ -21,7 +21,8 @@ extension WorkingPages {
     moveCount &+= 1
   }
 
-  /// Ends the innermost savepoint; its changes become those of what it was opened in.
+  /// Ends the innermost savepoint; its changes become part of the enclosing savepoint or
+  /// transaction.
   package func releaseSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in
@@ -35,7 +36,7 @@ extension WorkingPages {
     if let outer = savepoints.indices.last { savepoints[outer].frames += ended.frames }
   }
 
-  /// Ends the innermost savepoint and puts everything back as it was when it began.
+  /// Ends the innermost savepoint and restores the state at its beginning.
   package func rollBackSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in

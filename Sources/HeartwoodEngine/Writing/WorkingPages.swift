@@ -1,24 +1,24 @@
-/// The writer's private pages: allocated, copied on first write, freed; nobody else sees them.
+/// The writer's private pages: allocated, copied on first write, freed; nothing else accesses them.
 ///
-/// Pages live in memory until there are too many of them. Then they go to the log, as parts of a
+/// Pages stay in memory until there are too many. Then they are spilled to the log, as parts of a
 /// transaction without a commit mark, and are read from there; see ``makeRoom()``. While a
-/// savepoint is open, what it would put back is kept beside what is there now.
+/// savepoint is open, the pages it would restore are kept beside the current ones.
 ///
-/// Used by one thread at a time, the one that holds the writer lock.
+/// Used by one thread at a time, the holder of the writer lock.
 package final class WorkingPages {
   /// The version of this transaction's rows: its first frame.
   package let base: FrameNumber
   package let state: GenerationState
-  /// Pages in memory, those that savepoints keep included.
+  /// The number of pages in memory, including those that savepoints keep.
   package private(set) var memoryPageCount = 0
-  /// Grows when addresses from ``writable(_:)`` are no longer those of their pages.
+  /// Incremented when addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0
   let files: StoreFiles
-  /// Pages in memory from which on ``makeRoom()`` writes them to the log.
+  /// The number of pages in memory above which ``makeRoom()`` spills them to the log.
   let memoryPageLimit: Int
   let table: UnsafeMutablePointer<WorkingTable>
   var freeSpace: FreeSpace
-  /// Where pages are that are not in memory.
+  /// The locations of pages that are not in memory.
   var index: PageIndex
   var log: TransactionLog
   /// The open savepoints, the innermost last.
@@ -27,7 +27,7 @@ package final class WorkingPages {
   private var loader: PageLoader
   private let pool: PagePool
 
-  /// - Parameter memoryPageLimit: Above it, pages leave memory when ``makeRoom()`` is called.
+  /// - Parameter memoryPageLimit: Above it, ``makeRoom()`` spills the pages in memory.
   package init(
     on state: GenerationState, files: StoreFiles, pool: PagePool, base: FrameNumber,
     memoryPageLimit: Int = .max
@@ -51,10 +51,10 @@ package final class WorkingPages {
       pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
   }
 
-  /// Returns all blocks to the pool, when the transaction has committed or was abandoned.
+  /// Returns all buffers to the pool, after the transaction has committed or aborted.
   ///
-  /// To be called before the writer lock is released: whatever holds this object longer must not
-  /// touch the pool, which the next writer uses by then.
+  /// Call it before the writer lock is released: code that holds this object longer must not touch
+  /// the pool, which the next writer uses by then.
   package func end() {
     dropBlocks()
     pool.trim()
@@ -72,21 +72,21 @@ package final class WorkingPages {
     source.deallocate()
   }
 
-  /// Pages as this transaction sees them.
+  /// The pages including the changes of this transaction.
   package var view: PageView { PageView(source: source) }
 
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
 
-  /// Whether nothing would be different after a commit.
+  /// Whether a commit would change nothing.
   package var isUnchanged: Bool {
-    // An index that was never written to, or was put back, has the root it was shared with.
+    // An index that was never changed, or was rolled back, has the root it was shared with.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
 
-  /// The bytes of a page, to be changed; copied on first use, by the transaction and by each
-  /// savepoint.
+  /// Returns the bytes of a page for changing; the transaction and each savepoint copy it on first
+  /// use.
   ///
   /// The address stays the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -102,7 +102,7 @@ package final class WorkingPages {
     return copy
   }
 
-  /// Takes the lowest free page: zero bytes behind a header that says what it is.
+  /// Allocates the lowest free page: zero bytes after a header that identifies it.
   package func allocate(
     _ kind: PageKind, tree: TreeID, level: UInt8
   ) throws(StorageError) -> PageNumber {
@@ -111,33 +111,33 @@ package final class WorkingPages {
     return number
   }
 
-  /// Gives a page back; it can be taken again at once, since older states read their own versions
-  /// of it from the log or, until then, from the page file.
+  /// Frees a page; it can be allocated again at once, since older states read their own versions of
+  /// it from the log or, until then, from the page file.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.giveBack(number, self)
     forget(number)
   }
 
-  /// Lets the page count fall to the last page in use; the last step before a commit.
+  /// Reduces the page count to the last page in use; the last step before a commit.
   ///
-  /// - Parameter always: Looks even if this transaction has freed nothing.
+  /// - Parameter always: Checks even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Ends the existence of the pages from `count` on, which are free or forgotten.
+  /// Removes the pages from `count` on, which are free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
-  /// Gives up what this transaction made of a page.
+  /// Discards this transaction's version of a page.
   func forget(_ number: PageNumber) {
-    // A page that is not in memory needs no note: nobody asks for a free page.
+    // A page that is not in memory needs no entry: free pages are never read.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
-  /// Makes cursors of this transaction look again for their place.
+  /// Makes cursors of this transaction search their position again.
   package func noteChange() { view.noteChange() }
 
-  /// Makes a page beyond or within the page count, without asking the bitmaps.
+  /// Creates a page beyond or within the page count, without consulting the bitmaps.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(takeBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -151,13 +151,13 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Whether the innermost savepoint, or without one the transaction, has the page to itself.
+  /// Whether the innermost savepoint, or without one the transaction, has its own copy of the page.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Makes `block` the bytes of a page; those before are kept for the savepoint they belong to.
+  /// Sets the bytes of a page; the previous bytes are kept for the savepoint they belong to.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -178,7 +178,7 @@ package final class WorkingPages {
     pool.put(block)
   }
 
-  /// Forgets every page in memory, those that savepoints keep included.
+  /// Removes every page from memory, including those that savepoints keep.
   func dropBlocks() {
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in if let block { giveBack(block) } }
@@ -188,7 +188,7 @@ package final class WorkingPages {
     table.pointee.removeAll()
   }
 
-  /// Lets reading follow what has happened to the index, the segments or the page count.
+  /// Updates the source after a change of the index, the segments or the page count.
   func refreshSource(pageCount: PageNumber) {
     if loader.segments !== log.segments { loader = state.loader(for: log.segments) }
     source.pointee = state.source(
@@ -199,14 +199,14 @@ package final class WorkingPages {
   }
 }
 
-/// Page buffers kept between transactions, so that a small commit allocates nothing large.
+/// Page buffers kept between transactions, so that a small commit allocates no large memory.
 ///
 /// Used under the writer lock only.
 package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses it.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// Enough for the pages of a common small transaction; more go back to the allocator.
+  /// Enough for the pages of a typical small transaction; further buffers return to the allocator.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
@@ -219,8 +219,9 @@ package final class PagePool: @unchecked Sendable {
 
   func put(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Gives back what a transaction has needed beyond the usual; within it, what it has written to
-  /// the log makes room for what comes.
+  /// Frees the buffers that a transaction needed beyond the usual number.
+  ///
+  /// Within a transaction, spilled pages free buffers for later ones.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

@@ -32,7 +32,7 @@ final class Line: ManagedObject {
   @ToOne var order: Order?
 }
 
-/// Makes a change and saves it; starts again from what is stored while others are first.
+/// Makes a change and saves it; retries from the stored state after a conflict.
 func saveChange(
   in context: ManagedObjectContext, _ change: (ManagedObjectContext) throws -> Void
 ) throws {
@@ -52,23 +52,23 @@ func countTwice(_ container: PersistentContainer) throws {
   let adding = MergePolicy.custom { conflict in
     guard conflict.entityName == "Product" else { return }
     guard let theirs = conflict.theirs else {
-      // Others have deleted it: it stays deleted.
+      // Others have deleted it: leave it deleted.
       conflict.isDeleted = true
       return
     }
     if conflict.isDeletedHere {
-      // It was deleted here, and others have changed it since: it is kept.
+      // Deleted here, changed by others since: keep it.
       conflict.isDeleted = false
       return
     }
-    // Both have counted: what came and what went is added up.
+    // Both have counted: add up the differences.
     if case .integer(let base)? = conflict.base["stock"],
       case .integer(let mine)? = conflict.mine["stock"],
       case .integer(let their)? = theirs["stock"]
     {
       conflict.result["stock"] = .integer(their + mine - base)
     }
-    // Others have moved it: it is where they have put it.
+    // Others have moved it: keep their shelf.
     let shelf = conflict.theirReferences?["shelf"]
     if shelf != conflict.baseReferences["shelf"] {
       conflict.resultReferences.updateValue(shelf, forKey: "shelf")

@@ -9,6 +9,6 @@ import Heartwood
       try view.mergeChanges(from: transaction)
       position = transaction.token
     }
-    // show what is on the screen again
+    // update the screen
   }
 }

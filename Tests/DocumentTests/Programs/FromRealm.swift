@@ -29,13 +29,13 @@ final class Person: ManagedObject {
 func keepDogs(at url: URL) async throws -> [String] {
   let container = try PersistentContainer(url: url, schema: Schema(Person.self, Dog.self))
 
-  // What `realm.write` did: changes belong to a context, and are saved together.
+  // Instead of `realm.write`: changes belong to a context, which saves them together.
   let context = container.newContext()
   context.mergePolicy = .mergeByPropertyObjectTrump
   let ann = Person(context: context)
   ann.name = "Ann"
   for (code, name) in [("rex-1", "Rex"), ("max-1", "Max"), ("rex-1", "Rex II")] {
-    // The third has the code of the first: it is that dog, with another name.
+    // The third code equals the first: the loop renames that dog.
     let dog =
       try context.existingObject(where: \Dog.code, is: code) ?? Dog(context: context)
     dog.code = code
@@ -44,12 +44,12 @@ func keepDogs(at url: URL) async throws -> [String] {
   }
   try context.save()
 
-  // What `freeze()` did.
+  // Instead of `freeze()`.
   let frozen = container.newContext()
   try frozen.setQueryGenerationFrom(.current)
   let before = try frozen.fetch(FetchRequest<Dog>(sort: [SortDescriptor(\.name)]))
 
-  // What a `ThreadSafeReference` did: IDs go anywhere, objects do not.
+  // Instead of a `ThreadSafeReference`: pass IDs between threads, not objects.
   let id = ann.objectID
   try await container.performBackgroundTask { context in
     if let ann = try context.existingObject(with: id) { context.delete(ann) }

@@ -13,11 +13,11 @@ final class Comment: ManagedObject {
 
 func pin(_ container: PersistentContainer, _ request: FetchRequest<Quake>) async throws {
   let view = container.newContext()
-  try view.setQueryGenerationFrom(.current)  // from the next read on
-  let strong = try view.fetch(request)  // this chooses: 7, say
-  // others insert, change and delete
-  let again = try view.fetch(request)  // the same
-  print(strong[0].comments.count)  // faults are of 7 too, even of deleted rows
+  try view.setQueryGenerationFrom(.current)  // takes effect at the next read
+  let strong = try view.fetch(request)  // chooses a generation, such as 7
+  // other contexts insert, change and delete
+  let again = try view.fetch(request)  // the same result
+  print(strong[0].comments.count)  // faults read 7 too, even of deleted rows
 
   let token = view.queryGenerationToken
   let report = try await container.performBackgroundTask(pinnedTo: token) { context in
@@ -56,7 +56,7 @@ func keep(
   _ container: PersistentContainer, _ token: QueryGenerationToken, _ id: ManagedObjectID,
   _ yesterday: Date
 ) throws {
-  // Held across restarts, by this name.
+  // Kept across restarts, under this name.
   try container.keepGeneration(token, as: "before the import")
   if let kept = try container.keptGeneration("before the import") {
     let old = try container.newContext(pinnedTo: kept)
@@ -66,7 +66,7 @@ func keep(
   // Without history, by comparing pages.
   let changes = try container.changes(from: token, to: .current)
   let versions = try container.versions(of: id, from: token, to: .current)
-  // One new generation, like the old one.
+  // One new generation, equal to the old one.
   try container.revert(to: token, author: "undo")
 
   _ = (count, changes, versions)

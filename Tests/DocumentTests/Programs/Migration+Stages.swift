@@ -21,7 +21,7 @@ enum V2 {
   static let schema = Schema(version: 2, Person.self)
 }
 
-/// What the program goes on with.
+/// The class that the program uses.
 final class Person: ManagedObject {
   @Attribute var name: String = ""
   @Attribute(renamedFrom: "phoneText") var phone: String = ""

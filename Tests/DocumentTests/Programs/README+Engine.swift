@@ -1,24 +1,25 @@
 import HeartwoodEngine
 
-func keepRings(at path: String) throws -> [String] {
+func trackOrders(at path: String) throws -> [String] {
   let store = try Store(at: path)
   try store.write { transaction in
-    let rings = try transaction.keyspace("rings")
-    try rings.put(1871, Array("dry".utf8))
-    try rings.put(1872, Array("wet".utf8))
+    let orders = try transaction.keyspace("orders")
+    try orders.put(1871, Array("open".utf8))
+    try orders.put(1872, Array("paid".utf8))
   }
 
   let before = try store.snapshot()
   try store.write { transaction in
-    try transaction.keyspace("rings").put(1872, Array("frost in May".utf8))
+    try transaction.keyspace("orders").put(1872, Array("shipped".utf8))
   }
 
-  // The snapshot goes on showing its own generation; a new one shows the newest.
+  // The old snapshot keeps its generation; a new one reads the newest.
   var lines: [String] = []
   for snapshot in [before, try store.snapshot()] {
-    try snapshot.keyspace("rings")?.forEach(from: 1872) { key, value in
-      let year = try Key.decode(key, as: Int.self)
-      lines.append("\(year): \(String(decoding: value.withUnsafeBytes(Array.init), as: UTF8.self))")
+    try snapshot.keyspace("orders")?.forEach(from: 1872) { key, value in
+      let order = try Key.decode(key, as: Int.self)
+      let status = String(decoding: value.withUnsafeBytes(Array.init), as: UTF8.self)
+      lines.append("\(order): \(status)")
       return true
     }
   }
@@ -28,6 +29,6 @@ func keepRings(at path: String) throws -> [String] {
 
 @main struct Program {
   static func main() throws {
-    for line in try keepRings(at: "rings") { print(line) }
+    for line in try trackOrders(at: "orders") { print(line) }
   }
 }

@@ -11,18 +11,18 @@ final class Note: ManagedObject {
     let container = try PersistentContainer(
       url: URL(filePath: "notes.store"), schema: Schema(Note.self))
     let context = container.newContext()
-    Note(context: context).text = "Water the tree"
+    Note(context: context).text = "Book flights"
     try context.save()
 
     let open = FetchRequest<Note>(where: #Predicate { !$0.isDone })
     let view = container.newContext()
     try view.setQueryGenerationFrom(.current)
-    print("The view shows \(try view.fetch(open).map(\.text)).")
+    print("Pinned: \(try view.fetch(open).map(\.text))")
 
     for note in try context.fetch(open) { note.isDone = true }
     try context.save()
-    print("Others see \(try context.count(for: open)), the view \(try view.count(for: open)).")
+    print("Newest: \(try context.count(for: open)) open. Pinned: \(try view.count(for: open)).")
     try view.setQueryGenerationFrom(.current)
-    print("Told to go on, it shows \(try view.count(for: open)).")
+    print("After advancing: \(try view.count(for: open)).")
   }
 }

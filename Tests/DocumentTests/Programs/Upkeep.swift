@@ -41,7 +41,7 @@ func shrink(_ container: PersistentContainer) throws {
 
 func sleep(_ container: PersistentContainer) throws {
   try container.suspend()
-  // the system puts the program to sleep, and wakes it
+  // the system suspends the program, and resumes it
   try container.resume()
 }
 

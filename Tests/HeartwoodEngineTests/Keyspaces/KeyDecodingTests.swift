@@ -45,51 +45,55 @@ struct KeyDecodingTests {
   @Test func `a part of another kind is refused by name`() {
     #expect(
       message(Key(1, "x"), as: Int.self, Int.self)
-        == "The key's second part is a string, not an integer.")
+        == "The key's second component is a string, not an integer.")
     #expect(
       message(Key(1.5), as: Int.self)
-        == "The key's first part is a floating-point number, not an integer.")
-    #expect(message(Key(1), as: Bool.self) == "The key's first part is an integer, not a boolean.")
+        == "The key's first component is a floating-point number, not an integer.")
+    #expect(
+      message(Key(1), as: Bool.self)
+        == "The key's first component is an integer, not a boolean.")
     #expect(
       message(Key(true), as: String.self)
-        == "The key's first part is a boolean, not a string.")
+        == "The key's first component is a boolean, not a string.")
     #expect(
       message(Key(Int?.none), as: [UInt8].self)
-        == "The key's first part is nil, not a byte string.")
-    #expect(message(Key("x"), as: Moment.self) == "The key's first part is a string, not a date.")
+        == "The key's first component is nil, not a byte string.")
+    #expect(
+      message(Key("x"), as: Moment.self)
+        == "The key's first component is a string, not a date.")
     #expect(
       message(Key([UInt8]()), as: Identity.self)
-        == "The key's first part is a byte string, not a UUID.")
+        == "The key's first component is a byte string, not a UUID.")
     #expect(
       message(Key(Moment(seconds: 0)), as: Double.self)
-        == "The key's first part is a date, not a floating-point number.")
+        == "The key's first component is a date, not a floating-point number.")
   }
 
   @Test func `a number that does not fit is refused`() {
     #expect(
       message(Key(300), as: Int8.self)
-        == "The key's first part is the number 300, which is no Int8.")
+        == "The key's first component is the number 300, which does not fit Int8.")
     #expect(
       message(Key(-1), as: UInt64.self)
-        == "The key's first part is the number -1, which is no UInt64.")
+        == "The key's first component is the number -1, which does not fit UInt64.")
     #expect(
       message(Key(UInt64.max), as: Int.self)
-        == "The key's first part is the number 18446744073709551615, which is no Int.")
+        == "The key's first component is the number 18446744073709551615, which does not fit Int.")
     #expect(
       message(Key(0.1), as: Float.self)
-        == "The key's first part is the number 0.1, which is no Float.")
+        == "The key's first component is the number 0.1, which does not fit Float.")
   }
 
   @Test func `missing and remaining parts are refused`() {
     #expect(
       message(Key(1), as: Int.self, String.self)
-        == "The key's second part is missing; a string was asked for.")
+        == "The key's second component is missing; a string was requested.")
     #expect(
       message(Key(1, "x"), as: Int.self)
-        == "The key's second part is a string, but no more parts were asked for.")
+        == "The key's second component is a string, but no more components were requested.")
     #expect(
       message(Key(), as: Int?.self)
-        == "The key's first part is missing; an integer was asked for.")
+        == "The key's first component is missing; an integer was requested.")
   }
 
   @Test(

@@ -116,7 +116,7 @@ struct NodeChecksTests {
     let check = { NodeChecks.check(page.bytes) }
     #expect(check() == nil)
     page.store8(9, PageLayout.kind.offset)
-    #expect(check() == "The page is of no kind that a tree can hold.")
+    #expect(check() == "The kind of the page is not valid in a tree.")
     page.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
     #expect(check() == "A leaf claims a level above 0.")
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
@@ -182,7 +182,7 @@ struct TreeChecksTests {
     #expect(
       checks.findings == [
         "Page \(node.child(1)), a child of page \(fixture.root.page), "
-          + "belongs to something else as well."
+          + "is referred to more than once."
       ])
     let cursor = fixture.cursor()
     #expect(throws: StorageError.self) {
