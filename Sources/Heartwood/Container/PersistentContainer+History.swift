@@ -58,8 +58,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
-  /// - force: Whether to delete transactions that consumers have not processed yet. Their tokens
-  ///   expire; until they register again, they block no further deletion.
+  ///   - force: Whether to delete transactions that consumers have not processed yet. Their tokens
+  ///     expire; until they register again, they block no further deletion.
   /// - Throws: `foreignStore` for a token of another store; errors of writing the store.
   /// - Complexity: One row deleted for each entry; one sync.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
@@ -77,7 +77,7 @@ extension PersistentContainer {
   /// registered consumer.
   ///
   /// - Parameters:
-  /// - date: Older transactions are deleted.
+  ///   - date: Older transactions are deleted.
   ///   - force: As in ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; errors of writing the store.
   /// - Complexity: The deleted entries are read; one row deleted for each entry; one sync.
@@ -155,10 +155,10 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  /// - name: The name of the consumer; it must fit a key.
-  /// - token: The last transaction that it has processed. Without a token, and in stores that the
-  ///   token does not cover, an existing consumer keeps its position; a new one starts at the
-  ///   oldest transaction.
+  ///   - name: The name of the consumer; it must fit a key.
+  ///   - token: The last transaction that it has processed. Without a token, and in stores that the
+  ///     token does not cover, an existing consumer keeps its position; a new one starts at the
+  ///     oldest transaction.
   /// - Throws: `historyExpired` if the history after the token was deleted; `foreignStore`; errors
   ///   of writing the store.
   /// - Complexity: One row written, unless the position is unchanged.

@@ -151,9 +151,9 @@ public final class PersistentContainer: Sendable {
   /// Objects must not leave `body`; return IDs or values.
   ///
   /// - Parameters:
-  /// - author: The author of the changes, for the history.
-  /// - token: The generation that the context reads; `nil` for the newest one at each read.
-  /// - body: The work; changes that it does not save are lost.
+  ///   - author: The author of the changes, for the history.
+  ///   - token: The generation that the context reads; `nil` for the newest one at each read.
+  ///   - body: The work; changes that it does not save are lost.
   /// - Returns: The result of `body`.
   /// - Throws: The error of `body`; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(

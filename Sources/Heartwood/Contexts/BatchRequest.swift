@@ -52,9 +52,9 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  /// - type: The class of the rows, if the context does not determine it.
-  /// - handler: Fills a row, which initially has the values of a new object. When there are no more
-  ///   rows, it returns `true` without filling the row.
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - handler: Fills a row, which initially has the values of a new object. When there are no more
+  ///     rows, it returns `true` without filling the row.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -81,9 +81,9 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// Creates a request.
   ///
   /// - Parameters:
-  /// - type: The class of the rows, if the context does not determine it.
-  /// - predicate: The condition; `nil` for all rows.
-  /// - change: Called with each row in its current state; sets the new values.
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - predicate: The condition; `nil` for all rows.
+  ///   - change: Called with each row in its current state; sets the new values.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void

@@ -9,8 +9,8 @@ extension ManagedObjectContext {
   /// predicate to resolve.
   ///
   /// - Parameters:
-  /// - keyPath: An attribute that is declared `Unique` by itself.
-  /// - value: The value to find; no object is found for `nil`.
+  ///   - keyPath: An attribute that is declared `Unique` by itself.
+  ///   - value: The value to find; no object is found for `nil`.
   /// - Throws: `unknownProperty` if the attribute is not unique; errors of reading rows;
   ///   ``faultError``.
   /// - Complexity: One index entry and one row read. Each object with unsaved changes is processed

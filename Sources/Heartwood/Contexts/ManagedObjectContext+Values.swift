@@ -74,10 +74,10 @@ extension ManagedObjectContext {
   /// Key paths may lead through to-one relationships.
   ///
   /// - Parameters:
-  /// - request: The objects and their order.
-  /// - keyPaths: The properties to fetch.
-  /// - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request then
-  ///   apply to the remaining rows.
+  ///   - request: The objects and their order.
+  ///   - keyPaths: The properties to fetch.
+  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request then
+  ///     apply to the remaining rows.
   /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
   /// - Complexity: As ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(

@@ -10,8 +10,8 @@ struct FetchPlan {
   let limit: Int?
 
   /// - Parameters:
-  /// - renumbered: Maps the numbers that objects had when their IDs were put into the predicate.
-  /// - section: The key by which objects are grouped first.
+  ///   - renumbered: Maps the numbers that objects had when their IDs were put into the predicate.
+  ///   - section: The key by which objects are grouped first.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
     section: AnyKeyPath? = nil

@@ -20,10 +20,10 @@ public struct Entity {
   /// Describes a class.
   ///
   /// - Parameters:
-  /// - name: The name in the store, which must never change.
-  /// - abstract: Whether only subclasses have instances.
-  /// - renamedFrom: The entity's names in earlier versions of the model.
-  /// - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
+  ///   - name: The name in the store, which must never change.
+  ///   - abstract: Whether only subclasses have instances.
+  ///   - renamedFrom: The entity's names in earlier versions of the model.
+  ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
     _ name: String, abstract: Bool = false, renamedFrom: String...,
     @EntityBuilder rules: () -> [any EntityRule] = { [] }

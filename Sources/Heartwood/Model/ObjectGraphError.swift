@@ -69,10 +69,10 @@ public struct ObjectGraphError: Error, Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind of failure.
-  /// - message: A sentence that says what happened and what to do about it.
+  ///   - message: A sentence that says what happened and what to do about it.
   ///   - property: The name of the property concerned.
-  /// - objectID: The object concerned; a save sets it for an error that `validate` throws.
-  /// - underlyingError: The underlying error.
+  ///   - objectID: The object concerned; a save sets it for an error that `validate` throws.
+  ///   - underlyingError: The underlying error.
   public init(
     _ kind: Kind, _ message: String, property: String? = nil, objectID: ManagedObjectID? = nil,
     underlyingError: (any Error)? = nil

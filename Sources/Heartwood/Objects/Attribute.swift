@@ -21,10 +21,10 @@ public struct Attribute<Value: AttributeValue> {
   /// Declares an attribute and its value in new objects.
   ///
   /// - Parameters:
-  /// - wrappedValue: The value in new objects.
+  ///   - wrappedValue: The value in new objects.
   ///   - name: Its name in the store; by default that of the property.
   ///   - renamedFrom: Its names in the store in earlier versions of the model.
-  /// - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
     wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
     preservesValueOnDeletion: Bool = false

@@ -25,9 +25,9 @@ final class ObjectFiller: Sendable {
   private let properties: [PropertyDescription?]
 
   /// - Parameters:
-  /// - properties: The property of each field; `nil` if the class no longer has it.
-  /// - missing: The properties without a field.
-  /// - constants: The values of properties for which a record has none, by slot.
+  ///   - properties: The property of each field; `nil` if the class no longer has it.
+  ///   - missing: The properties without a field.
+  ///   - constants: The values of properties for which a record has none, by slot.
   init(
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]

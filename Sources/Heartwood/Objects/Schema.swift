@@ -21,8 +21,8 @@ public struct Schema: Sendable {
   /// Inspects the classes of a model.
   ///
   /// - Parameters:
-  /// - version: The version of the model.
-  /// - types: Its classes.
+  ///   - version: The version of the model.
+  ///   - types: Its classes.
   public init(version: Int = 1, _ types: ManagedObject.Type...) {
     self.init(version: version, types: types)
   }

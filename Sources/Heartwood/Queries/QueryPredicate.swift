@@ -32,7 +32,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
-  /// - arguments: The values for the placeholders of the format, in order.
+  ///   - arguments: The values for the placeholders of the format, in order.
   /// - Throws: `predicateSyntax`, with the column and what was expected there, if the format cannot
   ///   be parsed or the arguments do not fit it.
   public init(format: String, _ arguments: any Sendable...) throws {

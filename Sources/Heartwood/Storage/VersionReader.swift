@@ -26,8 +26,8 @@ struct VersionReader {
   private let steps: [Step]
 
   /// - Parameters:
-  /// - snapshots: The generations to inspect, oldest first.
-  /// - history: The remaining transactions of the history.
+  ///   - snapshots: The generations to inspect, oldest first.
+  ///   - history: The remaining transactions of the history.
   init(
     _ id: ManagedObjectID, _ storage: EntityStorage, _ model: StoreModel, _ snapshots: [Snapshot],
     _ history: [PersistentHistoryTransaction]
