@@ -53,8 +53,8 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if the context does not determine it.
-  ///   - handler: Fills a row, which initially has the values of a new object. When there are no more
-  ///     rows, it returns `true` without filling the row.
+  ///   - handler: Fills a row, which initially has the values of a new object. When there are no
+  ///     more rows, it returns `true` without filling the row.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {

@@ -76,8 +76,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - request: The objects and their order.
   ///   - keyPaths: The properties to fetch.
-  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request then
-  ///     apply to the remaining rows.
+  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request
+  ///     then apply to the remaining rows.
   /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
   /// - Complexity: As ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(

@@ -32,9 +32,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Parameters:
   ///   - fetchRequest: The objects and their order.
   ///   - context: The context of the objects.
-  ///   - sectionBy: An attribute, possibly of an object reached through to-one relationships. Objects
-  ///     with the same value form a section. Sections are in the order of their values: that of the
-  ///     first sort descriptor if it has the same property, otherwise ascending.
+  ///   - sectionBy: An attribute, possibly of an object reached through to-one relationships.
+  ///     Objects with the same value form a section. Sections are in the order of their values:
+  ///     that of the first sort descriptor if it has the same property, otherwise ascending.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionBy: PartialKeyPath<M>? = nil
