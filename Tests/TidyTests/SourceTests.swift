@@ -24,6 +24,8 @@ struct SourceTests {
   /// how properties are read.
   private static let inlinedFiles: Set<String> = [
     "Sources/HeartwoodEngine/Keyspaces/KeyspaceReader+Keys.swift",
+    "Sources/HeartwoodEngine/Keyspaces/LocatedValue.swift",
+    "Sources/HeartwoodEngine/Keyspaces/LookupKey.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Keys.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Loading.swift",
     "Sources/HeartwoodEngine/Transactions/KeyspaceWriter+Streaming.swift",

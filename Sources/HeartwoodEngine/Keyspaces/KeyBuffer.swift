@@ -1,11 +1,19 @@
 /// The stack memory to which a key is encoded or copied for one search.
 ///
-/// Every get and put passes through the `withSearchBytes` functions below, so they avoid the heap.
+/// Every get and put encodes its key here, see ``LookupKey``, so nothing here uses the heap.
 /// Eight zero bytes follow the key in memory, outside of `Bytes.count`: the search loads words that
 /// extend past the end of the key.
-private enum KeyBuffer {
+enum KeyBuffer {
   /// The length of the longest key and its padding.
-  static let byteCount = Limits.maxKeyByteCount + 8
+  private static let byteCount = Limits.maxKeyByteCount + 8
+
+  /// Runs `body` with memory for any key.
+  @inline(__always)
+  static func withMemory(
+    _ body: (MutableBytes) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try MutableBytes.withStackBytes(count: byteCount, body)
+  }
 
   /// Writes the key of a string or a byte string and returns its length; does not write a key
   /// beyond the limit.
@@ -75,68 +83,4 @@ package func storeSearchKey(
 ) throws(StorageError) -> Bytes {
   let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }
   return try KeyBuffer.finish(target, at: end)
-}
-
-/// Runs `body` with the key of an integer in memory, followed by eight zero bytes.
-@inline(__always)
-package func withSearchBytes<R>(
-  _ key: Int64, _ body: (Bytes) throws(StorageError) -> R
-) throws(StorageError) -> R {
-  try MutableBytes.withStackBytes(count: 24) { target throws(StorageError) in
-    try body(storeSearchKey(key, to: target))
-  }
-}
-
-/// Runs `body` with the key of a string in memory, followed by eight zero bytes.
-///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
-@inline(__always)
-package func withSearchBytes<R>(
-  _ key: String, _ body: (Bytes) throws(StorageError) -> R
-) throws(StorageError) -> R {
-  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
-    try body(storeSearchKey(key, to: target))
-  }
-}
-
-/// Runs `body` with the key of a byte string in memory, followed by eight zero bytes.
-///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
-@inline(__always)
-package func withSearchBytes<R>(
-  _ key: [UInt8], _ body: (Bytes) throws(StorageError) -> R
-) throws(StorageError) -> R {
-  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
-    let end = key.withBytes { KeyBuffer.encode(.bytes, $0, to: target) }
-    return try body(KeyBuffer.finish(target, at: end))
-  }
-}
-
-/// Runs `body` with the key of a byte string in memory, followed by eight zero bytes.
-///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
-@inline(__always)
-package func withSearchBytes<R>(
-  _ key: RawSpan, _ body: (Bytes) throws(StorageError) -> R
-) throws(StorageError) -> R {
-  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
-    let end = key.withBytes { KeyBuffer.encode(.bytes, $0, to: target) }
-    return try body(KeyBuffer.finish(target, at: end))
-  }
-}
-
-/// Runs `body` with a key that is already encoded in memory, followed by eight zero bytes.
-///
-/// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
-@inline(__always)
-package func withSearchBytes<R>(
-  _ key: Key, _ body: (Bytes) throws(StorageError) -> R
-) throws(StorageError) -> R {
-  try MutableBytes.withStackBytes(count: KeyBuffer.byteCount) { target throws(StorageError) in
-    let end = key.encoded.withBytes { encoded in
-      if encoded.count <= Limits.maxKeyByteCount { target.copy(encoded, to: 0) }
-      return encoded.count
-    }
-    return try body(KeyBuffer.finish(target, at: end))
-  }
 }

@@ -1,5 +1,6 @@
 // Each function is generic only up to the encoding of the key, and that part is inlined into the
-// caller: a generic call across a module boundary would cost more than the read.
+// caller: a generic call across a module boundary would cost more than the read. `reads` points
+// into the snapshot, so `self` has to live until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if there is none.
@@ -9,13 +10,9 @@ extension KeyspaceReader {
   /// - Complexity: One page read for each level of the tree.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
-    var value: [UInt8]?
-    try key.withEncodedKey { key throws(StorageError) in value = try copy(key) }
-    return value
+    defer { withExtendedLifetime(self) {} }
+    return try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
-
-  @usableFromInline
-  func copy(_ key: EncodedKey) throws(StorageError) -> [UInt8]? { try reads.get(key.bytes) }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
@@ -26,16 +23,8 @@ extension KeyspaceReader {
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
   ) throws -> R? {
-    var found: LocatedValue?
-    try key.withEncodedKey { key throws(StorageError) in found = try locate(key) }
-    guard let found else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  @usableFromInline
-  func locate(_ key: EncodedKey) throws(StorageError) -> LocatedValue? {
-    try reads.locate(key.bytes)
+    defer { withExtendedLifetime(self) {} }
+    return try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
   /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
@@ -47,7 +36,8 @@ extension KeyspaceReader {
   public func read<K: LookupKey & ~Escapable>(
     _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try passPieces(of: key, range, body)
+    defer { withExtendedLifetime(self) {} }
+    return try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
   /// Returns the length of the value of a key in bytes, or `nil` if there is none.
@@ -57,14 +47,8 @@ extension KeyspaceReader {
   /// - Complexity: One page read for each level of the tree, none of the value's own pages.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
-    var count: Int?
-    try key.withEncodedKey { key throws(StorageError) in count = try byteCount(key) }
-    return count
-  }
-
-  @usableFromInline
-  func byteCount(_ key: EncodedKey) throws(StorageError) -> Int? {
-    try reads.valueByteCount(key.bytes)
+    defer { withExtendedLifetime(self) {} }
+    return try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
   /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
@@ -79,25 +63,7 @@ extension KeyspaceReader {
   public func forEachPiece<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try passPieces(of: key, nil, body)
-  }
-
-  @inlinable
-  func passPieces<K: LookupKey & ~Escapable>(
-    of key: K, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    // An error of `body` is passed as a failure, so that the path to it keeps typed errors.
-    var result = Result<Bool, any Error>.success(false)
-    try key.withEncodedKey { key throws(StorageError) in
-      result = try pieces(key, range, body)
-    }
-    return try result.get()
-  }
-
-  @usableFromInline
-  func pieces(
-    _ key: EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
-  ) throws(StorageError) -> Result<Bool, any Error> {
-    try reads.read(key.bytes, range: range, body)
+    defer { withExtendedLifetime(self) {} }
+    return try key.encoded { key throws(StorageError) in try reads.read(key, nil, body) }.get()
   }
 }

@@ -5,7 +5,7 @@
 public struct KeyspaceReader: @unchecked Sendable {
   // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
   let snapshot: Snapshot
-  let reads: KeyspaceReads
+  @usableFromInline let reads: KeyspaceReads
   private let rowCount: UInt64
 
   init(snapshot: Snapshot, row: Catalog.Row) {

@@ -10,6 +10,13 @@ struct LocatedValue {
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
+  /// Passes the bytes to `body`, and releases them.
+  @inlinable
+  func use<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
+    defer { release() }
+    return try body(bytes.bytes)
+  }
+
   @usableFromInline
   func release() {
     if let reference { view.release(reference) }
@@ -18,14 +25,15 @@ struct LocatedValue {
 }
 
 /// The read operations that snapshots and transactions share, on one tree as of one view.
+@usableFromInline
 package struct KeyspaceReads {
   let view: PageView
   let root: TreeRoot
 
   /// Finds the value of an encoded key; the caller releases it.
-  @inline(__always)
-  func locate(_ key: Bytes) throws(StorageError) -> LocatedValue? {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+  @usableFromInline
+  func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
       return nil
     }
     if found.isOverflow { return try overflow(found) }
@@ -72,15 +80,17 @@ package struct KeyspaceReads {
   }
 
   /// Returns a copy of the value of an encoded key.
-  func get(_ key: Bytes) throws(StorageError) -> [UInt8]? {
+  @usableFromInline
+  func get(_ key: borrowing EncodedKey) throws(StorageError) -> [UInt8]? {
     guard let found = try locate(key) else { return nil }
     defer { found.release() }
     return [UInt8](found.bytes)
   }
 
   /// Returns the length of the value of an encoded key, without reading the value.
-  func valueByteCount(_ key: Bytes) throws(StorageError) -> Int? {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+  @usableFromInline
+  func valueByteCount(_ key: borrowing EncodedKey) throws(StorageError) -> Int? {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
       return nil
     }
     defer { view.release(found.reference) }
@@ -92,10 +102,11 @@ package struct KeyspaceReads {
   ///
   /// The hash of a complete value is checked after the last chunk, that of a `range` is not. An
   /// error of `body` is passed as a failure, so that the path to it keeps typed errors.
+  @usableFromInline
   func read(
-    _ key: Bytes, range: Range<Int>? = nil, _ body: (RawSpan) throws -> Void
+    _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
   ) throws(StorageError) -> Result<Bool, any Error> {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
       return .success(false)
     }
     defer { view.release(found.reference) }

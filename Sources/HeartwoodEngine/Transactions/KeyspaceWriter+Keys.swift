@@ -1,17 +1,13 @@
-// As for ``KeyspaceReader``: the code that depends on the kind of key is inlined into the caller.
+// As for ``KeyspaceReader``. `reads` is asked for after the key is encoded, since the code of a custom
+// key may have changed the transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of the value of a key in this transaction, or `nil` if there is none; throws as
   /// ``KeyspaceReader/get(_:)``.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
-    var value: [UInt8]?
-    try key.withEncodedKey { key throws(StorageError) in value = try copy(key) }
-    return value
+    try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
-
-  @usableFromInline
-  func copy(_ key: EncodedKey) throws(StorageError) -> [UInt8]? { try reads.get(key.bytes) }
 
   /// Passes the value of a key to `body`, or returns `nil` if there is none.
   ///
@@ -20,16 +16,7 @@ extension KeyspaceWriter {
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
   ) throws -> R? {
-    var found: LocatedValue?
-    try key.withEncodedKey { key throws(StorageError) in found = try locate(key) }
-    guard let found else { return nil }
-    defer { found.release() }
-    return try body(found.bytes.bytes)
-  }
-
-  @usableFromInline
-  func locate(_ key: EncodedKey) throws(StorageError) -> LocatedValue? {
-    try reads.locate(key.bytes)
+    try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
   /// Passes `range` of the value of a key to `body`, in chunks, in order; false if there is none.
@@ -39,21 +26,14 @@ extension KeyspaceWriter {
   public func read<K: LookupKey & ~Escapable>(
     _ key: K, range: Range<Int>, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try passPieces(of: key, range, body)
+    try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
   /// Returns the length of the value of a key in this transaction, or `nil` if there is none;
   /// throws as ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
-    var count: Int?
-    try key.withEncodedKey { key throws(StorageError) in count = try byteCount(key) }
-    return count
-  }
-
-  @usableFromInline
-  func byteCount(_ key: EncodedKey) throws(StorageError) -> Int? {
-    try reads.valueByteCount(key.bytes)
+    try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
   /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
@@ -64,25 +44,7 @@ extension KeyspaceWriter {
   public func forEachPiece<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
-    try passPieces(of: key, nil, body)
-  }
-
-  @inlinable
-  func passPieces<K: LookupKey & ~Escapable>(
-    of key: K, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
-  ) throws -> Bool {
-    var result = Result<Bool, any Error>.success(false)
-    try key.withEncodedKey { key throws(StorageError) in
-      result = try pieces(key, range, body)
-    }
-    return try result.get()
-  }
-
-  @usableFromInline
-  func pieces(
-    _ key: EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
-  ) throws(StorageError) -> Result<Bool, any Error> {
-    try reads.read(key.bytes, range: range, body)
+    try key.encoded { key throws(StorageError) in try reads.read(key, nil, body) }.get()
   }
 
   /// Sets the value of a key.
@@ -99,11 +61,11 @@ extension KeyspaceWriter {
   /// otherwise as ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
-    try key.withEncodedKey { key throws(StorageError) in try set(key, value) }
+    try key.encoded { key throws(StorageError) in try set(key, value) }
   }
 
   @usableFromInline
-  func set(_ key: EncodedKey, _ value: RawSpan) throws(StorageError) {
+  func set(_ key: borrowing EncodedKey, _ value: RawSpan) throws(StorageError) {
     try value.withBytes { value throws(StorageError) in try put(key.bytes, value) }
   }
 
@@ -112,11 +74,9 @@ extension KeyspaceWriter {
   /// - Complexity: As ``put(_:_:)-(_,[UInt8])``.
   @inlinable @discardableResult
   public func delete<K: LookupKey & ~Escapable>(_ key: K) throws -> Bool {
-    var isThere = false
-    try key.withEncodedKey { key throws(StorageError) in isThere = try remove(key) }
-    return isThere
+    try key.encoded { key throws(StorageError) in try remove(key) }
   }
 
   @usableFromInline
-  func remove(_ key: EncodedKey) throws(StorageError) -> Bool { try delete(key.bytes) }
+  func remove(_ key: borrowing EncodedKey) throws(StorageError) -> Bool { try delete(key.bytes) }
 }

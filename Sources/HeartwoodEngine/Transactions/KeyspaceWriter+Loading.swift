@@ -98,11 +98,11 @@ public struct KeyspaceLoader: ~Copyable {
   ///   or value over its limit. Then the transaction can only be rolled back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
-    try key.withEncodedKey { key throws(StorageError) in try add(key, value) }
+    try key.encoded { key throws(StorageError) in try add(key, value) }
   }
 
   @usableFromInline
-  mutating func add(_ key: EncodedKey, _ value: RawSpan) throws(StorageError) {
+  mutating func add(_ key: borrowing EncodedKey, _ value: RawSpan) throws(StorageError) {
     try append(key.bytes, value)
   }
 

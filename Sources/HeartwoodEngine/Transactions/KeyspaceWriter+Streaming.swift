@@ -13,17 +13,13 @@ extension KeyspaceWriter {
   public func put<K: LookupKey & ~Escapable>(
     _ key: K, byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws {
-    var result = Result<Void, any Error>.success(())
-    try key.withEncodedKey { key throws(StorageError) in
-      result = try stream(key, byteCount, body)
-    }
-    try result.get()
+    try key.encoded { key throws(StorageError) in try stream(key, byteCount, body) }.get()
   }
 
   /// Returns an error of `body` as a failure, so that the path to it keeps typed errors.
   @usableFromInline
   func stream(
-    _ key: EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void
+    _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void
   ) throws(StorageError) -> Result<Void, any Error> {
     requireOpen()
     guard byteCount >= 0 else {

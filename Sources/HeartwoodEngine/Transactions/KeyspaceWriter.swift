@@ -7,7 +7,7 @@ public struct KeyspaceWriter {
   let keyspace: OpenKeyspace
 
   /// The read operations at the current point of the transaction.
-  var reads: KeyspaceReads {
+  @usableFromInline var reads: KeyspaceReads {
     requireOpen()
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
   }

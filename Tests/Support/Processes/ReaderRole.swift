@@ -36,7 +36,7 @@ struct ReaderRole {
         }
         if handover == nil { handover = Handover(sendingAt: own.handover(own.place)) }
         send(through: handover)
-        // A process that stands still may keep others from pinning what is not the newest.
+        // A suspended process may keep others from pinning an older generation.
         do {
           try receive(store)
           try readPast(store)
