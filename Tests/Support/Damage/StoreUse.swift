@@ -159,26 +159,25 @@ package struct StoreUse {
       }
     }
     for name in try store.snapshot().keyspaceNames {
-      try attempt { _ in
-        try store.write { transaction in try Self.rewrite(transaction.keyspace(name)) }
+      try attempt { [options] _ in
+        try store.write { transaction in
+          try Self.rewrite(transaction.keyspace(name), options.pageSize / 5)
+        }
       }
     }
   }
 
-  /// Frees cells of nodes and fills them anew with others, so that nodes have to be put in order.
-  private static func rewrite(_ keyspace: KeyspaceWriter) throws {
-    for isOdd in [false, true] {
+  /// Frees every second cell of nodes, and then needs more room than lies in one place, so that
+  /// nodes are compacted while some of their cells are free.
+  private static func rewrite(_ keyspace: KeyspaceWriter, _ largeByteCount: Int) throws {
+    for (freed, byteCount) in [(0, largeByteCount), (1, largeByteCount), (0, 30)] {
       var keys: [Key] = []
       try keyspace.forEach { key, _ in
         keys.append(Key(unverified: key.withBytes { $0.copied() }))
         return keys.count < 100
       }
-      for (index, key) in keys.enumerated() where index.isMultiple(of: 2) != isOdd {
-        try keyspace.delete(key)
-      }
-      for (index, key) in keys.enumerated() {
-        try keyspace.put(key, [UInt8](repeating: 3, count: index * 37 % 150))
-      }
+      for (index, key) in keys.enumerated() where index % 2 == freed { try keyspace.delete(key) }
+      for key in keys { try keyspace.put(key, [UInt8](repeating: 3, count: byteCount)) }
     }
   }
 
