@@ -1,5 +1,5 @@
-// As for ``KeyspaceReader``. `reads` is asked for after the key is encoded, since the code of a custom
-// key may have changed the transaction.
+// As for ``KeyspaceReader``. `reads` is evaluated after the key is encoded, since the code of a
+// custom key may have changed the transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of the value of a key in this transaction, or `nil` if there is none; throws as
