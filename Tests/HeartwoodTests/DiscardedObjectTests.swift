@@ -55,6 +55,19 @@ struct DiscardedObjectTests {
     try context.save()
   }
 
+  @Test(.evidence("S-08"), arguments: Way.allCases)
+  func `can be deleted again if they never had a row`(way: Way) throws {
+    let fixture = try GraphFixture(orders)
+    let context = fixture.context()
+    context.tracksUndo = way == .undo
+    let order = Order(context: context)
+    way.discard(order, context)
+    context.delete(order)
+    context.delete(order)
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Order>()) == 0)
+  }
+
   @Test(.evidence("S-08"))
   func `of a row show what was loaded after a reset, and faults a new object's values`() throws {
     let fixture = try GraphFixture()

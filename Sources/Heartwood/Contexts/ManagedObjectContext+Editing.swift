@@ -2,14 +2,16 @@ extension ManagedObjectContext {
   /// Deletes an object, and applies the delete rules of its relationships immediately.
   ///
   /// An object that was never saved just leaves the context, and related objects lose their
-  /// references to it.
+  /// references to it. Deleting it again does nothing.
   ///
-  /// - Precondition: The object belongs to this context.
+  /// - Precondition: The object belongs to this context, or has left its context without ever being
+  ///   saved.
   /// - Complexity: O(related objects), each of which is loaded. Cascades use memory, not the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
     if let part = otherPart(holding: object) { return part.delete(object) }
+    if object.source == nil, object.changes?.wasNew == true { return }
     // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(

@@ -146,16 +146,18 @@ struct SaveRequest {
   private mutating func check(_ object: ManagedObject) throws -> Bool {
     let row = try rows.row(object.number, model.storage(of: entity(object)))
     guard row?.version != object.version else { return false }
-    if policy.kind == .error { conflict(object) }
+    if policy.kind == .error { conflict(object, isDeleted: row == nil) }
     outcomes.append((object, row == nil ? .deleted : .dropped))
     return true
   }
 
-  private func conflict(_ object: ManagedObject) {
+  private func conflict(_ object: ManagedObject, isDeleted: Bool) {
+    let (change, remedy) =
+      isDeleted ? ("deleted", "Delete it here as well, roll back") : ("changed", "Refresh it")
     changes.report(
       ObjectGraphError(
         .mergeConflict,
-        "Another context has changed a \(entity(object).name) since it was read here. Refresh it, "
+        "Another context has \(change) a \(entity(object).name) since it was read here. \(remedy), "
           + "or set a mergePolicy.", objectID: id(object)))
   }
 
@@ -190,7 +192,7 @@ struct SaveRequest {
     if row.version != object.version, object.version != 0 {
       isContested = true
       switch policy.kind {
-      case .error: return conflict(object)
+      case .error: return conflict(object, isDeleted: false)
       case .storeTrump, .rollback: return spare(object)
       case .overwrite: break
       case .objectTrump:
@@ -239,7 +241,7 @@ struct SaveRequest {
     let row = try rows.row(object.number, storage)
     let isOther = row?.version != object.version
     if isOther { isContested = true }
-    if isOther, policy.kind == .error { return conflict(object) }
+    if isOther, policy.kind == .error { return conflict(object, isDeleted: row == nil) }
     if isOther, policy.kind == .rollback || row == nil && policy.kind == .storeTrump {
       changes.yield(object.number, references(edits.keys, storage.entity))
       return outcomes.append((object, row == nil ? .deleted : .dropped))

@@ -202,7 +202,7 @@ extension ManagedObject {
   /// Returns the values of attributes and to-one relationships in memory, by slot.
   func columnValues() throws -> [StoredValue] {
     // A fault would show the declared values.
-    // source?.fire(self)
+    source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }
     for property in entity.columns { values[property.slot] = try storedValue(property) }

@@ -161,31 +161,3 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
     self = try JSONForm.value(Self.self, from: storedValue)
   }
 }
-
-/// The JSON encoding of `Codable` types.
-enum JSONForm {
-  static func bytes(of value: some Encodable) throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    // Equal values must have equal bytes; otherwise an unchanged value would count as changed.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    return [UInt8](try encoder.encode(value))
-  }
-
-  static func value<Value: Decodable & AttributeValue>(
-    _ type: Value.Type, from stored: StoredValue
-  ) throws -> Value {
-    guard case .bytes(let bytes) = stored else { throw Value.mismatch(stored) }
-    let decoder = JSONDecoder()
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    do {
-      return try decoder.decode(type, from: Data(bytes))
-    } catch {
-      throw StorageError(
-        .incompatibleFormat,
-        "The stored JSON does not decode as this program's version of \(type): \(error).")
-    }
-  }
-}
