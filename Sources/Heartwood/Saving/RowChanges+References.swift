@@ -44,7 +44,8 @@ extension RowChanges {
     ObjectGraphError(
       .mergeConflict,
       "\(change.storage.entity.name).\(property.name) refers to an object that another context "
-        + "deleted. Set it to another object or nil, or set a mergePolicy.", objectID: id(change.reportedNumber))
+        + "deleted. Set it to another object or nil, or set a mergePolicy.",
+      objectID: id(change.reportedNumber))
   }
 
   // MARK: One to one
