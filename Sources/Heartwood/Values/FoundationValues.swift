@@ -148,14 +148,7 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
   /// The storage type of the values.
   public static var storedForm: StoredForm { .json }
   /// The JSON of the elements, sorted by its bytes, so that equal sets have equal bytes.
-  public var storedValue: StoredValue {
-    get throws {
-      let parts = try map { try JSONForm.bytes(of: $0) }
-      let sorted = parts.sorted { $0.lexicographicallyPrecedes($1) }
-      return .bytes(
-        [UInt8(ascii: "[")] + sorted.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
-    }
-  }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     self = try JSONForm.value(Self.self, from: storedValue)
