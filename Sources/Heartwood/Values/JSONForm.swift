@@ -40,8 +40,10 @@ struct OrderedValue<Value: Encodable>: Encodable {
     switch value {
     case let unordered as any UnorderedEncodable:
       try unordered.encodeSorted(to: encoder)
-    // JSONEncoder has its own form for these, which it does not recognise in a wrapper.
-    case is Date, is Data, is URL, is Decimal:
+    // JSONEncoder has its own form for the first four, which it does not recognise in a wrapper.
+    // The others are primitive: they would encode themselves through a container, and so come here.
+    case is Date, is Data, is URL, is Decimal, is String, is Bool, is any BinaryInteger,
+      is any BinaryFloatingPoint:
       var container = encoder.singleValueContainer()
       try container.encode(value)
     default:

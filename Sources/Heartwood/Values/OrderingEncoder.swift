@@ -1,4 +1,6 @@
 /// An encoder that passes everything on to another one, each value as an ``OrderedValue``.
+///
+/// The generic `encode` of a container stands for those of the primitive types, too.
 struct OrderingEncoder: Encoder {
   let base: any Encoder
 
@@ -24,48 +26,6 @@ private struct OrderingKeyedContainer<Key: CodingKey>: KeyedEncodingContainerPro
   var codingPath: [any CodingKey] { base.codingPath }
 
   mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: key) }
-  mutating func encode(_ value: Bool, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: String, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Double, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Float, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Int, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Int8, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Int16, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Int32, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: Int64, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: UInt, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: UInt8, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: UInt16, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: UInt32, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
-  mutating func encode(_ value: UInt64, forKey key: Key) throws {
-    try base.encode(value, forKey: key)
-  }
   mutating func encode(_ value: some Encodable, forKey key: Key) throws {
     try base.encode(OrderedValue(value), forKey: key)
   }
@@ -95,20 +55,6 @@ private struct OrderingUnkeyedContainer: UnkeyedEncodingContainer {
   var count: Int { base.count }
 
   mutating func encodeNil() throws { try base.encodeNil() }
-  mutating func encode(_ value: Bool) throws { try base.encode(value) }
-  mutating func encode(_ value: String) throws { try base.encode(value) }
-  mutating func encode(_ value: Double) throws { try base.encode(value) }
-  mutating func encode(_ value: Float) throws { try base.encode(value) }
-  mutating func encode(_ value: Int) throws { try base.encode(value) }
-  mutating func encode(_ value: Int8) throws { try base.encode(value) }
-  mutating func encode(_ value: Int16) throws { try base.encode(value) }
-  mutating func encode(_ value: Int32) throws { try base.encode(value) }
-  mutating func encode(_ value: Int64) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt8) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt16) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt32) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt64) throws { try base.encode(value) }
   mutating func encode(_ value: some Encodable) throws { try base.encode(OrderedValue(value)) }
 
   mutating func nestedContainer<Nested: CodingKey>(
@@ -131,19 +77,5 @@ private struct OrderingSingleContainer: SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { base.codingPath }
 
   mutating func encodeNil() throws { try base.encodeNil() }
-  mutating func encode(_ value: Bool) throws { try base.encode(value) }
-  mutating func encode(_ value: String) throws { try base.encode(value) }
-  mutating func encode(_ value: Double) throws { try base.encode(value) }
-  mutating func encode(_ value: Float) throws { try base.encode(value) }
-  mutating func encode(_ value: Int) throws { try base.encode(value) }
-  mutating func encode(_ value: Int8) throws { try base.encode(value) }
-  mutating func encode(_ value: Int16) throws { try base.encode(value) }
-  mutating func encode(_ value: Int32) throws { try base.encode(value) }
-  mutating func encode(_ value: Int64) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt8) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt16) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt32) throws { try base.encode(value) }
-  mutating func encode(_ value: UInt64) throws { try base.encode(value) }
   mutating func encode(_ value: some Encodable) throws { try base.encode(OrderedValue(value)) }
 }
