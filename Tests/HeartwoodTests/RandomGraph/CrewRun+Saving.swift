@@ -220,9 +220,9 @@ extension CrewRun {
     place.view.rebase(place.pinned ?? store)
     var found: Set<Int> = []
     for object in try CrewAccess.all(place.context) {
-      guard let tag = tagsByID[object.objectID] else {
-        throw CrewMismatch("there is an object that nobody made: \(object.objectID)")
-      }
+      let new = place.tag(object)
+      guard let tag = tagsByID[object.objectID] ?? (place.view.isNew(new) ? new : nil), tag > 0
+      else { throw CrewMismatch("there is an object that nobody made: \(object.objectID)") }
       found.insert(tag)
       if place.handlesObject(tag) {
         guard try place.object(tag) === object else {
