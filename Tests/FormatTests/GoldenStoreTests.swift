@@ -87,7 +87,7 @@ struct GoldenStoreTests {
   }
 
   @Test func `is quoted rightly by the specification`() throws {
-    let text = try Package.text(of: "Docs/FileFormat.md")
+    let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     let files = try GoldenStore.files(of: GoldenStore.tiny)
     var quoted = 0
     for block in text.matches(of: /<!-- example: ([^ ]+) -->\n```text\n([^`]*)```/) {

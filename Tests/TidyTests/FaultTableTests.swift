@@ -3,7 +3,7 @@ import Testing
 /// The table of faults in the document about testing: each row names tests that exist.
 @Suite("The table of faults")
 struct FaultTableTests {
-  private static let document = "Docs/Testing.md"
+  private static let document = "Docs/Internals/Testing.md"
   private static let heading = "## The faults it is tested against"
 
   /// The rows of the table: fault, and tests or a reason why there are none.
