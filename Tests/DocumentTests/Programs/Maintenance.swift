@@ -5,13 +5,6 @@ final class Quake: ManagedObject {
   @Attribute var code: String = ""
 }
 
-func open(_ url: URL, _ schema: Schema) throws -> PersistentContainer {
-  var options = ContainerOptions()
-  options.store.name = "importer"
-  options.store.busyTimeout = .seconds(30)
-  return try PersistentContainer(url: url, schema: schema, options: options)
-}
-
 func backUp(_ container: PersistentContainer, to path: String) throws {
   let snapshot = try container.store.snapshot()
   try container.store.copy(snapshot, to: path)
@@ -37,12 +30,6 @@ func shrink(_ container: PersistentContainer) throws {
   let limit = Date.now.addingTimeInterval(-30 * 86_400)
   try container.deleteHistory(before: limit)
   _ = try container.store.compact()
-}
-
-func sleep(_ container: PersistentContainer) throws {
-  try container.suspend()
-  // the system suspends the program, and resumes it
-  try container.resume()
 }
 
 func tryOut() throws {
