@@ -92,9 +92,9 @@ func showHistory(of container: PersistentContainer) throws {
     print("\(transaction.author ?? "somebody"):")
     for change in transaction.changes {
       switch change.kind {
-      case .insert: print("  a new one")
-      case .update(let properties): print("  one with another \(properties.sorted())")
-      case .delete: print("  one less")
+      case .insert: print("  inserted")
+      case .update(let properties): print("  updated: \(properties.sorted())")
+      case .delete: print("  deleted")
       }
     }
   }
