@@ -4,7 +4,7 @@ import Testing
 @Suite("The documents")
 struct DocumentTests {
   private static func paths() throws -> [String] {
-    ["README.md"] + (try Package.files(under: ["Docs", ".github"], ending: ".md"))
+    ["README.md"] + (try Package.files(under: ["Docs", ".github", "Tests"], ending: ".md"))
   }
 
   @Test func `link only to what exists`() throws {

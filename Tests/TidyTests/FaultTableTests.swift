@@ -3,7 +3,7 @@ import Testing
 /// The tables of faults that the tests simulate: each row names tests that exist.
 @Suite("The table of faults")
 struct FaultTableTests {
-  private static let document = "Docs/Internals/Faults.md"
+  private static let document = "Tests/Faults.md"
 
   /// The rows of the table: fault, and tests or a reason why there are none.
   private static func rows() throws -> [(fault: String, tests: String)] {
