@@ -1,7 +1,8 @@
 import HeartwoodTestSupport
 import Testing
 
-/// The table of calls inside a write in `Docs/Reference/Engine.md` against the calls that are tested.
+/// The table of calls inside a write in `Docs/Reference/Engine.md` against the calls that are
+/// tested.
 @Suite("The table of calls inside a write")
 struct CallsDocumentTests {
   @Test func `has one row for each call that is tested, and says what becomes of it`() throws {

@@ -22,7 +22,8 @@ public struct RecoveryReport: Hashable, Sendable {
 
 /// Finds the newest complete commit in the files.
 ///
-/// The steps of R1 in `Docs/Internals/Concurrency.md`. It only reads; its result may be used after ``syncAll(_:)``.
+/// The steps of R1 in `Docs/Internals/Concurrency.md`. It only reads; its result may be used after
+/// ``syncAll(_:)``.
 package struct Recovery {
   package private(set) var point: CommitPoint
   package private(set) var index: PageIndex

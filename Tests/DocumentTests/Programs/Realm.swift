@@ -1,23 +1,13 @@
 import Foundation
 import Heartwood
 
-struct Address: Codable, Equatable, AttributeValue {
-  var street = ""
-  var city = ""
-}
-
 final class Dog: ManagedObject {
   @Attribute var code: String = ""
   @Attribute var name: String = ""
-  @Attribute var toys: [String] = []
-  @Attribute var kennel: Address = Address()
   @ToOne var owner: Person?
 
   override class var entity: Entity {
-    Entity("Dog") {
-      Unique(\Dog.code)
-      Index(\Dog.name)
-    }
+    Entity("Dog") { Unique(\Dog.code) }
   }
 }
 
