@@ -51,6 +51,18 @@ struct DocumentTests {
     }
   }
 
+  @Test func `list every kind of error with its remedy`() throws {
+    let guide = try Package.text(of: "Docs/Guides/Errors.md")
+    for path in [
+      "Sources/HeartwoodEngine/Foundations/StorageError.swift",
+      "Sources/Heartwood/Model/ObjectGraphError.swift",
+    ] {
+      for kind in try Package.text(of: path).matches(of: /static let (\w+) = Kind\(/) {
+        #expect(guide.contains("`\(kind.output.1)`"), "\(kind.output.1)")
+      }
+    }
+  }
+
   @Test func `speak of the project alone`() throws {
     // In parts, so that a search for these words does not find this file.
     let banned = ["/" + "work", "shared" + "/"]
