@@ -13,6 +13,8 @@ struct Bench {
       let options = try BenchOptions(Array(arguments))
       if options.wantsHelp {
         print(BenchOptions.helpText)
+      } else if options.wantsVersion {
+        print("heartwood-bench \(Store.libraryVersion)")
       } else {
         try run(options)
       }

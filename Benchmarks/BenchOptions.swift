@@ -19,6 +19,7 @@ struct BenchOptions {
   /// Whether other libraries do the same work, where they can.
   var hasPeers = false
   var wantsHelp = false
+  var wantsVersion = false
 
   static let defaultRows = 1_000_000
 
@@ -82,6 +83,7 @@ struct BenchOptions {
     case .path: path = value
     case .peers: hasPeers = true
     case .help: wantsHelp = true
+    case .version: wantsVersion = true
     }
   }
 
@@ -133,6 +135,7 @@ extension BenchOptions {
     case only = "--only"
     case peers = "--peers"
     case help = "--help"
+    case version = "--version"
 
     /// The option as it is typed.
     var usage: String { placeholder.isEmpty ? rawValue : "\(rawValue) \(placeholder)" }
@@ -147,7 +150,7 @@ extension BenchOptions {
       case .pageSize: "BYTES"
       case .access: "mapped|buffered"
       case .only: "NAME,NAME"
-      case .peers, .help: ""
+      case .peers, .help, .version: ""
       }
     }
 
@@ -182,6 +185,7 @@ extension BenchOptions {
           "Heartwood; libraries that are not installed are left out",
         ]
       case .help: ["show this text"]
+      case .version: ["show the version"]
       }
     }
   }

@@ -5,7 +5,8 @@ import HeartwoodEngine
 @main
 enum Tool {
   /// The output of `--version`.
-  static let version = "heartwoodctl 0.1.0-dev (store format \(StoreFacts.formatVersion))"
+  static let version =
+    "heartwoodctl \(Store.libraryVersion) (store format \(StoreFacts.formatVersion))"
 
   static func main() {
     occupyStandardDescriptors()

@@ -26,6 +26,7 @@ enum Quakes {
   private static func run(_ typed: Arguments) async throws {
     var arguments = typed
     let wantsHelp = arguments.flag("--help") || arguments.flag("-h")
+    if arguments.flag("--version") { return print("quakes \(Store.libraryVersion)") }
     let path = try arguments.value(of: "--store", "a directory, such as ~/quakes") {
       $0.isEmpty ? nil : $0
     }
@@ -63,6 +64,7 @@ enum Quakes {
   private static let commonHelp = """
       --store DIR           store the quakes in DIR (default: \(QuakeStore.usual.path))
       --help                show this text
+      --version             show the version
 
     Exit codes: 0 success; 1 failure; 2 invalid usage.
     """

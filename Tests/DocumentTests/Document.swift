@@ -22,7 +22,7 @@ struct Document {
   /// The README, all in `Docs`, and the landing pages of the libraries.
   static func all() throws -> [Document] {
     let package = DocumentProgram.package.path
-    let names = try FileManager.default.contentsOfDirectory(atPath: package + "/Docs").sorted()
+    let names = try FileManager.default.subpathsOfDirectory(atPath: package + "/Docs").sorted()
     let pages = ["Heartwood", "HeartwoodEngine"].map { "Sources/\($0)/\($0).docc/\($0).md" }
     return try (["README.md"] + names.map { "Docs/" + $0 } + pages).filter { $0.hasSuffix(".md") }
       .map { Document($0, try String(contentsOfFile: "\(package)/\($0)", encoding: .utf8)) }

@@ -22,6 +22,16 @@ struct DocumentProgramTests {
     }
   }
 
+  @Test func `uses every program`() throws {
+    let documents = try Document.all()
+    for program in try DocumentProgram.all() {
+      let blocks = documents.filter { $0.name == program.document }.flatMap(\.blocks)
+      #expect(
+        blocks.contains { $0.language == "swift" && program.contains($0.lines) },
+        "no document shows a part of \(program.name)")
+    }
+  }
+
   @Test func `is marked as such, and so is what is no Swift`() throws {
     for document in try Document.all() {
       for block in document.blocks {

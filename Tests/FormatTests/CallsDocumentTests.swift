@@ -1,11 +1,12 @@
 import HeartwoodTestSupport
 import Testing
 
-/// The table of calls inside a write in `Docs/Concurrency.md` against the calls that are tested.
+/// The table of calls inside a write in `Docs/Reference/Engine.md` against the calls that are
+/// tested.
 @Suite("The table of calls inside a write")
 struct CallsDocumentTests {
   @Test func `has one row for each call that is tested, and says what becomes of it`() throws {
-    let tables = DocumentTable.all(in: try Package.text(of: "Docs/Concurrency.md"))
+    let tables = DocumentTable.all(in: try Package.text(of: "Docs/Reference/Engine.md"))
     let rows = try #require(tables.first { $0.category == "calls" && $0.name == "write" }).rows
     let said = rows.map { row in
       (row[0].filter { $0 != "`" }, row[1] == "traps")

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// `Docs/FileFormat.md` against the layouts the code reads and writes through.
+/// `Docs/Reference/FileFormat.md` against the layouts the code reads and writes through.
 ///
 /// The document is the input: each captioned table must be a layout, and each layout a table, field
 /// by field. So the specification cannot say one thing and the bytes another.
@@ -54,7 +54,7 @@ struct FormatDocumentTests {
   ]
 
   private static func tables(_ category: String) throws -> [DocumentTable] {
-    DocumentTable.all(in: try Package.text(of: "Docs/FileFormat.md"))
+    DocumentTable.all(in: try Package.text(of: "Docs/Reference/FileFormat.md"))
       .filter { $0.category == category }
   }
 
@@ -124,7 +124,7 @@ struct FormatDocumentTests {
   }
 
   @Test func `shows the magic numbers as bytes`() throws {
-    let text = try Package.text(of: "Docs/FileFormat.md")
+    let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     let group = UInt64(GroupLayout.magicNumber)
     let footer = UInt64(SegmentFooterLayout.magicNumber)
     for (number, byteCount) in [

@@ -1,7 +1,7 @@
 /// The bytes of a file as text, for golden stores: readable, and without the zeros.
 ///
 /// The first line says how many bytes there are. Each further line is an offset in eight hex digits
-/// and the 16 bytes from there on; lines of zeros alone are left out.
+/// and the 16 bytes from there on, in groups of any size; lines of zeros alone are left out.
 enum HexText {
   private static let lineByteCount = 16
 
@@ -27,10 +27,13 @@ enum HexText {
     for line in lines.dropFirst() {
       let parts = line.split(separator: " ")
       guard var offset = Int(parts[0].dropLast(), radix: 16) else { return nil }
-      for part in parts.dropFirst() {
-        guard offset < count, let byte = UInt8(part, radix: 16) else { return nil }
+      var digits = parts.dropFirst().joined()[...]
+      while !digits.isEmpty {
+        guard offset < count, digits.count >= 2, let byte = UInt8(digits.prefix(2), radix: 16)
+        else { return nil }
         bytes[offset] = byte
         offset += 1
+        digits = digits.dropFirst(2)
       }
     }
     return bytes

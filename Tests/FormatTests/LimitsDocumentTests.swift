@@ -2,7 +2,8 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// `Docs/Limits.md` against the constants of the code: a row for each, with its value and a reason.
+/// `Docs/Reference/Limits.md` against the constants of the code: a row for each, with its value and
+/// a reason.
 @Suite("The limits document")
 struct LimitsDocumentTests {
   private static let values: [String: UInt64] = [
@@ -29,7 +30,7 @@ struct LimitsDocumentTests {
   ]
 
   private static func rows() throws -> [[String]] {
-    let tables = DocumentTable.all(in: try Package.text(of: "Docs/Limits.md"))
+    let tables = DocumentTable.all(in: try Package.text(of: "Docs/Reference/Limits.md"))
     return try #require(tables.first { $0.category == "limits" && $0.name == "Limits" }).rows
   }
 

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The worked example of `Docs/FileFormat.md`, laid out as files and opened.
+/// The worked example of `Docs/Reference/FileFormat.md`, laid out as files and opened.
 ///
 /// The document alone is the input: what somebody builds from its lines must be a store.
 @Suite("The worked example", .serialized)
@@ -12,7 +12,7 @@ struct WorkedExampleTests {
 
   /// The files as the document's lines have them.
   static func files() throws -> [String: [UInt8]] {
-    let text = try Package.text(of: "Docs/FileFormat.md")
+    let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     var files: [String: [UInt8]] = byteCounts.mapValues { [UInt8](repeating: 0, count: $0) }
     for block in text.matches(of: /<!-- example: ([^ ]+) -->\n```text\n([^`]*)```/) {
       let name = String(block.output.1)

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The table of `Docs/ProgrammerErrors.md`, row by row.
+/// The table of `Docs/Reference/ProgrammerErrors.md`, row by row.
 @Suite("Programmer errors")
 struct ProgrammerErrorTests {
   private func message(_ result: ExitTest.Result?) -> String {

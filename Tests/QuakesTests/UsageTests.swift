@@ -1,3 +1,4 @@
+import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
@@ -27,6 +28,12 @@ struct UsageTests {
         #expect(line.count <= 80, "\(line)")
       }
     }
+  }
+
+  @Test func `shows the version of the library`() throws {
+    let version = try run("--version")
+    version.expectFine()
+    #expect(version.output == "quakes \(Store.libraryVersion)\n")
   }
 
   @Test func `refuses what makes no sense, and says what does`() throws {

@@ -2,7 +2,7 @@ public import Testing
 
 /// Says which numbered clause of the documents a test proves.
 ///
-/// `Docs/Durability.md`, `Docs/Concurrency.md` and `Docs/ObjectGraph.md` number their promises
+/// `Docs/Reference/Engine.md` and `Docs/Reference/ObjectGraph.md` number their guarantees
 /// (`**D3.** …`, `**F-01.** …`); every one of them must be cited by at least one test, and a test
 /// of the rules checks that.
 public struct Evidence: TestTrait, SuiteTrait {

@@ -4,7 +4,7 @@ import Testing
 @Suite("The documents")
 struct DocumentTests {
   private static func paths() throws -> [String] {
-    ["README.md"] + (try Package.files(under: ["Docs"], ending: ".md"))
+    ["README.md"] + (try Package.files(under: ["Docs", ".github", "Tests"], ending: ".md"))
   }
 
   @Test func `link only to what exists`() throws {
@@ -48,6 +48,18 @@ struct DocumentTests {
     let order = try Package.text(of: "Docs/README.md")
     for path in try Package.files(under: ["Docs"], ending: ".md") where path != "Docs/README.md" {
       #expect(order.contains("(\(path.dropFirst(5)))"), "\(path)")
+    }
+  }
+
+  @Test func `list every kind of error with its remedy`() throws {
+    let guide = try Package.text(of: "Docs/Guides/Errors.md")
+    for path in [
+      "Sources/HeartwoodEngine/Foundations/StorageError.swift",
+      "Sources/Heartwood/Model/ObjectGraphError.swift",
+    ] {
+      for kind in try Package.text(of: path).matches(of: /static let (\w+) = Kind\(/) {
+        #expect(guide.contains("`\(kind.output.1)`"), "\(kind.output.1)")
+      }
     }
   }
 

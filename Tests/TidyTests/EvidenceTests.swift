@@ -4,8 +4,8 @@ import Testing
 @Suite("The clauses")
 struct EvidenceTests {
   private static let documents = [
-    "Docs/Durability.md", "Docs/Concurrency.md", "Docs/ObjectGraph.md", "Docs/LiveResults.md",
-    "Docs/ProgrammerErrors.md",
+    "Docs/Reference/Engine.md", "Docs/Reference/ObjectGraph.md",
+    "Docs/Reference/ProgrammerErrors.md",
   ]
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.

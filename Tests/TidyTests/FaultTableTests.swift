@@ -1,17 +1,14 @@
 import Testing
 
-/// The table of faults in the document about testing: each row names tests that exist.
+/// The tables of faults that the tests simulate: each row names tests that exist.
 @Suite("The table of faults")
 struct FaultTableTests {
-  private static let document = "Docs/Testing.md"
-  private static let heading = "## The faults it is tested against"
+  private static let document = "Tests/Faults.md"
 
   /// The rows of the table: fault, and tests or a reason why there are none.
   private static func rows() throws -> [(fault: String, tests: String)] {
-    let text = try Package.text(of: document)
-    let start = try #require(text.firstRange(of: heading)).upperBound
-    let end = text[start...].firstRange(of: "\n## ")?.lowerBound ?? text.endIndex
-    let rows = text[start..<end].matches(of: /\| ([A-Z][0-9]+a?) \| ([^|]+) \| ([^|]+) \|/)
+    let rows = try Package.text(of: document)
+      .matches(of: /\| ([A-Z][0-9]+a?) \| ([^|]+) \| ([^|]+) \|/)
     return rows.map { (String($0.output.1 + " " + $0.output.2), String($0.output.3)) }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
@@ -30,10 +32,20 @@ struct CommandLineTests {
     #expect(try ToolRun(command, "--nonsense", "--help").output == help.output)
   }
 
-  @Test func `tells the version`() throws {
+  @Test func `shows the version of the library and of the format`() throws {
     let run = try ToolRun("--version")
     run.expectFine()
-    #expect(run.output.wholeMatch(of: /heartwoodctl \S+ \(store format 1\)\n/) != nil)
+    #expect(run.output == "heartwoodctl \(Store.libraryVersion) (store format 1)\n")
+  }
+
+  @Test func `has the version of the newest entry in the changelog`() throws {
+    let changelog = URL(filePath: #filePath).appending(path: "../../../Docs/Changelog.md")
+    let text = try String(contentsOf: changelog.standardized, encoding: .utf8)
+    let newest = try #require(text.firstMatch(of: /\n## (\S+)/))
+    #expect(String(newest.output.1) == Store.libraryVersion)
+    #expect(
+      Store.libraryVersion.wholeMatch(of: /\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?/) != nil,
+      "not a semantic version")
   }
 
   @Test func `needs a command that there is`() throws {

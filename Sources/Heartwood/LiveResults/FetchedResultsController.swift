@@ -13,8 +13,8 @@ public import Observation
 ///
 /// On each access, the list is what a fetch would return at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
-/// themselves; see `Docs/LiveResults.md` for these requests. The controller must be used on the
-/// thread of its context, and it retains the generation that it shows.
+/// themselves; see `Docs/Guides/LiveResults.md` for these requests. The controller must be used on
+/// the thread of its context, and it retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The request; a new one takes effect at the next ``performFetch()``.
   public var fetchRequest: FetchRequest<M>

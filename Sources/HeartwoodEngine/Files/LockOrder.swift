@@ -1,7 +1,7 @@
 /// The store locks that each thread holds.
 ///
-/// Debug builds stop at a request that violates the order of `Docs/Concurrency.md`, even if no
-/// other thread is in the way at that moment.
+/// Debug builds stop at a request that violates the order of `Docs/Internals/Concurrency.md`, even
+/// if no other thread is in the way at that moment.
 ///
 /// Called from `assert` only: release builds do not contain it. Thread-safe.
 package final class LockOrder: @unchecked Sendable {

@@ -1,7 +1,7 @@
 /// A field of a fixed byte layout, of which the layouts of pages, frames and files consist.
 ///
 /// The code reads and writes through these offsets. The format tests compare the same fields with
-/// the tables of `Docs/FileFormat.md`, so that the document and the bytes cannot diverge.
+/// the tables of `Docs/Reference/FileFormat.md`, so that the document and the bytes cannot diverge.
 package struct Field: Sendable, Hashable {
   package let name: String
   package let offset: Int

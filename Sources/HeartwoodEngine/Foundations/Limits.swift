@@ -1,6 +1,6 @@
 /// The limits of the file format and the engine, each with its reason.
 ///
-/// `Docs/Limits.md` has a row for each; a test compares the two.
+/// `Docs/Reference/Limits.md` has a row for each; a test compares the two.
 package enum Limits {
   /// Smallest page: one block of the common file systems, so that two pages never share a block.
   package static let minPageByteCount = 4096

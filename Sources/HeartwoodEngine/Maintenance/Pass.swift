@@ -17,9 +17,9 @@ public struct CheckpointResult: Hashable, Sendable {
 /// One maintenance run: decides which generations are dead, then writes pages back to the page
 /// file, deletes segments and reclaims frames that can no longer be read.
 ///
-/// Steps M1 to M4 of `Docs/Concurrency.md`, by number. Runs are serialised by the maintenance lock,
-/// and readers never wait for them. A process may die at any step: before the decision is published
-/// nothing has changed, afterwards the next run completes the work.
+/// Steps M1 to M4 of `Docs/Internals/Concurrency.md`, by number. Runs are serialised by the
+/// maintenance lock, and readers never wait for them. A process may die at any step: before the
+/// decision is published nothing has changed, afterwards the next run completes the work.
 struct Pass {
   let files: StoreFiles
   let table: GenerationTable

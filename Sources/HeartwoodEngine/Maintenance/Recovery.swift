@@ -20,9 +20,10 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// Finds the newest complete commit in the files, in the steps of R1 in `Docs/Concurrency.md`.
+/// Finds the newest complete commit in the files.
 ///
-/// It only reads; its result may be used after ``syncAll(_:)``.
+/// The steps of R1 in `Docs/Internals/Concurrency.md`. It only reads; its result may be used after
+/// ``syncAll(_:)``.
 package struct Recovery {
   package private(set) var point: CommitPoint
   package private(set) var index: PageIndex

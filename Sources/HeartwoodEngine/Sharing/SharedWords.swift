@@ -62,8 +62,8 @@ package struct DecisionRecord: Hashable, Sendable {
 /// The exception is `writer`, which is used in messages only.
 ///
 /// They are in the mapped `counters` file and are valid for one boot of one machine; a process that
-/// dies at any instruction leaves them usable. `Docs/Concurrency.md` lists the lock that protects
-/// writing each of them.
+/// dies at any instruction leaves them usable. `Docs/Internals/Concurrency.md` lists the lock that
+/// protects writing each of them.
 package final class SharedWords: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping

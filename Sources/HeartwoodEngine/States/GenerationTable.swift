@@ -2,7 +2,7 @@
 ///
 /// Generation → references and one lock byte: the lock call happens on 0 → 1 and 1 → 0 only. The
 /// lock of this table is held from the lock call to the check that verifies a pin, so that no other
-/// thread shares an unverified one. Steps are numbered as in `Docs/Concurrency.md`.
+/// thread shares an unverified one. Steps are numbered as in `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles

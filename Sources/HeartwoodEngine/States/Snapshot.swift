@@ -2,7 +2,7 @@
 ///
 /// Its generation is locked until the last reference to the snapshot is gone, and then released
 /// automatically. Readers never wait for writers, and writers never wait for readers. While a
-/// snapshot lives, the log keeps the frames it needs; see `Docs/Caveats.md` on long-lived
+/// snapshot lives, the log keeps the frames it needs; see `Docs/Guides/Caveats.md` on long-lived
 /// snapshots.
 ///
 /// Thread-safe: any number of threads may read through one snapshot concurrently.

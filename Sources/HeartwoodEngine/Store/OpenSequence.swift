@@ -1,4 +1,6 @@
-/// Opening a store: create, recover or attach, in the steps O1, O2 and C1 of `Docs/Concurrency.md`.
+/// Opening a store: create, recover or attach.
+///
+/// The steps O1, O2 and C1 of `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String

@@ -3,8 +3,8 @@ import Synchronization
 /// An ordered, transactional key–value store in a directory of its own.
 ///
 /// Every commit is a generation. A ``Snapshot`` pins one and reads it undisturbed while others
-/// write; writers never wait for readers, nor readers for writers. `Docs/Durability.md` lists the
-/// numbered guarantees.
+/// write; writers never wait for readers, nor readers for writers. `Docs/Reference/Engine.md` lists
+/// the numbered guarantees.
 ///
 /// Thread-safe. Any number of processes can have a store open; several openings in one process
 /// share their state. In a child after `fork`, every call on a store of the parent, and on its

@@ -21,8 +21,8 @@ public struct StoreOptions: Sendable {
 
   /// Bytes in a page: a power of two from 4096 to 65536, fixed when the store is created.
   ///
-  /// An existing store keeps its size. `Docs/Performance.md` has the measurements behind the
-  /// default.
+  /// An existing store keeps its size. `Docs/DesignNotes/Experiments.md` has the measurements
+  /// behind the default.
   public var pageSize = 4096
   /// The durability of commits that do not state one.
   public var durability = Durability.full

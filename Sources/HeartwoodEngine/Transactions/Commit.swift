@@ -1,4 +1,4 @@
-/// The commit protocol: the steps W1 to W3 of `Docs/Durability.md`, top to bottom.
+/// The commit protocol: the steps W1 to W3 of `Docs/Internals/Concurrency.md`, top to bottom.
 package struct Commit {
   package let files: StoreFiles
   package let table: GenerationTable

@@ -109,35 +109,6 @@ func importOrders(_ feed: [OrderRow], into container: PersistentContainer) throw
   try context.save()
 }
 
-func replaceLines(
-  of number: Int, by texts: [String], in context: ManagedObjectContext
-) throws {
-  let order =
-    try context.existingObject(where: \Order.number, is: number) ?? Order(context: context)
-  order.number = number
-  for line in order.lines { context.delete(line) }
-  for text in texts {
-    let line = Line(context: context)
-    line.text = text
-    order.lines.append(line)
-  }
-  try context.save()
-}
-
-func importStock(
-  _ rows: [(code: String, stock: Int)], in context: ManagedObjectContext
-) throws {
-  context.mergePolicy = .mergeByPropertyObjectTrump
-  var rest = rows.makeIterator()
-  try context.execute(
-    BatchInsertRequest<Product> { row in
-      guard let next = rest.next() else { return true }
-      row[\.code] = next.code
-      row[\.stock] = next.stock
-      return false
-    })
-}
-
 @main struct Program {
   static func main() throws {
     let container = try PersistentContainer.inMemory(
@@ -153,15 +124,6 @@ func importStock(
         OrderRow(number: 7, status: "sent", lines: []),
       ], into: container)
     try list(container)
-    try replaceLines(of: 7, by: ["pot"], in: container.newContext())
-    try list(container)
-
-    try importStock([("tea", 12), ("cup", 3), ("tea", 11)], in: container.newContext())
-    let context = container.newContext()
-    for product in try context.fetch(FetchRequest<Product>(sort: [SortDescriptor(\.code)])) {
-      print("\(product.code): \(product.stock), shelf \(product.shelf?.name ?? "none")")
-    }
-    print("\(try context.count(for: FetchRequest<Line>())) lines")
   }
 
   static func fill(_ container: PersistentContainer) throws {

@@ -87,19 +87,6 @@ func watch(_ container: PersistentContainer) throws {
   }
 }
 
-func showHistory(of container: PersistentContainer) throws {
-  for transaction in try container.fetchHistory(after: nil) {
-    print("\(transaction.author ?? "somebody"):")
-    for change in transaction.changes {
-      switch change.kind {
-      case .insert: print("  a new one")
-      case .update(let properties): print("  one with another \(properties.sorted())")
-      case .delete: print("  one less")
-      }
-    }
-  }
-}
-
 @main struct Tremors {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
@@ -108,8 +95,7 @@ func showHistory(of container: PersistentContainer) throws {
     case ("import", let path?): try await importFeed(path, into: container)
     case ("list", nil): try show(container.newContext())
     case ("watch", nil): try watch(container)
-    case ("history", nil): try showHistory(of: container)
-    default: print("Usage: tremors import FILE | list | watch | history")
+    default: print("Usage: tremors import FILE | list | watch")
     }
   }
 }
