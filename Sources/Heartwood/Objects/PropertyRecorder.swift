@@ -45,7 +45,7 @@ enum PropertyRecorder {
   }
 
   /// Records a wrapper, if this thread is recording.
-  static func note(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
+  static func recordWrapper(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
     recording.withLock { current in
       guard current?.thread == ObjectIdentifier(Thread.current) else { return }
       current?.entries.append(Entry(storage: storage, options: options))

@@ -52,7 +52,7 @@ struct RecordView {
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
   private func bits(_ place: RecordLayout.Field) -> UInt64 {
-    switch place.form.byteCount {
+    switch place.storageType.byteCount {
     case 1: return UInt64(Self.load(bytes, place.offset, UInt8.self))
     case 2: return UInt64(Self.load(bytes, place.offset, UInt16.self))
     case 4: return UInt64(Self.load(bytes, place.offset, UInt32.self))
@@ -104,7 +104,7 @@ struct RecordView {
     _ field: Int, _ place: RecordLayout.Field
   ) throws(StorageError) -> StoredValue {
     guard !isNull(field) else { return .null }
-    switch place.form {
+    switch place.storageType {
     case .bool: return .bool(bits(place) != 0)
     case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(place))))
     case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(place))))
@@ -112,9 +112,9 @@ struct RecordView {
     case .int64, .reference: return .integer(Int64(bitPattern: bits(place)))
     case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(place))
     case .float:
-      return .number(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(place)))))
-    case .double: return .number(bits(place))
-    case .date: return .date(bits(place))
+      return .double(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(place)))))
+    case .double: return .double(bits: bits(place))
+    case .date: return .date(bits: bits(place))
     case .uuid:
       let offset = place.offset
       return .uuid(

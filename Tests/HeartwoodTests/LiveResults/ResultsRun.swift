@@ -52,7 +52,7 @@ final class ResultsRun {
 
   private func watch(
     _ name: String, _ request: FetchRequest<Song>, in place: ManagedObjectContext? = nil,
-    sectionBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
+    sectionedBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
   ) throws {
     var same = request
     same.sortDescriptors = before + request.sortDescriptors
@@ -60,24 +60,24 @@ final class ResultsRun {
     watched.append(
       Watched(
         name: name, context: place,
-        followed: try FollowedResults(request, place, sectionBy: sectionBy), request: same))
+        followed: try FollowedResults(request, place, sectionedBy: sectionedBy), request: same))
   }
 
   private func watchAll() throws {
     let ranked = FetchRequest<Song>(
       where: #Predicate { $0.rank > 20 }, sort: [SortDescriptor(\.rank), SortDescriptor(\.title)])
-    try watch("ranked", ranked, sectionBy: \Song.genre, before: [SortDescriptor(\Song.genre)])
+    try watch("ranked", ranked, sectionedBy: \Song.genre, before: [SortDescriptor(\Song.genre)])
     try watch("all", FetchRequest())
     let page = FetchRequest<Song>(
       sort: [SortDescriptor(\.genre, order: .reverse), SortDescriptor(\.rank, order: .reverse)],
       limit: 5, offset: 2)
-    try watch("page", page, sectionBy: \Song.genre)
+    try watch("page", page, sectionedBy: \Song.genre)
     let first = FetchRequest<Song>(sort: [SortDescriptor(\.rank)], limit: 4)
     try watch("first", first)
     let onAlbum = FetchRequest<Song>(
       where: #Predicate { $0.album?.name != "blue" }, sort: [SortDescriptor(\.album?.name)],
       limit: 9)
-    try watch("on an album", onAlbum, sectionBy: \Song.album?.name)
+    try watch("on an album", onAlbum, sectionedBy: \Song.album?.name)
     let compared = FetchRequest<Song>(sort: [SortDescriptor(\.title, comparator: .lexical)])
     try watch("compared", compared)
     var saved = ranked
@@ -86,7 +86,7 @@ final class ResultsRun {
     try watch("below", ranked, in: child)
     var own = FetchRequest<Song>()
     own.includesSubentities = false
-    try watch("own", own, sectionBy: \Song.isLoved)
+    try watch("own", own, sectionedBy: \Song.isLoved)
     try watchParts()
   }
 

@@ -23,7 +23,7 @@ struct SectionTests {
 
   @Test(.evidence("LR-04")) func `have the objects with a value in common`() throws {
     let live = try FollowedResults(
-      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.genre)
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionedBy: \.genre)
     let controller = live.controller
     #expect(live.check().ids == folk + pop && live.names == ["folk", "pop"])
     #expect(controller.sections.map(\.range) == [0..<2, 2..<4])
@@ -39,7 +39,7 @@ struct SectionTests {
   @Test(.evidence("LR-04")) func `come and go with their objects`() throws {
     let live = try FollowedResults(
       FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
-      sectionBy: \.genre)
+      sectionedBy: \.genre)
     #expect(live.names == ["pop", "folk"])
     // Where it was, and yet in another section: that is a move.
     try song(folk[0]).genre = nil
@@ -61,11 +61,11 @@ struct SectionTests {
     album.name = "b"
     try song(pop[0]).album = album
     let live = try FollowedResults(
-      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.album?.name)
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionedBy: \.album?.name)
     #expect(live.check().names == [nil, "b"] && live.ids == [folk[0], pop[1], folk[1], pop[0]])
     album.name = "c"
     #expect(live.check().names == [nil, "c"] && live.news().count == 1)
-    let loved = try FollowedResults(FetchRequest<Song>(), context, sectionBy: \.isLoved)
+    let loved = try FollowedResults(FetchRequest<Song>(), context, sectionedBy: \.isLoved)
     #expect(loved.names == ["false"])
     try song(folk[0]).isLoved = true
     #expect(loved.check().names == ["false", "true"] && loved.ids.last == folk[0])
@@ -73,7 +73,7 @@ struct SectionTests {
 
   @Test(.evidence("LR-04")) func `cannot be of what has no order`() throws {
     let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<Album>(), context: context, sectionBy: \.songs)
+      fetchRequest: FetchRequest<Album>(), context: context, sectionedBy: \.songs)
     expect(.unknownProperty, "songs") { try controller.performFetch() }
     #expect(controller.count == 0 && controller.sections.isEmpty)
   }

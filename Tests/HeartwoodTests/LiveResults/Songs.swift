@@ -59,14 +59,14 @@ final class FollowedResults<M: ManagedObject> {
 
   init(
     _ request: FetchRequest<M>, _ context: ManagedObjectContext,
-    sectionBy: PartialKeyPath<M>? = nil
+    sectionedBy: PartialKeyPath<M>? = nil
   ) throws {
     controller = FetchedResultsController(
-      fetchRequest: request, context: context, sectionBy: sectionBy)
+      fetchRequest: request, context: context, sectionedBy: sectionedBy)
     try controller.performFetch()
     ids = controller.objectIDs
     names = controller.sections.map(\.name)
-    controller.listener = { [unowned self] in follow($0) }
+    controller.changeHandler = { [unowned self] in follow($0) }
   }
 
   private func follow(_ change: ResultsChange) {

@@ -1,0 +1,248 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// A thing with a name and a value, in a store of its own class.
+private protocol Item: ManagedObject {
+  var name: Int { get set }
+  var value: Int { get set }
+}
+
+private final class FirstItem: ManagedObject, Item {
+  @Attribute var name: Int = 0
+  @Attribute var value: Int = 0
+}
+
+private final class SecondItem: ManagedObject, Item {
+  @Attribute var name: Int = 0
+  @Attribute var value: Int = 0
+}
+
+private final class ThirdItem: ManagedObject, Item {
+  @Attribute var name: Int = 0
+  @Attribute var value: Int = 0
+}
+
+private let classes: [any Item.Type] = [FirstItem.self, SecondItem.self, ThirdItem.self]
+
+/// Contexts that work on three stores by chance, and what they should show.
+struct StoreRun {
+  /// What a generation of a store holds: values by name.
+  private typealias Rows = [Int: Int]
+
+  /// A context, and what it is pinned to: by store; `nil` if it is not.
+  private struct Place {
+    let context: ManagedObjectContext
+    var pin: [Int: Rows]?
+  }
+
+  private let scratch: ScratchDirectory
+  private let container: PersistentContainer
+  private var random: SeededGenerator
+  private var places: [Place] = []
+  private var committed: [Int: Rows] = [0: [:], 1: [:], 2: [:]]
+  private var present: Set<Int> = [0]
+  /// Tokens that were kept by names, with what they name.
+  private var kept: [(token: QueryGenerationToken, rows: [Int: Rows])] = []
+  private var lastName = 0
+  /// How many commits of each store the history has that were not fetched yet.
+  private var unread: [Int: Int] = [:]
+  private var history: PersistentHistoryToken?
+
+  init(seed: UInt64) throws {
+    random = SeededGenerator(seed: seed)
+    scratch = try ScratchDirectory()
+    var options = ContainerOptions()
+    options.store.durability = .normal
+    container = try PersistentContainer(
+      url: URL(filePath: scratch.path(of: "0")), schema: Schema(FirstItem.self), options: options)
+    for _ in 0..<4 {
+      let context = container.newContext()
+      context.mergePolicy = .overwrite
+      places.append(Place(context: context))
+    }
+  }
+
+  /// Does so many steps, and looks at everything in between.
+  mutating func run(steps: Int) throws {
+    for _ in 0..<steps {
+      let place = random.below(places.count)
+      switch random.below(12) {
+      case 0, 1, 2, 3: try save(in: place)
+      case 4: try saveToTwo(in: place)
+      case 5: try pin(place)
+      case 6: try goBack(place)
+      case 7:
+        try places[place].context.setQueryGenerationFrom(nil)
+        places[place].pin = nil
+      case 8: try keep(place)
+      case 9: try addOrRemove()
+      case 10: try readHistory()
+      default: places[place].context.refreshAllObjects()
+      }
+      try check(random.below(places.count))
+    }
+    for place in places.indices { try check(place) }
+    try readHistory()
+    for store in container.stores { #expect(try store.verify().findings == []) }
+  }
+
+  // MARK: Steps
+
+  /// Changes a thing of one store and saves it.
+  private mutating func save(in place: Int) throws {
+    guard let store = present.sorted().randomElement(using: &random) else { return }
+    let context = places[place].context
+    func change<T: Item>(_ type: T.Type) throws {
+      let all = try context.fetch(FetchRequest<T>())
+      let value = random.below(1000)
+      guard let thing = all.randomElement(using: &random), random.isTrue(in256: 160) else {
+        lastName += 1
+        let thing = T()
+        context.insert(thing)
+        (thing.name, thing.value) = (lastName, value)
+        committed[store]?[lastName] = value
+        return
+      }
+      if random.isTrue(in256: 64) {
+        committed[store]?[thing.name] = nil
+        context.delete(thing)
+      } else {
+        committed[store]?[thing.name] = value
+        thing.value = value
+      }
+    }
+    let before = try container.store(of: classes[store])?.snapshot().generation
+    try change(classes[store])
+    let hadChanges = context.hasChanges
+    try context.save()
+    let after = try container.store(of: classes[store])?.snapshot().generation
+    if hadChanges, before != after { unread[store, default: 0] += 1 }
+    if places[place].pin != nil { places[place].pin = current }
+  }
+
+  private var current: [Int: Rows] { committed.filter { present.contains($0.key) } }
+
+  /// Changes things of two stores, which cannot be saved, and takes that back.
+  private mutating func saveToTwo(in place: Int) throws {
+    guard present.count > 1 else { return }
+    let context = places[place].context
+    for store in present.sorted().shuffled(using: &random).prefix(2) {
+      context.insert(classes[store].init())
+    }
+    let token = context.queryGenerationToken
+    expect(.multipleStores) { try context.save() }
+    #expect(context.insertedObjects.count == 2 && context.queryGenerationToken == token)
+    context.rollback()
+    #expect(!context.hasChanges)
+  }
+
+  private mutating func pin(_ place: Int) throws {
+    // Without a store there is nothing that could choose.
+    guard let store = present.min() else { return }
+    try places[place].context.setQueryGenerationFrom(.current)
+    places[place].pin = current
+    _ = try rows(of: classes[store], in: places[place].context)
+  }
+
+  /// Goes back to what was kept, as far as the container has it.
+  private mutating func goBack(_ place: Int) throws {
+    guard let (token, rows) = kept.randomElement(using: &random) else { return }
+    let left = rows.filter { present.contains($0.key) }
+    guard !left.isEmpty else {
+      return expect(.removedStore) { try places[place].context.setQueryGenerationFrom(token) }
+    }
+    try places[place].context.setQueryGenerationFrom(token)
+    places[place].pin = left
+  }
+
+  private mutating func keep(_ place: Int) throws {
+    guard let pin = places[place].pin, !present.isEmpty,
+      let token = places[place].context.queryGenerationToken, token != .current
+    else { return }
+    let left = pin.filter { present.contains($0.key) }
+    guard !left.isEmpty else { return }
+    try container.keepGeneration(token, as: "\(kept.count)")
+    kept.append((token, left))
+  }
+
+  private mutating func addOrRemove() throws {
+    let store = random.below(3)
+    let url = URL(filePath: scratch.path(of: "\(store)"))
+    if present.contains(store) {
+      try container.removeStore(url: url)
+      present.remove(store)
+      // Added again, it is another store to those that are pinned.
+      for place in places.indices { places[place].pin?[store] = nil }
+    } else {
+      try container.addStore(url: url, entities: [classes[store]])
+      present.insert(store)
+    }
+  }
+
+  /// Reads what is new in the history of those that are there.
+  private mutating func readHistory() throws {
+    let known = history
+    do {
+      let news = try container.fetchHistory(after: known)
+      #expect(news.count == present.reduce(0) { $0 + (unread[$1] ?? 0) })
+      for store in present { unread[store] = 0 }
+      history = news.last?.token ?? known
+    } catch let error as StorageError where error.kind == .foreignStore {
+      // None of the stores is there that it was made with.
+      history = known
+    }
+  }
+
+  // MARK: Looking
+
+  private func rows<T: Item>(of type: T.Type, in context: ManagedObjectContext) throws -> Rows {
+    let things = try context.fetch(FetchRequest<T>())
+    #expect(try context.count(for: FetchRequest<T>()) == things.count)
+    return Dictionary(uniqueKeysWithValues: things.map { ($0.name, $0.value) })
+  }
+
+  /// Compares what a context shows with what it should.
+  private func check(_ place: Int) throws {
+    let context = places[place].context
+    for store in 0..<3 {
+      guard present.contains(store) else {
+        let error = #expect(throws: ObjectGraphError.self) {
+          try rows(of: classes[store], in: context)
+        }
+        #expect(error?.kind == .removedStore || error?.kind == .unknownEntity)
+        continue
+      }
+      let wanted = places[place].pin.map { $0[store] ?? [:] } ?? committed[store]
+      #expect(
+        try rows(of: classes[store], in: context) == wanted,
+        "store \(store), \(String(describing: places[place].pin)), \(wanted ?? [:])")
+    }
+    #expect((context.queryGenerationToken == nil) == (places[place].pin == nil))
+    #expect(!context.hasChanges)
+  }
+}
+
+extension PersistentContainer {
+  /// A store of a run, if it is there.
+  fileprivate func store(of type: ManagedObject.Type) throws -> Store? {
+    let name = type.entity.name
+    return try stores.first { store in
+      try store.snapshot().keyspace("heartwood.model")?.get("model")
+        .map { String(decoding: $0, as: UTF8.self).contains("\"\(name)\"") } ?? false
+    }
+  }
+}
+
+@Suite("Contexts of several stores")
+struct StoreModelTests {
+  @Test(
+    .evidence("ST-01"), .evidence("ST-02"), .evidence("ST-05"), .evidence("ST-08"),
+    .evidence("QG-41"), .evidence("QG-42"), .evidence("QG-43"), .evidence("QG-44"),
+    arguments: 0..<8 as Range<UInt64>)
+  func `show what a plain reference has`(seed: UInt64) throws {
+    var run = try StoreRun(seed: seed)
+    try run.run(steps: 120)
+  }
+}
