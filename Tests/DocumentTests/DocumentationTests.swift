@@ -2,15 +2,15 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What the libraries say about themselves: the comments of public symbols, and the landing pages.
+/// Checks the API documentation: the comments of public symbols, and the landing pages.
 @Suite(
-  "The documentation of the API",
+  "API documentation",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct DocumentationTests {
   private static let modules = ["Heartwood", "HeartwoodEngine"]
 
   @Test(arguments: modules)
-  func `says something about every public symbol`(module: String) throws {
+  func `every public symbol is documented`(module: String) throws {
     let graph = try SymbolGraph(of: module)
     #expect(graph.symbols.count > 100)
     for symbol in graph.symbols where symbol.location != nil {
@@ -21,7 +21,7 @@ struct DocumentationTests {
   }
 
   @Test(arguments: modules)
-  func `names every public type on its landing page, once`(module: String) throws {
+  func `the landing page names every public type once`(module: String) throws {
     let page = try String(
       contentsOfFile: Self.catalog(of: module) + "/\(module).md", encoding: .utf8)
     let named = page.matches(of: /\n- ``(\w+)``/).map { String($0.output.1) }
@@ -30,7 +30,7 @@ struct DocumentationTests {
   }
 
   @Test(arguments: modules)
-  func `becomes pages without a warning`(module: String) throws {
+  func `the documentation builds without warnings`(module: String) throws {
     let graph = try SymbolGraph(of: module)
     let scratch = try ScratchDirectory()
     let (output, exitCode) = try BuiltModules.run(
@@ -49,7 +49,7 @@ struct DocumentationTests {
   }
 }
 
-/// The public symbols of a module, as the compiler tells them.
+/// The public symbols of a module, as the compiler reports them.
 private struct SymbolGraph {
   struct Symbol: Decodable {
     struct Comment: Decodable {
@@ -59,7 +59,7 @@ private struct SymbolGraph {
     struct Location: Decodable { let uri: String }
     let pathComponents: [String]
     let docComment: Comment?
-    /// None for what the compiler makes by itself.
+    /// `nil` for symbols that the compiler synthesises.
     let location: Location?
   }
 
@@ -85,7 +85,7 @@ private struct SymbolGraph {
         "-target", platform.target.triple, "-output-dir", folder.path,
       ])
     try #require(exitCode == 0, "\(output)")
-    // One file for the module, and one for each other module that it extends.
+    // There is one file for the module, and one for each module that it extends.
     symbols = try FileManager.default.contentsOfDirectory(atPath: folder.path).flatMap { name in
       let content = try Data(contentsOf: URL(filePath: folder.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols

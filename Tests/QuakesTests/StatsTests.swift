@@ -2,9 +2,9 @@ import HeartwoodTestSupport
 import Testing
 
 /// The figures of `quakes stats`.
-@Suite("The statistics of quakes")
+@Suite("quakes stats")
 struct StatsTests {
-  @Test(arguments: [8, 9]) func `count every quake once`(seed: UInt64) throws {
+  @Test(arguments: [8, 9]) func `the statistics count every quake once`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 250, seed: seed)
     try quakes.take(feed).expectFine()
@@ -32,7 +32,7 @@ struct StatsTests {
     #expect(deepest["value"] as? Double == feed.quakes.compactMap(\.depth).max())
   }
 
-  @Test func `draw bars for people`() throws {
+  @Test func `the statistics draw bars`() throws {
     let quakes = try QuakesFixture()
     func quake(_ code: String, _ magnitude: Double?, day: Int = 0) -> FeedContent.Quake {
       .init(code: code, magnitude: magnitude, place: "Cobb", time: 1_550_275_200_000 + day)

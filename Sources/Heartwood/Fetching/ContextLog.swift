@@ -7,19 +7,37 @@ import Synchronization
 /// program can also set the level, and redirect the output.
 ///
 /// ```swift
-/// ContextLog.level = 2
+/// ContextLog.level = .values
 /// ContextLog.handler = { line in logger.debug("\(line)") }
 /// ```
 public enum ContextLog {
+  /// The amount of detail in the log; each level includes those before it.
+  ///
+  /// The raw value is that of `HEARTWOOD_LOG`.
+  public enum Level: Int, Comparable, Sendable {
+    /// Logs nothing.
+    case off = 0
+    /// Logs each fetch, save and batch request, with its duration.
+    case operations = 1
+    /// Logs the compared values, too.
+    case values = 2
+    /// Logs the IDs found or saved, too.
+    case objectIDs = 3
+    /// Logs the access path of each fetch, too.
+    case accessPaths = 4
+
+    /// Returns whether the first level logs less than the second.
+    public static func < (first: Level, second: Level) -> Bool { first.rawValue < second.rawValue }
+  }
+
   private static let current = Atomic(
-    Int(ProcessInfo.processInfo.environment["HEARTWOOD_LOG"] ?? "") ?? 0)
+    max(0, min(Int(ProcessInfo.processInfo.environment["HEARTWOOD_LOG"] ?? "") ?? 0, 4)))
   private static let output = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-  /// The log level: 0 logs nothing; 1 each fetch and save with its duration; 2 also the compared
-  /// values; 3 also the IDs found; 4 also the indexes used.
-  public static var level: Int {
-    get { current.load(ordering: .relaxed) }
-    set { current.store(newValue, ordering: .relaxed) }
+  /// The log level; `off` by default.
+  public static var level: Level {
+    get { Level(rawValue: current.load(ordering: .relaxed)) ?? .off }
+    set { current.store(newValue.rawValue, ordering: .relaxed) }
   }
 
   /// Receives the log lines; if it is `nil`, they go to standard error.
@@ -36,8 +54,8 @@ public enum ContextLog {
     /// The access path, if the level includes it.
     let explanation: FetchExplanation?
 
-    fileprivate func phrase(_ level: Int) -> String {
-      let conditions = level > 1 ? plan.namesWithValues : plan.names
+    fileprivate func phrase(_ level: Level) -> String {
+      let conditions = level >= .values ? plan.namesWithValues : plan.names
       return plan.entity.name
         + (conditions.isEmpty ? "" : " where \(conditions.joined(separator: " and "))")
     }
@@ -54,7 +72,7 @@ public enum ContextLog {
     let numbers = numbers()
     var line = "fetched \(numbers.count) of \(fetch.phrase(level))"
     line += " in \(start.duration(to: .now))"
-    if level > 2 { line += ": \(numbers.map { "\(ManagedObjectID($0, space))" })" }
+    if level >= .objectIDs { line += ": \(numbers.map { "\(ManagedObjectID($0, space))" })" }
     write(line + fetch.accessPathPhrase)
   }
 
@@ -68,16 +86,16 @@ public enum ContextLog {
     _ counts: String, _ objects: [ManagedObject], _ space: ManagedObjectID.Space,
     _ generation: Generation, _ duration: Duration
   ) {
-    guard level > 0 else { return }
+    guard level > .off else { return }
     var line = "saved \(counts) as \(generation) in \(duration)"
-    if level > 2 { line += ": \(objects.map { "\(ManagedObjectID($0.number, space))" })" }
+    if level >= .objectIDs { line += ": \(objects.map { "\(ManagedObjectID($0.number, space))" })" }
     write(line)
   }
 
   static func executed(
     _ request: String, _ count: Int, _ generation: Generation, _ duration: Duration
   ) {
-    guard level > 0 else { return }
+    guard level > .off else { return }
     write("\(request): \(count) as \(generation) in \(duration)")
   }
 

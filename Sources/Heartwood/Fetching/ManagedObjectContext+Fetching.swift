@@ -143,8 +143,8 @@ extension ManagedObjectContext {
   func log(
     _ plan: FetchPlan, _ write: (ContextLog.Fetch) throws -> Void
   ) throws {
-    guard ContextLog.level > 0 else { return }
-    let explanation = ContextLog.level > 3 ? try explanation(of: plan) : nil
+    guard ContextLog.level > .off else { return }
+    let explanation = ContextLog.level >= .accessPaths ? try explanation(of: plan) : nil
     try write(ContextLog.Fetch(plan: plan, explanation: explanation))
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch requests")
 struct BatchRequestTests {
-  /// Inserts people, with ages only where there are some.
+  /// Inserts people; some of them have an age.
   @discardableResult
   private func insert(
     _ people: [(name: String, age: Int?)], _ context: ManagedObjectContext,
@@ -30,7 +30,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-01"), .evidence("BR-07"))
-  func `insert rows until there are no more`() throws {
+  func `a batch insert adds rows until its closure returns true`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let before = try fixture.container.store.snapshot().generation
@@ -45,7 +45,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-02"), .evidence("BR-06"))
-  func `meet rows with the same unique values as the policy says`() throws {
+  func `a batch insert resolves duplicate unique values by merge policy`() throws {
     func outcome(_ policy: MergePolicy) throws -> [String] {
       let fixture = try GraphFixture()
       let id = try fixture.person("Ada", age: 1, cars: 2)
@@ -69,7 +69,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-03"), .evidence("BR-05"), .evidence("BR-07"))
-  func `update rows by what they hold`() throws {
+  func `a batch update changes the rows that match its predicate`() throws {
     let fixture = try GraphFixture()
     let writer = fixture.context()
     try insert((0..<2500).map { ("p\($0)", $0 % 10) }, writer)
@@ -97,7 +97,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-03"), .evidence("BR-06"))
-  func `that make what is unique the same change nothing`() throws {
+  func `a batch update that violates a unique constraint changes nothing`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     try insert([("Ada", 1), ("Bob", 2)], context)
@@ -127,7 +127,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-04"), .evidence("BR-07"))
-  func `delete rows with what belongs to them`() throws {
+  func `a batch delete also removes index entries and member lists`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: 2) }
     let context = fixture.context()
@@ -152,7 +152,7 @@ struct BatchRequestTests {
     #expect(other?.kind == .foreignObject)
   }
 
-  /// Clubs with members, halls in order, and keepers of halls, all at random.
+  /// Creates clubs with random members, ordered halls, and keepers of halls.
   private func fill(_ fixture: GraphFixture, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let context = fixture.context()
@@ -180,7 +180,7 @@ struct BatchRequestTests {
     try context.save()
   }
 
-  /// All there is, in words.
+  /// Returns the complete content, as text.
   private func content(_ fixture: GraphFixture) throws -> [String] {
     let context = fixture.context()
     var lines: [String] = []
@@ -204,7 +204,7 @@ struct BatchRequestTests {
   }
 
   @Test(.evidence("BR-04"), arguments: 1...20 as ClosedRange<UInt64>)
-  func `delete rows as a context would`(seed: UInt64) throws {
+  func `a batch delete applies delete rules as a context does`(seed: UInt64) throws {
     let (batches, saves) = (try GraphFixture(), try GraphFixture())
     for fixture in [batches, saves] { try fill(fixture, seed: seed) }
     #expect(try content(batches) == content(saves))
@@ -217,7 +217,7 @@ struct BatchRequestTests {
       }
       let context = saves.context()
       for id in try ids(saves) {
-        // Deleted along with another perhaps.
+        // A cascade may have deleted it already.
         guard let object = try context.existingObject(M.self, with: id) else { continue }
         context.delete(object)
       }
@@ -239,7 +239,7 @@ struct BatchRequestTests {
     try compare(Car.self)
   }
 
-  @Test(.evidence("QG-33")) func `do not move a pinned context`() throws {
+  @Test(.evidence("QG-33")) func `batch requests leave the pin of a context unchanged`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -252,7 +252,7 @@ struct BatchRequestTests {
     #expect(try fixture.stored(id)?.age == 2)
   }
 
-  @Test(.evidence("BR-08")) func `of many rows take little memory`() async {
+  @Test(.evidence("BR-08")) func `large batch requests use little memory`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       var options = ContainerOptions()

@@ -2,9 +2,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("What a context tells")
+@Suite("Change notifications of a context")
 struct ContextChangeTests {
-  @Test(.evidence("CH-01")) func `is what was changed, and each save`() async throws {
+  @Test(.evidence("CH-01")) func `an observer receives each change and each save`() async throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -36,12 +36,15 @@ struct ContextChangeTests {
     #expect(last.allSatisfy { $0?.deleted == [lasting] })
   }
 
-  /// What can be sent to a task.
+  /// The changes are sendable, so a task can collect them.
   private func changes(
     _ context: ManagedObjectContext
   ) -> some AsyncSequence<ContextChange, Never> & Sendable { context.changes }
 
-  @Test(.evidence("CH-01")) func `is also what others have changed, and the end`() async throws {
+  @Test(.evidence("CH-01"))
+  func `an observer receives changes merged from other contexts, and the end of the context`()
+    async throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let task: Task<[ContextChange], Never>

@@ -9,7 +9,7 @@ private final class Count: Sendable {
   let value = Atomic<Int>(0)
 }
 
-/// Counts what is told of what `look` reads, until it is told of once.
+/// Counts the notifications about what `look` reads, up to the first.
 private func watch<Value>(_ look: () -> Value) -> () -> Int {
   let count = Count()
   _ = withObservationTracking {
@@ -37,7 +37,9 @@ struct ObservationTests {
     try #require(try context.existingObject(Song.self, with: ids[index]))
   }
 
-  @Test(.evidence("OB-01")) func `tells of a property that is set to another value`() throws {
+  @Test(.evidence("OB-01")) func `setting a property to another value notifies its observers`()
+    throws
+  {
     let song = try song()
     let title = watch { song.title }
     let rank = watch { song.rank }
@@ -53,7 +55,8 @@ struct ObservationTests {
     #expect(loved() == 1)
   }
 
-  @Test(.evidence("OB-01")) func `tells of relationships, from either side`() throws {
+  @Test(.evidence("OB-01"))
+  func `changing a relationship from either side notifies observers of both sides`() throws {
     let song = try song()
     let album = Album(context: context)
     let other = Album(context: context)
@@ -66,7 +69,8 @@ struct ObservationTests {
     #expect(others() == 1)
   }
 
-  @Test(.evidence("OB-01")) func `tells of what was read again, if it is another`() throws {
+  @Test(.evidence("OB-01"))
+  func `rereading an object notifies observers only of values that differ`() throws {
     let (first, second) = (try song(0), try song(1))
     let (title, rank) = (watch { first.title }, watch { second.rank })
     try fixture.changeSong(ids[0]) { $0.title = "theirs" }
@@ -89,7 +93,8 @@ struct ObservationTests {
     #expect(undone() == 1 && rank() == 0)
   }
 
-  @Test(.evidence("OB-02")) func `tells of what was changed in a context`() throws {
+  @Test(.evidence("OB-02"))
+  func `observers of a context are notified of its inserted, updated and deleted objects`() throws {
     let song = try song()
     let (any, new) = (watch { context.hasChanges }, watch { context.insertedObjects })
     let (updated, deleted) = (watch { context.updatedObjects }, watch { context.deletedObjects })
@@ -102,7 +107,8 @@ struct ObservationTests {
     #expect(still() == 1 && !context.hasChanges)
   }
 
-  @Test(.evidence("OB-03")) func `tells of the list and the sections of a controller`() throws {
+  @Test(.evidence("OB-03"))
+  func `observers of a results controller are notified of its list and sections`() throws {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<Song>(where: #Predicate { $0.rank > 15 }), context: context,
       sectionedBy: \Song.genre)
@@ -121,7 +127,8 @@ struct ObservationTests {
     #expect(again() == 1 && controller.count == 3)
   }
 
-  @Test(.evidence("OB-04")) func `is for contexts that ask for it, and ends when they do not`()
+  @Test(.evidence("OB-04"))
+  func `observation applies only to contexts that enable it, and ends when disabled`()
     throws
   {
     let other = fixture.context()
@@ -138,7 +145,7 @@ struct ObservationTests {
     let again = watch { song.title }
     song.title = "ours"
     #expect(again() == 1)
-    // What it was can still be looked at.
+    // The previous values can still be read.
     context.delete(song)
     try context.save()
     #expect(song.title == "ours")

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Every object of the model of people with the texts of its properties, by reading all of them.
+/// All objects of the model of people, with the values of their properties, read one by one.
 private struct Everyone {
   var objects: [ManagedObjectID: [String: String]] = [:]
 
@@ -46,10 +46,10 @@ private struct Everyone {
   }
 }
 
-@Suite("The changes between generations")
+@Suite("Changes between generations")
 struct ChangeSetTests {
   @Test(.evidence("QG-53"), .evidence("QG-54"), arguments: UInt64(0)..<6)
-  func `are those that reading everything finds`(seed: UInt64) throws {
+  func `a change set equals the difference of two complete reads`(seed: UInt64) throws {
     let run = try GraphRun(seed: seed, tracksUndo: false)
     let container = run.container
     var all: [(token: QueryGenerationToken, content: Everyone)] = []
@@ -70,7 +70,9 @@ struct ChangeSetTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("QG-54")) func `have a row that was written again as it was`() throws {
+  @Test(.evidence("QG-54")) func `a change set lists a rewritten row without changed properties`()
+    throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = try fixture.container.newContext(pinnedTo: .current)
@@ -85,7 +87,7 @@ struct ChangeSetTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("QG-55")) func `are merged by contexts`() throws {
+  @Test(.evidence("QG-55")) func `a context merges a change set`() throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let ada = try fixture.person("Ada", age: 1, cars: 1)
@@ -120,7 +122,9 @@ struct ChangeSetTests {
     #expect(throws: ObjectGraphError.self) { try child.mergeChanges(changes) }
   }
 
-  @Test(.evidence("QG-54")) func `of other stores and of what is gone are refused`() throws {
+  @Test(.evidence("QG-54")) func `comparing generations of another or a removed store throws`()
+    throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let foreign = try GraphFixture()

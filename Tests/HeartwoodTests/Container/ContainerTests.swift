@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Containers")
 struct ContainerTests {
-  @Test(.evidence("K-01")) func `in memory share a store by its name, while there is one`() throws {
+  @Test(.evidence("K-01"))
+  func `in-memory containers with the same name share a store while one exists`() throws {
     let name = "shared \(UUID())"
     func count(_ container: PersistentContainer) throws -> Int {
       let context = container.newContext()
@@ -25,7 +26,7 @@ struct ContainerTests {
     #expect(try count(.inMemory(name: name, schema: people)) == 0)
   }
 
-  @Test(.evidence("K-02")) func `are opened by tasks`() async throws {
+  @Test(.evidence("K-02")) func `a container can be opened asynchronously`() async throws {
     let scratch = try ScratchDirectory()
     let url = URL(filePath: scratch.path + "/store")
     do {
@@ -48,7 +49,7 @@ struct ContainerTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("QG-12")) func `give background tasks a generation to read`() async throws {
+  @Test(.evidence("QG-12")) func `a background task can be pinned to a generation`() async throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -67,7 +68,7 @@ struct ContainerTests {
   }
 }
 
-/// A class that no model can have.
+/// A class that no model can contain.
 private final class Broken: ManagedObject {
   @ToMany var others: Set<Broken>
 }

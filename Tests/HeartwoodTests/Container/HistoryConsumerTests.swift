@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Consumers of the history")
+@Suite("History consumers")
 struct HistoryConsumerTests {
   private let fixture: GraphFixture
   private let container: PersistentContainer
@@ -20,7 +20,8 @@ struct HistoryConsumerTests {
     try container.fetchHistory(after: nil).map(\.token)
   }
 
-  @Test(.evidence("H-08")) func `are remembered, and move when they say so`() throws {
+  @Test(.evidence("H-08"))
+  func `a registered consumer keeps its position until it registers a new one`() throws {
     #expect(try container.historyConsumers.isEmpty)
     try container.registerHistoryConsumer("search")
     #expect(try container.fetchHistory(after: container.historyConsumers["search"]).count == 4)
@@ -44,7 +45,8 @@ struct HistoryConsumerTests {
     }
   }
 
-  @Test(.evidence("H-08")) func `hold back what they have not read`() throws {
+  @Test(.evidence("H-08"))
+  func `a consumer prevents deletion of transactions that it has not processed`() throws {
     try container.registerHistoryConsumer("search")
     try container.deleteHistory(before: tokens[3])
     #expect(try left() == tokens)
@@ -64,7 +66,7 @@ struct HistoryConsumerTests {
     #expect(throws: ObjectGraphError.self) {
       try container.registerHistoryConsumer("search", at: tokens[0])
     }
-    // Only who can go on holds anything back.
+    // Only a consumer that can continue prevents deletion.
     try container.registerHistoryConsumer("sync", at: tokens[3])
     try container.deleteHistory(before: tokens[3])
     #expect(try left().isEmpty)
@@ -74,7 +76,7 @@ struct HistoryConsumerTests {
     #expect(try left().count == 1)
   }
 
-  @Test(.evidence("H-08")) func `are of all processes`() throws {
+  @Test(.evidence("H-08")) func `consumers are shared by all processes`() throws {
     let scratch = try ScratchDirectory()
     let url = URL(filePath: scratch.path(of: "store"))
     do {
@@ -92,7 +94,7 @@ struct HistoryConsumerTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("H-09")) func `read and delete by date too`() throws {
+  @Test(.evidence("H-09")) func `history can be fetched and deleted by date`() throws {
     let all = try container.fetchHistory(after: nil)
     #expect(try container.fetchHistory(after: Date.distantPast).count == 4)
     #expect(try container.fetchHistory(after: all[3].timestamp).isEmpty)

@@ -3,9 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("The history")
+@Suite("History")
 struct HistoryTests {
-  /// A change in words: what, how, of which entity.
+  /// Returns a change as text: its kind, its entity and its properties.
   private func words(_ transaction: PersistentHistoryTransaction) -> [String] {
     transaction.changes.map { change in
       let name = change.objectID.entityName ?? "?"
@@ -19,7 +19,7 @@ struct HistoryTests {
   }
 
   @Test(.evidence("H-01"), .evidence("H-02"))
-  func `has each save with what it changed and who did it`() throws {
+  func `the history records each save with its changes and its author`() throws {
     let fixture = try GraphFixture(Schema(Quake.self, Person.self))
     #expect(try fixture.container.fetchHistory(after: nil).isEmpty)
     let context = fixture.context()
@@ -58,7 +58,7 @@ struct HistoryTests {
   }
 
   @Test(.evidence("H-01"), .evidence("H-02"))
-  func `has relationships as both sides were changed, and batch requests`() throws {
+  func `the history records relationships on both sides, and batch requests`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
     let context = fixture.context()
@@ -96,8 +96,7 @@ struct HistoryTests {
       ])
   }
 
-  @Test(.evidence("H-03")) func `is deleted up to a token, and says when that is too late`() throws
-  {
+  @Test(.evidence("H-03")) func `deleting history up to a token expires earlier tokens`() throws {
     let fixture = try GraphFixture()
     for name in ["Ada", "Bob", "Cid", "Dan"] { try fixture.person(name) }
     let container = fixture.container
@@ -120,7 +119,7 @@ struct HistoryTests {
     #expect(throws: StorageError.self) { try other.container.deleteHistory(before: tokens[3]) }
   }
 
-  @Test(.evidence("H-04")) func `is not written where nobody wants it`() throws {
+  @Test(.evidence("H-04")) func `nothing is recorded if history tracking is off`() throws {
     var options = ContainerOptions()
     options.isInMemory = true
     options.tracksHistory = false
@@ -134,7 +133,7 @@ struct HistoryTests {
   }
 
   @Test(.evidence("H-01"), .evidence("BR-08"))
-  func `of a large batch is in pieces`() throws {
+  func `the history of a large batch is stored in chunks`() throws {
     let fixture = try GraphFixture(Schema(Quake.self))
     let context = fixture.context()
     var number = 0
@@ -156,7 +155,7 @@ struct HistoryTests {
     #expect(tombstone["code"] == "q9999")
   }
 
-  @Test(.evidence("H-05")) func `that is damaged is refused`() throws {
+  @Test(.evidence("H-05")) func `reading a damaged history throws`() throws {
     let fixture = try GraphFixture(Schema(Quake.self))
     let context = fixture.context()
     let quake = Quake(context: context)
@@ -199,7 +198,7 @@ struct HistoryTests {
   }
 }
 
-/// What the history tells of in these tests.
+/// The objects whose history the tests read.
 private final class Quake: ManagedObject {
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   @Attribute var magnitude: Float = 0
@@ -211,10 +210,10 @@ private final class Quake: ManagedObject {
   }
 }
 
-@Suite("Merging what others have changed")
+@Suite("Merging history")
 struct MergingTests {
   @Test(.evidence("QG-26"), .evidence("QG-27"), .evidence("QG-28"))
-  func `reads those objects again, and moves the pin`() throws {
+  func `merging a transaction rereads its objects and advances the pin`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid", "Dan"].map { try fixture.person($0, age: 1, cars: 1) }
     let start = try #require(try fixture.container.fetchHistory(after: nil).last?.token)
@@ -240,7 +239,7 @@ struct MergingTests {
       #expect(here[0].age == 2 && here[0].cars.isEmpty)
       #expect(here[1].age == 2 && here[1].nickname == "mine" && here[1].isUpdated)
       #expect(here[2].isDeleted && here[2].managedObjectContext == nil)
-      // Nobody has merged what became of this one.
+      // The change of this object was not merged.
       #expect(here[3].age == 1)
     }
     #expect(contexts[0].queryGenerationToken != before)
@@ -257,7 +256,7 @@ struct MergingTests {
 
 extension MergingTests {
   @Test(.evidence("QG-35"), .evidence("QG-36"))
-  func `happens by itself where that is wanted`() throws {
+  func `a context with automatic merging merges before each fetch`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
     let contexts = [fixture.context(), fixture.context()]
@@ -289,7 +288,7 @@ extension MergingTests {
   }
 
   @Test(.evidence("QG-35"))
-  func `counts from when it was asked for, and not from the first fetch`() throws {
+  func `automatic merging starts when it is enabled, not at the first fetch`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -301,7 +300,9 @@ extension MergingTests {
     #expect(ada.age == 2)
   }
 
-  @Test(.evidence("N-03")) func `of a parent happens when that has saved`() throws {
+  @Test(.evidence("N-03")) func `a child context merges automatically when its parent has saved`()
+    throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let parent = fixture.context()

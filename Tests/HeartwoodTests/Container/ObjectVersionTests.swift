@@ -3,13 +3,13 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("The versions of an object")
+@Suite("Object versions")
 struct ObjectVersionTests {
   private func ages(_ versions: [ObjectVersion]) throws -> [Int?] {
     try versions.map { try $0.value("age") }
   }
 
-  @Test(.evidence("QG-57")) func `are in the generations and in the history`() throws {
+  @Test(.evidence("QG-57")) func `versions come from the generations and the history`() throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let id = try fixture.person("Ada", age: 1)
@@ -45,7 +45,7 @@ struct ObjectVersionTests {
     #expect(try ages(try container.versions(of: id, from: three, to: three)) == [3])
   }
 
-  @Test(.evidence("QG-57")) func `are found as far as generations show them, without history`()
+  @Test(.evidence("QG-57")) func `without history, versions come from the readable generations`()
     throws
   {
     let fixture = try GraphFixture()

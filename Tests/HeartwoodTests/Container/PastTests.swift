@@ -9,7 +9,9 @@ struct PastTests {
     try context.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)])).map(\.name)
   }
 
-  @Test(.evidence("QG-53")) func `are kept by name until that is released`() throws {
+  @Test(.evidence("QG-53")) func `a named generation stays readable until its name is released`()
+    throws
+  {
     let fixture = try GraphFixture()
     let container = fixture.container
     try fixture.person("Ada")
@@ -43,7 +45,9 @@ struct PastTests {
     #expect(error?.kind == .generationExpired)
   }
 
-  @Test(.evidence("QG-53"), .evidence("QG-51")) func `are there after a restart`() throws {
+  @Test(.evidence("QG-53"), .evidence("QG-51")) func `a named generation survives a restart`()
+    throws
+  {
     let scratch = try ScratchDirectory()
     let url = URL(filePath: scratch.path(of: "store"))
     func add(_ name: String, to container: PersistentContainer) throws {
@@ -66,14 +70,14 @@ struct PastTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("QG-56")) func `are read by contexts of their own, by token or by time`() throws {
+  @Test(.evidence("QG-56")) func `an earlier generation can be read by token or by time`() throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let long = Date.now - 3600
     let id = try fixture.person("Ada", age: 1)
     try container.keepGeneration(.current, as: "first")
     let first = try #require(try container.keptGenerations.first)
-    // The clock of commits has milliseconds.
+    // The clock of commits counts milliseconds.
     while Date.now < first.date + 0.002 {}
     let between = Date.now
     while Date.now < between + 0.002 {}
@@ -96,7 +100,7 @@ struct PastTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("K-03")) func `are given up by suspended containers`() throws {
+  @Test(.evidence("K-03")) func `a suspended container releases its generations`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -127,7 +131,7 @@ struct PastTests {
 }
 
 extension GraphFixture {
-  /// Waits until nobody holds a generation but by name, or the newest.
+  /// Waits until only named generations and the newest one are retained.
   func waitUntilOnlyKept(_ count: Int) throws {
     while true {
       let newest = try container.store.snapshot().generation

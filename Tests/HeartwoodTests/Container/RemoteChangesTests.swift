@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Saves a person, as any context would.
+/// Saves a person as another context would.
 private func add(_ name: String, to container: PersistentContainer) throws {
   let context = container.newContext()
   context.transactionAuthor = name
@@ -28,7 +28,7 @@ struct RemoteChangesTests {
   }
 
   @Test(.evidence("H-06"))
-  func `come from every context, container and process`() async throws {
+  func `remote changes report commits of every context, container and process`() async throws {
     let other = try PersistentContainer(url: url, schema: people)
     var iterator = container.remoteChanges.makeAsyncIterator()
     try add("Ada", to: container)
@@ -50,8 +50,7 @@ struct RemoteChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("H-06")) func `count as one while nobody asks, and are never lost`() async throws
-  {
+  @Test(.evidence("H-06")) func `unread remote changes are combined and never lost`() async throws {
     let changes = container.remoteChanges
     var iterator = changes.makeAsyncIterator()
     for name in ["Ada", "Bob", "Cid"] { try add(name, to: container) }
@@ -64,7 +63,9 @@ struct RemoteChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("H-06")) func `reach a listener whatever writers do meanwhile`() async throws {
+  @Test(.evidence("H-06")) func `remote changes reach an observer during continuous writes`()
+    async throws
+  {
     let container = container
     let changes = container.remoteChanges
     let writers = (0..<4).map { writer in
@@ -86,7 +87,8 @@ struct RemoteChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("H-07")) func `end with the task, and with the store`() async throws {
+  @Test(.evidence("H-07"))
+  func `the sequence of remote changes ends with its task and with the store`() async throws {
     let changes = container.remoteChanges
     let task = Task {
       var seen = 0
@@ -107,7 +109,7 @@ struct RemoteChangesTests {
   }
 
   @Test(.evidence("H-07"), .evidence("K-03"))
-  func `wait while the store is suspended`() async throws {
+  func `remote changes wait while the store is suspended`() async throws {
     let changes = container.remoteChanges
     try add("Ada", to: container)
     let newest = try container.fetchHistory(after: nil).last?.token
@@ -116,7 +118,7 @@ struct RemoteChangesTests {
       var iterator = changes.makeAsyncIterator()
       return await iterator.next()
     }
-    // So that it has asked, and found nobody to answer.
+    // The iteration has started by now, and waits.
     try await Task.sleep(for: .milliseconds(150))
     try container.resume()
     var late = changes.makeAsyncIterator()
@@ -129,7 +131,7 @@ struct RemoteChangesTests {
   }
 
   @Test(.evidence("H-06"), .evidence("QG-54"))
-  func `are told without a history too`() async throws {
+  func `remote changes are reported without a history too`() async throws {
     var options = ContainerOptions()
     options.isInMemory = true
     options.tracksHistory = false

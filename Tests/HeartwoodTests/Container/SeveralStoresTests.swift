@@ -6,7 +6,7 @@ import Testing
 @Suite("Several stores")
 struct SeveralStoresTests {
   @Test(.evidence("ST-01"), arguments: StoresFixture.Kind.allCases)
-  func `are worked with in one context`(kind: StoresFixture.Kind) throws {
+  func `one context works with the objects of all stores`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let context = fixture.context()
     let ada = Person(context: context)
@@ -23,7 +23,7 @@ struct SeveralStoresTests {
     #expect(!context.hasChanges && !memo.objectID.isTemporary)
     #expect(context.registeredObjects == [ada, memo, remark])
     let ids = (ada.objectID, memo.objectID)
-    // They have the same number, but for their stores.
+    // The IDs differ only in their stores.
     #expect(ids.0 != ids.1 && ids.0.uriRepresentation.host() != ids.1.uriRepresentation.host())
     let other = fixture.context()
     let found: Memo = other.object(with: ids.1)
@@ -39,7 +39,7 @@ struct SeveralStoresTests {
     #expect(memo.isFault && memo.rank == 3 && memo.remarks.isEmpty)
   }
 
-  @Test(.evidence("ST-01")) func `are asked in every way`() async throws {
+  @Test(.evidence("ST-01")) func `every kind of fetch reads from the right store`() async throws {
     let fixture = try StoresFixture()
     for number in 0..<5 { try fixture.memo("memo \(number)", rank: number, remarks: 1) }
     try fixture.person("Ada", age: 7)
@@ -68,7 +68,7 @@ struct SeveralStoresTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("ST-01")) func `take batch requests`() throws {
+  @Test(.evidence("ST-01")) func `batch requests apply to the right store`() throws {
     let fixture = try StoresFixture()
     let context = fixture.context()
     context.transactionAuthor = "importer"
@@ -95,7 +95,7 @@ struct SeveralStoresTests {
   }
 
   @Test(.evidence("ST-01"), .evidence("CH-01"))
-  func `tell once of what happens`() async throws {
+  func `each change in any store is reported once`() async throws {
     let fixture = try StoresFixture()
     let context = fixture.context()
     let changes = context.changes
@@ -117,7 +117,9 @@ struct SeveralStoresTests {
     #expect(shown == [" 0"])
   }
 
-  @Test(.evidence("ST-01")) func `keep apart what has the same number`() throws {
+  @Test(.evidence("ST-01")) func `objects with equal numbers in different stores stay separate`()
+    throws
+  {
     let fixture = try StoresFixture()
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
     let context = fixture.context()
@@ -139,7 +141,8 @@ struct SeveralStoresTests {
     #expect(context.registeredObject(Memo.self, for: ids.1) === milk)
   }
 
-  @Test(.evidence("ST-01"), .evidence("QG-35")) func `are merged automatically`() throws {
+  @Test(.evidence("ST-01"), .evidence("QG-35")) func `automatic merging covers all stores`() throws
+  {
     let fixture = try StoresFixture()
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
     let context = fixture.context()
@@ -150,7 +153,7 @@ struct SeveralStoresTests {
     #expect(ada.age == 1 && milk.rank == 1)
     try fixture.change(ids.1) { $0.rank = 2 }
     #expect(milk.rank == 1)
-    // Whichever store is fetched from.
+    // All stores are reached from one context.
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(milk.rank == 2)
     let token = context.queryGenerationToken
@@ -165,7 +168,7 @@ struct SeveralStoresTests {
   }
 
   @Test(.evidence("ST-01"), .evidence("ST-02"), arguments: StoresFixture.Kind.allCases)
-  func `are seen and changed by contexts below others`(kind: StoresFixture.Kind) throws {
+  func `child contexts see and change objects of all stores`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1, remarks: 2))
     let parent = fixture.context()
@@ -185,7 +188,7 @@ struct SeveralStoresTests {
     stamp.code = 5
     #expect(child.insertedObjects == [new, stamp])
     #expect(try parent.contents() == ["Ada 1", "bread 0", "milk 1"])
-    // What is above is one context, with as many stores as that has.
+    // The parent is one context with as many stores.
     try child.save()
     #expect(!child.hasChanges && parent.hasChanges)
     #expect(try parent.contents() == ["5", "Ada 2", "bread 0", "milk 2", "tea 0"])
@@ -204,7 +207,7 @@ struct SeveralStoresTests {
   }
 
   @Test(.evidence("ST-01"), .evidence("N-03"))
-  func `are read again by contexts below others`() throws {
+  func `child contexts reread objects of all stores`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     let parent = fixture.context()
@@ -218,7 +221,7 @@ struct SeveralStoresTests {
     #expect(below.rank == 2)
   }
 
-  @Test(.evidence("ST-10")) func `are undone and redone together`() throws {
+  @Test(.evidence("ST-10")) func `undo and redo span all stores`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     let context = fixture.context()
@@ -250,7 +253,7 @@ struct SeveralStoresTests {
     #expect(try context.contents() == ["milk 1"])
   }
 
-  @Test(.evidence("ST-01")) func `forget all objects at once`() throws {
+  @Test(.evidence("ST-01")) func `a reset removes the objects of all stores`() throws {
     let fixture = try StoresFixture()
     try fixture.memo("milk", rank: 1)
     try fixture.person("Ada")

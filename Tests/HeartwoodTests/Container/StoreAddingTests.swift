@@ -15,7 +15,7 @@ private enum Now {
   final class Post: ManagedObject {
     @ToOne var leash: Leash?
   }
-  /// Has a relationship to a class of the first store.
+  /// A class with a relationship to a class of the first store.
   final class Ticket: ManagedObject {
     @ToOne var driver: Person?
   }
@@ -42,13 +42,13 @@ private enum After {
 
 @Suite("Adding a store")
 struct StoreAddingTests {
-  @Test(.evidence("ST-03")) func `refuses classes that are elsewhere`() throws {
+  @Test(.evidence("ST-03")) func `adding a store with an assigned class throws`() throws {
     let fixture = try StoresFixture()
     let (container, url) = (fixture.container, fixture.url("new"))
     expect(.invalidModel, "Person", "people") {
       try container.addStore(url: url, entities: [Person.self, Car.self, Club.self])
     }
-    // Not named in the schema, but part of it.
+    // The schema includes the class without naming it.
     expect(.invalidModel, "Keeper") { try container.addStore(url: url, entities: [Keeper.self]) }
     expect(.invalidModel, "Memo", fixture.memos.path) {
       try container.addStore(url: url, entities: [Memo.self, Remark.self])
@@ -67,7 +67,7 @@ struct StoreAddingTests {
     #expect(try context.count(for: FetchRequest<Everything>()) == 1)
   }
 
-  @Test(.evidence("ST-03")) func `asks for all classes that belong together`() throws {
+  @Test(.evidence("ST-03")) func `adding a store requires all related classes`() throws {
     let fixture = try StoresFixture()
     let (container, url) = (fixture.container, fixture.url("new"))
     expect(.invalidModel) { try container.addStore(url: url, entities: []) }
@@ -94,7 +94,7 @@ struct StoreAddingTests {
   }
 
   @Test(.evidence("ST-03"), arguments: StoresFixture.Kind.allCases)
-  func `refuses a store that is there`(kind: StoresFixture.Kind) throws {
+  func `adding a store twice throws`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let container = fixture.container
     for name in ["people", "memos", "memos/", "other/../memos"] {
@@ -106,7 +106,8 @@ struct StoreAddingTests {
     #expect(container.stores.count == 3)
   }
 
-  @Test(.evidence("ST-03")) func `refuses a copy and another path`() throws {
+  @Test(.evidence("ST-03"))
+  func `adding a copy of a store, or the same store by another path, throws`() throws {
     let fixture = try StoresFixture(.inFiles)
     let container = fixture.container
     try fixture.memo("milk")
@@ -121,7 +122,7 @@ struct StoreAddingTests {
       #expect(error?.kind == .invalidArgument)
       #expect(error?.description.contains("memos") == true)
     }
-    // Nothing was changed in it.
+    // The store is unchanged.
     let copy = try PersistentContainer(
       url: fixture.url("copy"), schema: Schema(Memo.self, Remark.self))
     let texts = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
@@ -129,7 +130,7 @@ struct StoreAddingTests {
     #expect(try copy.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("ST-04")) func `brings it up to its classes`() throws {
+  @Test(.evidence("ST-04")) func `adding a store migrates it to its classes`() throws {
     let fixture = try StoresFixture(.inFiles, adds: false)
     do {
       let old = try PersistentContainer(
@@ -143,7 +144,7 @@ struct StoreAddingTests {
       try context.save()
       try old.store.close()
     }
-    // What is not there any more takes a higher version, as everywhere.
+    // Removing an attribute requires a higher version, as in any migration.
     expect(.incompatibleSchema, "colour") {
       try fixture.container.addStore(url: fixture.memos, entities: [After.Memo.self, Stamp.self])
     }
@@ -163,7 +164,9 @@ struct StoreAddingTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("ST-01"), .evidence("ST-04")) func `keeps its objects for another time`() throws {
+  @Test(.evidence("ST-01"), .evidence("ST-04")) func `the objects of an added store persist`()
+    throws
+  {
     let fixture = try StoresFixture(.inFiles)
     let id = try fixture.memo("milk", rank: 2, remarks: 2)
     let again = try PersistentContainer(url: fixture.url("people"), schema: people)
@@ -171,14 +174,14 @@ struct StoreAddingTests {
     #expect(try context.existingObject(Memo.self, with: id) == nil)
     expect(.unknownEntity) { _ = try context.count(for: FetchRequest<Memo>()) }
     try again.addStore(url: fixture.memos, entities: [Memo.self, Remark.self])
-    // The context was there before.
+    // The context was created before.
     #expect(try context.existingObject(Memo.self, with: id)?.remarks.count == 2)
     try fixture.change(id) { $0.rank = 3 }
     #expect(try context.fetch(FetchRequest<Memo>()).map(\.rank) == [3])
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("ST-06")) func `in memory shares it by its URL`() throws {
+  @Test(.evidence("ST-06")) func `in-memory containers share an added store by its URL`() throws {
     let name = "memory:\(UUID())"
     let url = try #require(URL(string: name))
     func container() throws -> PersistentContainer {

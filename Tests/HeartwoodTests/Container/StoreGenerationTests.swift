@@ -6,14 +6,14 @@ import Testing
 @Suite("Generations of several stores")
 struct StoreGenerationTests {
   @Test(.evidence("QG-41"), arguments: StoresFixture.Kind.allCases)
-  func `are chosen and named together`(kind: StoresFixture.Kind) throws {
+  func `one token pins and names the generations of all stores`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1, remarks: 1))
     let context = fixture.context()
     try context.setQueryGenerationFrom(.current)
     #expect(context.queryGenerationToken == .current)
     try fixture.change(ids.1) { $0.rank = 2 }
-    // The first read chooses for all.
+    // The first read pins all stores.
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     let token = try #require(context.queryGenerationToken)
     try fixture.change(ids.1) { $0.rank = 3 }
@@ -37,7 +37,7 @@ struct StoreGenerationTests {
     #expect(other.queryGenerationToken != token)
   }
 
-  @Test(.evidence("QG-41")) func `are the same in whatever order the stores are listed`() throws {
+  @Test(.evidence("QG-41")) func `tokens are equal whatever the order of the stores`() throws {
     let scratch = try ScratchDirectory()
     func url(_ name: String) -> URL { URL(filePath: scratch.path(of: name)) }
     let first = try PersistentContainer(url: url("stamps"), schema: Schema(Stamp.self))
@@ -58,7 +58,7 @@ struct StoreGenerationTests {
   }
 
   @Test(.evidence("QG-23"), .evidence("QG-41"), arguments: [true, false])
-  func `go on together after a save`(unpins: Bool) throws {
+  func `a save advances the pins of all stores`(unpins: Bool) throws {
     let fixture = try StoresFixture()
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
     let context = fixture.context()
@@ -75,7 +75,7 @@ struct StoreGenerationTests {
     #expect(try context.contents() == ["Ada 2", "milk 2"])
     try fixture.change(ids.1) { $0.rank = 3 }
     #expect(try context.contents() == ["Ada 2", "milk \(unpins ? 3 : 2)"])
-    // Without changes, to the newest.
+    // A save without changes advances to the newest generation.
     try context.setQueryGenerationFrom(before)
     #expect(try context.contents() == ["Ada 1", "milk 1"])
     try context.save()
@@ -91,7 +91,9 @@ struct StoreGenerationTests {
   }
 
   @Test(.evidence("QG-42"), arguments: StoresFixture.Kind.allCases)
-  func `do not show a store that was added later`(kind: StoresFixture.Kind) throws {
+  func `a pinned context does not show a store that was added later`(kind: StoresFixture.Kind)
+    throws
+  {
     let fixture = try StoresFixture(kind, adds: false)
     let ada = try fixture.person("Ada", age: 1)
     let pinned = fixture.context()
@@ -113,7 +115,7 @@ struct StoreGenerationTests {
     let given = fixture.context()
     try given.setQueryGenerationFrom(token)
     #expect(try given.count(for: FetchRequest<Memo>()) == 0)
-    // What it changes itself it sees, and a save goes on to what it has made.
+    // The context sees its own changes, and a save advances it to the resulting generation.
     let bread = Memo(context: pinned)
     bread.text = "bread"
     #expect(try pinned.fetch(FetchRequest<Memo>()) == [bread])
@@ -124,11 +126,11 @@ struct StoreGenerationTests {
     #expect(try given.count(for: FetchRequest<Memo>()) == 2)
     try given.setQueryGenerationFrom(token)
     let milk: Memo = given.object(with: id)
-    // It may only not be there yet.
+    // The row may just be newer than the generation.
     #expect(milk.isFault && milk.text == "" && !milk.isDeleted)
   }
 
-  @Test(.evidence("QG-42")) func `that are lifted show all stores`() async throws {
+  @Test(.evidence("QG-42")) func `removing the pin shows all stores`() async throws {
     let fixture = try StoresFixture()
     try fixture.memo("milk")
     let token = try fixture.container.read(at: .current) { context in
@@ -144,7 +146,7 @@ struct StoreGenerationTests {
   }
 
   @Test(.evidence("ST-07"), arguments: StoresFixture.Kind.allCases)
-  func `are kept by one name`(kind: StoresFixture.Kind) throws {
+  func `one name retains a generation of each store`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let container = fixture.container
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
@@ -166,7 +168,7 @@ struct StoreGenerationTests {
     try context.mergeChanges(changes)
     #expect(milk.rank == 2 && context.queryGenerationToken != kept)
     #expect(try container.versions(of: ids.1, from: kept).map(\.isDeleted) == [false, false])
-    // A name that one store has given away keeps nothing in the others.
+    // A name that is taken in one store retains nothing in the others.
     try container.stores[2].keep(container.stores[2].snapshot().generation, as: "taken")
     try fixture.container.performStamp()
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "taken") }
@@ -176,7 +178,9 @@ struct StoreGenerationTests {
     for store in container.stores.dropLast() { #expect(try store.keptGenerations().isEmpty) }
   }
 
-  @Test(.evidence("ST-07"), .evidence("QG-56")) func `are found by their time`() throws {
+  @Test(.evidence("ST-07"), .evidence("QG-56")) func `generations of all stores are found by time`()
+    throws
+  {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     try fixture.container.keepGeneration(.current, as: "then")
@@ -190,7 +194,7 @@ struct StoreGenerationTests {
     #expect(try fixture.container.generation(at: .distantPast) == nil)
   }
 
-  @Test(.evidence("ST-07")) func `are gone back to in one store`() throws {
+  @Test(.evidence("ST-07")) func `a revert changes one store`() throws {
     let fixture = try StoresFixture()
     let container = fixture.container
     let id = try fixture.memo("milk", rank: 1)

@@ -3,10 +3,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("The history of several stores")
+@Suite("History of several stores")
 struct StoreHistoryTests {
   @Test(.evidence("ST-08"), arguments: StoresFixture.Kind.allCases)
-  func `comes in the order of time`(kind: StoresFixture.Kind) throws {
+  func `transactions of several stores are in order of time`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let container = fixture.container
     var expected: [String] = []
@@ -20,12 +20,12 @@ struct StoreHistoryTests {
       }
       try context.save()
       expected.append("\(number)")
-      // Times that differ, by a clock that counts milliseconds.
+      // Makes the times differ: the clock counts milliseconds.
       Thread.sleep(forTimeInterval: 0.002)
     }
     let all = try container.fetchHistory(after: nil)
     #expect(all.map(\.author) == expected)
-    // Whoever stops after one goes on with the next, and has lost nothing on the way.
+    // A consumer that stops after any transaction continues with the next one and misses none.
     for (position, transaction) in all.enumerated() {
       let token = try JSONDecoder().decode(
         PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
@@ -41,7 +41,9 @@ struct StoreHistoryTests {
     for transaction in all { try context.mergeChanges(from: transaction) }
   }
 
-  @Test(.evidence("ST-08")) func `misses nothing of a store that is added or comes back`() throws {
+  @Test(.evidence("ST-08")) func `history tokens cover stores that are added or added again`()
+    throws
+  {
     let fixture = try StoresFixture(.inFiles, adds: false)
     let container = fixture.container
     try fixture.person("Ada")
@@ -58,7 +60,7 @@ struct StoreHistoryTests {
     #expect(news.count == 1)
     try fixture.addMemos()
     try fixture.memo("bread")
-    // It was there when the first token was made, and the place in it is still known.
+    // The store was present when the first token was created, so the token covers its position.
     let last = try container.fetchHistory(after: news[0].token)
     #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
     try container.removeStore(url: fixture.url("people"))
@@ -66,7 +68,9 @@ struct StoreHistoryTests {
     #expect(error?.kind == .foreignStore)
   }
 
-  @Test(.evidence("ST-08")) func `is held back and deleted in all stores`() throws {
+  @Test(.evidence("ST-08")) func `consumers and deletion apply to the history of all stores`()
+    throws
+  {
     let fixture = try StoresFixture()
     let container = fixture.container
     for name in ["a", "b", "c"] {
@@ -90,7 +94,7 @@ struct StoreHistoryTests {
     #expect(try container.fetchHistory(after: all[5].token).isEmpty)
   }
 
-  @Test(.evidence("ST-09")) func `is told of, whichever store is written to`() async throws {
+  @Test(.evidence("ST-09")) func `remote changes report a commit to any store`() async throws {
     let fixture = try StoresFixture(.inFiles)
     let container = fixture.container
     var iterator = container.remoteChanges.makeAsyncIterator()
@@ -105,7 +109,7 @@ struct StoreHistoryTests {
       #expect(try container.fetchHistory(after: token).map(\.token) == [second])
       token = second
     }
-    // Of other containers too.
+    // Other containers see it, too.
     let other = try PersistentContainer(url: fixture.stamps, schema: Schema(Stamp.self))
     let context = other.newContext()
     _ = Stamp(context: context)
@@ -113,7 +117,9 @@ struct StoreHistoryTests {
     #expect(try container.fetchHistory(after: token).map(\.token) == [await iterator.next()])
   }
 
-  @Test(.evidence("ST-09")) func `is told of with stores that come and go`() async throws {
+  @Test(.evidence("ST-09")) func `remote changes follow stores that are added and removed`()
+    async throws
+  {
     let fixture = try StoresFixture(.inFiles, adds: false)
     let container = fixture.container
     try fixture.person("Ada")
@@ -136,7 +142,9 @@ struct StoreHistoryTests {
     #expect(await iterator.next() == nil)
   }
 
-  @Test(.evidence("ST-09")) func `loses nothing while several write`() async throws {
+  @Test(.evidence("ST-09")) func `concurrent writers lose no transaction in any store`()
+    async throws
+  {
     let fixture = try StoresFixture()
     let container = fixture.container
     let changes = container.remoteChanges
@@ -166,7 +174,8 @@ struct StoreHistoryTests {
     #expect(names.count == 50 && Set(names).count == 50)
   }
 
-  @Test(.evidence("ST-09"), .evidence("K-03")) func `rests while all stores do`() throws {
+  @Test(.evidence("ST-09"), .evidence("K-03"))
+  func `remote changes wait while all stores are suspended`() throws {
     let fixture = try StoresFixture(.inFiles)
     let id = try fixture.memo("milk", rank: 1)
     try fixture.person("Ada")
@@ -182,7 +191,7 @@ struct StoreHistoryTests {
     #expect(context.queryGenerationToken == .current)
     try fixture.change(id) { $0.rank = 2 }
     #expect(try context.contents() == ["Ada 0", "milk 2"])
-    // One that cannot be suspended leaves the others awake.
+    // If one store cannot be suspended, none is.
     let store = fixture.container.stores[2]
     try store.close()
     #expect(throws: StorageError.self) { try fixture.container.suspend() }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Removing a store")
 struct StoreRemovalTests {
   @Test(.evidence("QG-43"), arguments: StoresFixture.Kind.allCases)
-  func `leaves the others as they are`(kind: StoresFixture.Kind) throws {
+  func `removing a store leaves the other stores unchanged`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1, remarks: 1))
     let context = fixture.context()
@@ -46,7 +46,7 @@ struct StoreRemovalTests {
   }
 
   @Test(.evidence("QG-43"), .evidence("I-02"))
-  func `makes faults errors where those are wanted`() throws {
+  func `faults of a removed store throw if inaccessible faults are errors`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk")
     let context = fixture.context()
@@ -60,7 +60,7 @@ struct StoreRemovalTests {
   }
 
   @Test(.evidence("QG-43"), arguments: StoresFixture.Kind.allCases)
-  func `leaves pinned contexts where they are`(kind: StoresFixture.Kind) throws {
+  func `removing a store leaves pinned contexts pinned`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
     let context = fixture.context()
@@ -76,7 +76,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [1])
     #expect(milk.text == "" && milk.isDeleted && batched[0].text == "")
     expect(.removedStore) { _ = try context.fetch(FetchRequest<Memo>()) }
-    // A token is good for what is left of its stores.
+    // A token stays valid for its remaining stores.
     try other.setQueryGenerationFrom(token)
     #expect(try other.fetch(FetchRequest<Person>()).map(\.age) == [1])
     expect(.removedStore) { _ = try other.fetch(FetchRequest<Memo>()) }
@@ -87,7 +87,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [2])
   }
 
-  @Test(.evidence("QG-44")) func `makes a token of nothing else useless`() throws {
+  @Test(.evidence("QG-44")) func `a token that covers only a removed store throws`() throws {
     let fixture = try StoresFixture()
     try fixture.memo("milk", rank: 1)
     let own = try PersistentContainer(
@@ -127,7 +127,9 @@ struct StoreRemovalTests {
     #expect(try own.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("QG-43")) func `keeps unsaved changes until they are taken back`() throws {
+  @Test(.evidence("QG-43")) func `unsaved changes of a removed store remain until rolled back`()
+    throws
+  {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     let context = fixture.context()
@@ -143,7 +145,7 @@ struct StoreRemovalTests {
     try context.refresh(milk, mergeChanges: false)
     try context.save()
     #expect(!ada.objectID.isTemporary && milk.text == "")
-    // Objects can still be made, but not saved.
+    // Objects can still be created, but not saved.
     let late = Memo(context: context)
     late.text = "late"
     expect(.removedStore) { try context.obtainPermanentIDs(for: [late]) }
@@ -157,7 +159,7 @@ struct StoreRemovalTests {
   }
 
   @Test(.evidence("ST-05"), arguments: StoresFixture.Kind.allCases)
-  func `can be done to the first one`(kind: StoresFixture.Kind) throws {
+  func `the first store can be removed`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let id = try fixture.memo("milk", rank: 1)
     try fixture.person("Ada")
@@ -177,7 +179,7 @@ struct StoreRemovalTests {
     try context.save()
     #expect(try fixture.context().fetch(FetchRequest<Memo>()).map(\.rank) == [3])
     #expect(try fixture.container.fetchHistory(after: nil).count == 3)
-    // Its classes have no home now, and may get another one.
+    // Its classes are no longer assigned, and can be assigned to another store.
     let all: [ManagedObject.Type] = [Person.self, Car.self, Club.self, Hall.self, Keeper.self]
     try fixture.container.addStore(url: fixture.url("elsewhere"), entities: all)
     let bob = Person(context: context)
@@ -188,7 +190,7 @@ struct StoreRemovalTests {
   }
 
   #if os(Linux)
-    @Test(.evidence("ST-05")) func `lets go of its files`() throws {
+    @Test(.evidence("ST-05")) func `removing a store closes its files`() throws {
       let fixture = try StoresFixture(.inFiles)
       let id = try fixture.memo("milk", rank: 1)
       let context = fixture.container.newContext()
@@ -197,9 +199,9 @@ struct StoreRemovalTests {
       try fixture.container.removeStore(url: fixture.memos)
       try fixture.container.addStore(url: fixture.url("notes"), entities: [Memo.self, Remark.self])
       try fixture.memo("bread")
-      // The context is pinned, but goes on.
+      // The context is pinned, but advances.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
-      // The system's list may leave out a line while others lock and unlock.
+      // The system's list may omit a line while others lock and unlock.
       #expect(try (0..<50).contains { _ in try hasLocks(fixture.memos) })
       try context.setQueryGenerationFrom(.current)
       #expect(try context.contents() == ["bread 0"])
@@ -217,7 +219,7 @@ struct StoreRemovalTests {
   #endif
 
   @Test(.evidence("ST-05"), arguments: [true, false])
-  func `and adding it again gives others of its objects`(uses: Bool) throws {
+  func `adding a removed store again creates new objects`(uses: Bool) throws {
     let fixture = try StoresFixture(.inFiles)
     let id = try fixture.memo("milk", rank: 1, remarks: 1)
     let context = fixture.context()
@@ -239,7 +241,7 @@ struct StoreRemovalTests {
     #expect(try context.contents() == ["milk 2"])
   }
 
-  @Test(.evidence("ST-05")) func `waits for saves that are under way`() async throws {
+  @Test(.evidence("ST-05")) func `removing a store waits for running saves`() async throws {
     for _ in 0..<4 {
       let fixture = try StoresFixture(.inFiles)
       let container = fixture.container
@@ -265,7 +267,7 @@ struct StoreRemovalTests {
   }
 
   #if os(Linux)
-    /// Whether a file of a folder is locked.
+    /// Returns whether any file of a directory is locked.
     private func hasLocks(_ url: URL) throws -> Bool {
       let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
       return try FileManager.default.contentsOfDirectory(atPath: url.path).contains { name in
@@ -275,7 +277,7 @@ struct StoreRemovalTests {
       }
     }
 
-    /// Whether this process has a file of a folder open, or mapped.
+    /// Returns whether this process has any file of a directory open or mapped.
     private func isOpen(_ url: URL) throws -> Bool {
       let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A thing with a name and a value, in a store of its own class.
+/// An object with a name and a value; each class has a store of its own.
 private protocol Item: ManagedObject {
   var name: Int { get set }
   var value: Int { get set }
@@ -26,12 +26,12 @@ private final class ThirdItem: ManagedObject, Item {
 
 private let classes: [any Item.Type] = [FirstItem.self, SecondItem.self, ThirdItem.self]
 
-/// Contexts that work on three stores by chance, and what they should show.
+/// Random work of contexts on three stores, and the expected results.
 struct StoreRun {
-  /// What a generation of a store holds: values by name.
+  /// The content of one generation of a store: values by name.
   private typealias Rows = [Int: Int]
 
-  /// A context, and what it is pinned to: by store; `nil` if it is not.
+  /// A context and its pin, by store; the pin is `nil` if the context is not pinned.
   private struct Place {
     let context: ManagedObjectContext
     var pin: [Int: Rows]?
@@ -43,10 +43,10 @@ struct StoreRun {
   private var places: [Place] = []
   private var committed: [Int: Rows] = [0: [:], 1: [:], 2: [:]]
   private var present: Set<Int> = [0]
-  /// Tokens that were kept by names, with what they name.
+  /// The tokens of named generations, with their content.
   private var kept: [(token: QueryGenerationToken, rows: [Int: Rows])] = []
   private var lastName = 0
-  /// How many commits of each store the history has that were not fetched yet.
+  /// The number of commits of each store that the run has not yet read from the history.
   private var unread: [Int: Int] = [:]
   private var history: PersistentHistoryToken?
 
@@ -64,7 +64,7 @@ struct StoreRun {
     }
   }
 
-  /// Does so many steps, and looks at everything in between.
+  /// Performs a number of steps, with a check after each.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
       let place = random.below(places.count)
@@ -90,7 +90,7 @@ struct StoreRun {
 
   // MARK: Steps
 
-  /// Changes a thing of one store and saves it.
+  /// Changes an object of one store, and saves it.
   private mutating func save(in place: Int) throws {
     guard let store = present.sorted().randomElement(using: &random) else { return }
     let context = places[place].context
@@ -124,7 +124,7 @@ struct StoreRun {
 
   private var current: [Int: Rows] { committed.filter { present.contains($0.key) } }
 
-  /// Changes things of two stores, which cannot be saved, and takes that back.
+  /// Changes objects of two stores, which cannot be saved together, and rolls back.
   private mutating func saveToTwo(in place: Int) throws {
     guard present.count > 1 else { return }
     let context = places[place].context
@@ -139,14 +139,14 @@ struct StoreRun {
   }
 
   private mutating func pin(_ place: Int) throws {
-    // Without a store there is nothing that could choose.
+    // Without a store, no context can be pinned.
     guard let store = present.min() else { return }
     try places[place].context.setQueryGenerationFrom(.current)
     places[place].pin = current
     _ = try rows(of: classes[store], in: places[place].context)
   }
 
-  /// Goes back to what was kept, as far as the container has it.
+  /// Moves the pin to a named generation, as far as the container has its stores.
   private mutating func goBack(_ place: Int) throws {
     guard let (token, rows) = kept.randomElement(using: &random) else { return }
     let left = rows.filter { present.contains($0.key) }
@@ -173,7 +173,7 @@ struct StoreRun {
     if present.contains(store) {
       try container.removeStore(url: url)
       present.remove(store)
-      // Added again, it is another store to those that are pinned.
+      // After it is added again, pinned contexts treat it as another store.
       for place in places.indices { places[place].pin?[store] = nil }
     } else {
       try container.addStore(url: url, entities: [classes[store]])
@@ -181,7 +181,7 @@ struct StoreRun {
     }
   }
 
-  /// Reads what is new in the history of those that are there.
+  /// Reads the new transactions of the present stores.
   private mutating func readHistory() throws {
     let known = history
     do {
@@ -190,7 +190,7 @@ struct StoreRun {
       for store in present { unread[store] = 0 }
       history = news.last?.token ?? known
     } catch let error as StorageError where error.kind == .foreignStore {
-      // None of the stores is there that it was made with.
+      // None of the token's stores is present.
       history = known
     }
   }
@@ -203,7 +203,7 @@ struct StoreRun {
     return Dictionary(uniqueKeysWithValues: things.map { ($0.name, $0.value) })
   }
 
-  /// Compares what a context shows with what it should.
+  /// Compares a context with the expected content.
   private func check(_ place: Int) throws {
     let context = places[place].context
     for store in 0..<3 {
@@ -225,7 +225,7 @@ struct StoreRun {
 }
 
 extension PersistentContainer {
-  /// A store of a run, if it is there.
+  /// The store of a class, if it is present.
   fileprivate func store(of type: ManagedObject.Type) throws -> Store? {
     let name = type.entity.name
     return try stores.first { store in
@@ -241,7 +241,7 @@ struct StoreModelTests {
     .evidence("ST-01"), .evidence("ST-02"), .evidence("ST-05"), .evidence("ST-08"),
     .evidence("QG-41"), .evidence("QG-42"), .evidence("QG-43"), .evidence("QG-44"),
     arguments: 0..<8 as Range<UInt64>)
-  func `show what a plain reference has`(seed: UInt64) throws {
+  func `random work in several stores equals a plain reference`(seed: UInt64) throws {
     var run = try StoreRun(seed: seed)
     try run.run(steps: 120)
   }

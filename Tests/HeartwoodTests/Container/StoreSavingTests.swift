@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A memo that counts in a stamp how often it is saved.
+/// A memo that counts its saves in a stamp.
 private final class CountedMemo: ManagedObject {
   @Attribute var text: String = ""
   @Attribute var writesElsewhere: Bool = false
@@ -19,7 +19,9 @@ private final class CountedMemo: ManagedObject {
 @Suite("Saving with several stores")
 struct StoreSavingTests {
   @Test(.evidence("ST-02"), arguments: StoresFixture.Kind.allCases)
-  func `writes to one, and loses nothing where there are more`(kind: StoresFixture.Kind) throws {
+  func `a save with changes in several stores throws and loses nothing`(kind: StoresFixture.Kind)
+    throws
+  {
     let fixture = try StoresFixture(kind)
     let id = try fixture.memo("milk", rank: 1)
     let context = fixture.context()
@@ -37,7 +39,7 @@ struct StoreSavingTests {
     #expect(ada.objectID.isTemporary && context.queryGenerationToken == token && context.canUndo)
     #expect(try fixture.container.fetchHistory(after: nil).count == history)
     #expect(try fixture.stored() == ["milk 1"])
-    // What is of one store is taken back, and the rest saved.
+    // The changes of one store are discarded, and the rest is saved.
     try context.refresh(milk, mergeChanges: false)
     try context.save()
     #expect(try fixture.stored() == ["Ada 0", "milk 1"])
@@ -47,7 +49,9 @@ struct StoreSavingTests {
     #expect(try fixture.stored() == ["Ada 0", "milk 3"])
   }
 
-  @Test(.evidence("ST-02")) func `sees what callbacks change in other stores`() throws {
+  @Test(.evidence("ST-02")) func `a save detects changes that callbacks make in other stores`()
+    throws
+  {
     let fixture = try StoresFixture()
     try fixture.container.addStore(url: fixture.url("counted"), entities: [CountedMemo.self])
     let context = fixture.context()
@@ -63,7 +67,7 @@ struct StoreSavingTests {
     #expect(!context.hasChanges && stamp.code == 0)
   }
 
-  @Test(.evidence("ST-02")) func `checks for conflicts in one store only`() throws {
+  @Test(.evidence("ST-02")) func `conflict detection applies to the store that is saved`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     let context = fixture.context()
@@ -89,7 +93,9 @@ struct StoreSavingTests {
     #expect(try fixture.container.fetchHistory(after: nil).last?.author == "me")
   }
 
-  @Test(.evidence("ST-01")) func `can be preceded by lasting IDs in all stores`() throws {
+  @Test(.evidence("ST-01")) func `permanent IDs can be obtained in all stores before a save`()
+    throws
+  {
     let fixture = try StoresFixture()
     let context = fixture.context()
     let (ada, memo) = (Person(context: context), Memo(context: context))
@@ -103,7 +109,7 @@ struct StoreSavingTests {
   }
 
   @Test(.evidence("ST-01"), .evidence("I-01"))
-  func `goes on where rows are gone`() throws {
+  func `a save continues although rows of another store are missing`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("milk", rank: 1)
     let context = fixture.context()
@@ -118,7 +124,7 @@ struct StoreSavingTests {
     try context.save()
     #expect(!context.hasChanges)
     #expect(strictMilk.text == "" && strictMilk.isFault)
-    // It is the same error, whichever store is asked.
+    // Every store throws the same error.
     expect(.missingObject) { _ = try strict.fetch(FetchRequest<Person>()) }
     #expect((strict.faultError as? ObjectGraphError)?.objectID == id)
     strict.reset()

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An object that tells whether it ends on the main queue, which need not be the main thread.
+/// Reports whether it is deallocated on the main queue, which need not be the main thread.
 final class Watched: ManagedObject {
   final class End: Sendable {
     private static let key = DispatchSpecificKey<Bool>()
@@ -27,12 +27,14 @@ struct ViewContextTests {
 
   init() throws { fixture = try GraphFixture() }
 
-  /// Lets the main actor do other work until something holds.
+  /// Yields the main actor until a condition holds.
   private func wait(until isMet: () -> Bool) async throws {
     while !isMet() { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  @Test(.evidence("QG-35")) func `shows what others have saved without being asked`() async throws {
+  @Test(.evidence("QG-35")) func `the view context merges saves of others automatically`()
+    async throws
+  {
     let id = try fixture.person("Ada", age: 1)
     let view = fixture.container.viewContext
     view.automaticallyMergesChangesFromParent = true
@@ -40,7 +42,7 @@ struct ViewContextTests {
     #expect(ada.age == 1)
     try fixture.change(id) { $0.age = 2 }
     try await wait { ada.age == 2 }
-    // What is not saved stays on top.
+    // Unsaved changes stay on top.
     ada.name = "Eve"
     try fixture.change(id) { $0.age = 3 }
     try await wait { ada.age == 3 }
@@ -48,7 +50,8 @@ struct ViewContextTests {
     #expect(view.hasChanges)
   }
 
-  @Test(.evidence("QG-35")) func `tells of it, and goes on where it is pinned`() async throws {
+  @Test(.evidence("QG-35"))
+  func `the view context notifies observers and advances its pin when it merges`() async throws {
     let id = try fixture.person("Ada", age: 1)
     let view = fixture.container.viewContext
     try view.setQueryGenerationFrom(.current)
@@ -63,7 +66,9 @@ struct ViewContextTests {
     #expect(try view.count(for: FetchRequest<Person>()) == 2)
   }
 
-  @Test(.evidence("QG-35")) func `stays as it is unless that is wanted`() async throws {
+  @Test(.evidence("QG-35")) func `the view context does not merge unless automatic merging is on`()
+    async throws
+  {
     let id = try fixture.person("Ada", age: 1)
     let view = fixture.container.viewContext
     let ada = try #require(try view.existingObject(Person.self, with: id))
@@ -79,7 +84,8 @@ struct ViewContextTests {
     #expect(ada.age == 2)
   }
 
-  @Test func `does not keep the store of a container that is gone`() async throws {
+  @Test func `the view context does not retain the store of a deallocated container`() async throws
+  {
     weak var store: Store?
     do {
       let container = try PersistentContainer.inMemory(schema: people)
@@ -91,7 +97,7 @@ struct ViewContextTests {
   }
 
   @Test(.evidence("K-04"))
-  func `ends on the main actor, wherever its container does`() async throws {
+  func `the view context is deallocated on the main actor`() async throws {
     let (ends, told) = AsyncStream.makeStream(of: Bool.self)
     let (gate, opened) = AsyncStream.makeStream(of: Void.self)
     var container: PersistentContainer? = try .inMemory(schema: Schema(Watched.self))

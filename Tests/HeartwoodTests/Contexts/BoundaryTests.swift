@@ -4,10 +4,9 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-@Suite("At its edges, the graph")
+@Suite("Limits of an object graph")
 struct BoundaryTests {
-  @Test(.evidence("F-09")) func `reads again what others have changed, when it is fetched`() throws
-  {
+  @Test(.evidence("F-09")) func `a fetch rereads objects that others have changed`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1, cars: 1) }
     let context = fixture.context()
@@ -26,7 +25,7 @@ struct BoundaryTests {
   }
 
   @Test(.evidence("U-05"), .evidence("C-05"), arguments: [false, true])
-  func `frees objects that hold themselves, were not edited and have no row any more`(
+  func `unreferenced objects without changes and rows are deallocated`(
     isMerging: Bool
   ) throws {
     let fixture = try GraphFixture(crew)
@@ -51,7 +50,7 @@ struct BoundaryTests {
     #expect(weakCopy == nil)
   }
 
-  @Test(.evidence("U-05")) func `has cycles of objects that hold each other until a refresh`()
+  @Test(.evidence("U-05")) func `cycles of related objects are released by a refresh`()
     throws
   {
     let fixture = try GraphFixture()
@@ -69,7 +68,7 @@ struct BoundaryTests {
   }
 
   @Test(.evidence("U-06"), .evidence("U-09"), arguments: [false, true])
-  func `ends with its context, but for what was loaded`(isReset: Bool) throws {
+  func `loaded values outlive their context`(isReset: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36, cars: 1)
     weak var lost: Car?
@@ -92,7 +91,7 @@ struct BoundaryTests {
   }
 
   @Test(.evidence("U-09"), .evidence("X-08"))
-  func `traps where more is asked of an object without its context`() async {
+  func `using an object beyond its loaded values without a context traps`() async {
     func message(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }
@@ -118,7 +117,9 @@ struct BoundaryTests {
     #expect(message(fault).contains("Hold the context"))
   }
 
-  @Test(.evidence("I-03")) func `asks what to do with a fault whose row is gone`() throws {
+  @Test(.evidence("I-03")) func `a context decides how to handle a fault whose row is missing`()
+    throws
+  {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: 1) }
     let context = fixture.context()
@@ -133,7 +134,7 @@ struct BoundaryTests {
       asked.append(fault)
       return fault === people[0]
     }
-    // Told otherwise, or deleted anyway: nobody is asked.
+    // The handler is not called if the context has another setting, or deletes objects anyway.
     #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
     context.delete(people[2])
     #expect(asked == [] && cars.allSatisfy { $0.isDeleted })
@@ -143,7 +144,7 @@ struct BoundaryTests {
     context.reset()
   }
 
-  @Test(.evidence("S-02")) func `gives up changed relationships only by force`() throws {
+  @Test(.evidence("S-02")) func `discarding changed relationships requires force`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", cars: 1), try fixture.person("Bob"))
     let context = fixture.context()
@@ -163,7 +164,7 @@ struct BoundaryTests {
   }
 
   @Test(.evidence("R-04"), .evidence("R-07"))
-  func `tells deleted objects, and does not let them come back`() throws {
+  func `deleted objects are marked and cannot be used again`() throws {
     let fixture = try GraphFixture(Schema(Witness.self))
     let context = fixture.context()
     let parent = Witness(context: context)
@@ -182,7 +183,7 @@ struct BoundaryTests {
     #expect(parent.isDeleted && parent.managedObjectContext == nil && !context.hasChanges)
   }
 
-  @Test(.evidence("R-09")) func `keeps relationships within a context`() async {
+  @Test(.evidence("R-09")) func `relationships between contexts trap`() async {
     func message(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }
@@ -204,7 +205,8 @@ struct BoundaryTests {
     #expect(message(store).contains("keep the URI of its objectID"))
   }
 
-  @Test(.evidence("C-02")) func `makes no generation of a save that only watches`() throws {
+  @Test(.evidence("C-02")) func `a save that only detects conflicts creates no generation`() throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -216,7 +218,7 @@ struct BoundaryTests {
   }
 }
 
-/// An object that tells what it is asked.
+/// An object that records its callbacks.
 private final class Witness: ManagedObject {
   @Attribute var text: String = ""
   @ToMany(inverse: \Witness.parent, deleteRule: .cascade) var children: Set<Witness>
@@ -230,7 +232,7 @@ private final class Witness: ManagedObject {
   override func willSave() throws { Self.notes.withLock { $0.append("will save") } }
   override func didSave() {
     Self.notes.withLock { $0.append("did save") }
-    // It belongs to no context any more, and what is set here is set for nobody.
+    // It no longer belongs to a context, so the assignment has no effect elsewhere.
     text = "changed"
   }
 }

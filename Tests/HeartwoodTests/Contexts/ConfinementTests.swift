@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// How a second thread gets into a context while a first one is inside.
+/// The ways in which a second thread can enter a context.
 private enum Door: String, CaseIterable, Codable {
   case fetch, count, existingObject, registeredObject, object, registeredObjects
   case insert, delete, save, refresh, refreshAll, reset, rollback, obtainIDs, detectConflicts
@@ -11,8 +11,8 @@ private enum Door: String, CaseIterable, Codable {
   case undo, endUndoGroup, tracksUndo, child
   case fetchObjectIDs, fetchBatched, pin, token, execute, mergeChanges
 
-  /// Goes through it, with an object that is loaded, the only reference to one that is not, and
-  /// the transaction that has made them.
+  /// Enters the context, with a loaded object, the only reference to a fault, and a transaction
+  /// that changed them.
   func pass(
     _ context: ManagedObjectContext, _ person: Person, _ fault: inout Car?,
     _ transaction: PersistentHistoryTransaction
@@ -53,7 +53,7 @@ private enum Door: String, CaseIterable, Codable {
   }
 }
 
-/// An object whose saving takes until the process ends.
+/// An object whose save does not return.
 private final class Slow: ManagedObject {
   @Attribute var text: String = ""
   @Transient var isInside: DispatchSemaphore? = nil
@@ -70,19 +70,19 @@ struct ConfinementTests {
     "A context was used by two threads at once: use a BackgroundContext or a context for each "
     + "thread."
 
-  /// As the environment of a program that wants to be checked; in debug builds all are.
+  /// Sets the environment variable that enables the check in release builds.
   private static func askForChecks() { setenv("HEARTWOOD_CHECKS", "1", 1) }
 
-  /// Not in the bodies of tests, which are asynchronous.
+  /// A semaphore must not be waited for in the asynchronous body of a test.
   private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
-  /// Has another thread stay in a context until the process ends.
+  /// Makes another thread stay in a context until the process ends.
   private static func occupy(_ context: ManagedObjectContext) {
     nonisolated(unsafe) let context = context
     let isInside = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       context.performAndWait {
-        // One that goes further in and comes back is still inside.
+        // The thread is still inside after a nested use.
         context.performAndWait {}
         isInside.signal()
         Thread.sleep(forTimeInterval: 60)
@@ -91,7 +91,7 @@ struct ConfinementTests {
     isInside.wait()
   }
 
-  /// Has another thread stay in a context while this one goes through a door.
+  /// Makes another thread stay in a context while this one enters it.
   private static func overlap(at door: Door) throws {
     askForChecks()
     let container = try PersistentContainer.inMemory(schema: people)
@@ -108,7 +108,9 @@ struct ConfinementTests {
   }
 
   @Test(.evidence("T-01"), .evidence("X-09"), arguments: Door.allCases)
-  private func `are stopped at every door`(door: Door) async throws {
+  private func `every entry point traps if two threads use a context at once`(door: Door)
+    async throws
+  {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) { [door] in
@@ -118,7 +120,7 @@ struct ConfinementTests {
   }
 
   @Test(.evidence("T-01"))
-  func `are stopped while one is in a callback`() async throws {
+  func `a callback counts as use by its thread`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
@@ -135,7 +137,7 @@ struct ConfinementTests {
   }
 
   @Test(.evidence("T-01"), .evidence("N-01"))
-  func `are stopped when one of them is in the context above`() async throws {
+  func `a parent and its child count as one context`() async throws {
     let result = try await #require(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
@@ -149,8 +151,8 @@ struct ConfinementTests {
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains(Self.message))
   }
 
-  /// Reading what is loaded costs nothing, and so nothing is asked.
-  @Test func `are not seen where a loaded property is read`() async {
+  /// Reading a loaded property costs nothing, so it is not checked.
+  @Test func `reading a loaded property is not checked`() async {
     await #expect(processExitsWith: .success) {
       Self.askForChecks()
       let container = try PersistentContainer.inMemory(schema: people)
@@ -162,7 +164,7 @@ struct ConfinementTests {
   }
 
   @Test(.evidence("T-01"))
-  func `are something else than one after the other`() throws {
+  func `two threads may use a context in turn`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     nonisolated(unsafe) let context = fixture.container.newContext()

@@ -4,20 +4,20 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// A gate that blocks wait at, on threads of their own.
+/// A gate at which blocks wait, on threads of their own.
 private final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
   func open() { semaphore.signal() }
 
-  /// Waits until it is opened, once for each opening.
+  /// Waits until the gate is opened, once for each opening.
   ///
-  /// For as long as it takes: who opens it may have to wait until hundreds of other tests have left
-  /// the threads that tasks share.
+  /// There is no time limit: the opener may have to wait for hundreds of other tests to leave the
+  /// threads that tasks share.
   func pass() { semaphore.wait() }
 }
 
-/// A number that threads share.
+/// A counter shared by threads.
 private final class Counter: Sendable {
   private let number = Atomic<Int>(0)
 
@@ -32,7 +32,7 @@ private final class Counter: Sendable {
 @Suite("Contexts and threads")
 struct ContextThreadTests {
   @Test(.evidence("T-02"))
-  func `are used at once by performAndWait, also within itself and another's`() throws {
+  func `performAndWait runs immediately and can be nested`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let (first, second) = (fixture.context(), fixture.context())
@@ -51,16 +51,16 @@ struct ContextThreadTests {
     #expect(throws: ObjectGraphError.self) {
       try first.performAndWait { throw ObjectGraphError(.validation, "no") }
     }
-    // An error leaves it as well.
+    // A block that throws leaves the context, too.
     #expect(try first.count(for: FetchRequest<Person>()) == 1)
   }
 
   @Test(.evidence("T-02"))
-  @MainActor func `are used at once by perform, where the caller is`() async throws {
+  @MainActor func `perform runs on the caller's actor`() async throws {
     let fixture = try GraphFixture()
     let view = fixture.container.viewContext
     let name = await view.perform {
-      // Traps on any other thread than the main actor's.
+      // Traps on any other thread than that of the main actor.
       MainActor.assumeIsolated { Person(context: view).name = "Ada" }
       return view.insertedObjects.first?.objectID.entityName
     }
@@ -68,17 +68,17 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-02"))
-  @MainActor func `run blocks one at a time, in the order they were asked for`() async throws {
+  @MainActor func `a background context runs its blocks in order`() async throws {
     let background = try GraphFixture().container.newBackgroundContext()
     let order = Mutex<[Int]>([])
     let (inside, asked, gate) = (Counter(), Counter(), Gate())
     let tasks = (0..<200).map { number in
-      // Tasks of one actor begin in the order they were made.
+      // Tasks of one actor start in the order of their creation.
       Task { @MainActor in
         asked.increment()
         try await background.perform { _ in
           #expect(inside.increment() == 1)
-          // All others are there before the first one is over.
+          // All others have been enqueued before the first one ends.
           if number == 0 { gate.pass() }
           order.withLock { $0.append(number) }
           inside.decrement()
@@ -92,11 +92,11 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-02"), .evidence("T-04"))
-  func `work side by side and leave the threads of tasks alone`() async throws {
+  func `background contexts run concurrently without blocking the tasks' threads`() async throws {
     let fixture = try GraphFixture()
     try fixture.person("Ada")
     let container = fixture.container
-    // More than there are threads that tasks share.
+    // There are more blocks than threads that tasks share.
     let count = ProcessInfo.processInfo.activeProcessorCount + 4
     let arrived = Counter()
     let gate = Gate()
@@ -106,7 +106,7 @@ struct ContextThreadTests {
           try await container.performBackgroundTask { context in
             let before = try context.count(for: FetchRequest<Person>())
             arrived.increment()
-            // Every one of them is in a block here.
+            // At this point, every context is in a block.
             gate.pass()
             #expect(try context.fetch(FetchRequest<Person>()).count == before)
           }
@@ -121,7 +121,7 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-04"))
-  func `read while another saves`() async throws {
+  func `a context reads while another saves`() async throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let (writer, reader) = (
@@ -131,7 +131,7 @@ struct ContextThreadTests {
     try fixture.change(id) { $0.age = 20 }
     let (isWriting, hasRead) = (Gate(), Gate())
     async let saving: Void = writer.perform { context in
-      // Asked within the transaction.
+      // The policy runs within the transaction.
       context.mergePolicy = .custom { _ in
         isWriting.open()
         hasRead.pass()
@@ -150,7 +150,7 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-04"))
-  func `write one after the other`() async throws {
+  func `saves of several contexts run one after the other`() async throws {
     let fixture = try GraphFixture()
     let inside = Counter()
     let asked = Counter()
@@ -184,12 +184,12 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-05"))
-  func `keep nothing for a block that others come between`() async throws {
+  func `unsaved changes of a block are visible to the next`() async throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let background = fixture.container.newBackgroundContext()
     try await background.perform { $0.object(Person.self, with: id).age = 2 }
-    // Somebody else's, who finds what was left and takes it back.
+    // Another block finds the unsaved changes, and rolls them back.
     let found = try await Task.detached {
       try await background.perform { context in
         defer { context.rollback() }
@@ -203,7 +203,7 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-06"), .evidence("T-07"))
-  @MainActor func `hand over IDs, and have objects of their own`() async throws {
+  @MainActor func `IDs lead to separate objects in each context`() async throws {
     let fixture = try GraphFixture()
     let (id, token) = try await fixture.container.performBackgroundTask { context in
       let person = Person(context: context)
@@ -225,7 +225,7 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-07"))
-  func `name by ID what could not be saved`() async throws {
+  func `a save error names the object by ID`() async throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let background = fixture.container.newBackgroundContext()
@@ -238,7 +238,7 @@ struct ContextThreadTests {
   }
 
   @Test(.evidence("T-06"))
-  func `trap when their objects are to be related`() async {
+  func `relating objects of different contexts traps`() async {
     await #expect(processExitsWith: .failure) {
       let container = try PersistentContainer.inMemory(schema: people)
       let (first, second) = (container.newContext(), container.newContext())

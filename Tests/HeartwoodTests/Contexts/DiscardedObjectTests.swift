@@ -19,7 +19,9 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `can be read and written, and are related to nobody`(way: Way) throws {
+  func `an object without a context can be read and written but has no relationships`(way: Way)
+    throws
+  {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksUndo = way == .undo
@@ -46,7 +48,7 @@ struct DiscardedObjectTests {
     order.remark = "remark"
     #expect(order.title.hasSuffix(" again") && order.keywords == ["word"])
     #expect(!context.hasChanges || way == .delete)
-    // Relationships are kept as they are set, and lead to nothing.
+    // Relationships keep what was set, without an inverse.
     order.lines.append(line)
     order.invoice = Invoice()
     order.pieces.insert(Piece())
@@ -56,7 +58,7 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `can be deleted again if they never had a row`(way: Way) throws {
+  func `deleting an object without a row twice does nothing`(way: Way) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksUndo = way == .undo
@@ -69,7 +71,9 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("S-08"))
-  func `of a row show what was loaded after a reset, and faults a new object's values`() throws {
+  func `after a reset an object keeps its loaded values and a fault has those of a new object`()
+    throws
+  {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", age: 36, cars: 1), try fixture.person("Bob", age: 2))
     let context = fixture.context()
@@ -85,7 +89,7 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `are freed with their last reference`(way: Way) throws {
+  func `an object without a context is deallocated with its last reference`(way: Way) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksUndo = way == .undo
@@ -101,14 +105,14 @@ struct DiscardedObjectTests {
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
       way.discard(new, context)
-      // What can be done again is held until then.
+      // An object is retained while its insertion can be redone.
       if way == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)
   }
 
   @Test(.evidence("S-09"))
-  func `become new objects when they are inserted again`() throws {
+  func `an object that left a context becomes new when it is inserted again`() throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     let order = Order(context: context)
@@ -118,7 +122,7 @@ struct DiscardedObjectTests {
     context.insert(order)
     #expect(order.isInserted && order.objectID != first && order.title == "draft")
     try context.save()
-    // One whose row was deleted too.
+    // The row of this one was deleted, too.
     context.delete(order)
     try context.save()
     let other = fixture.context()
@@ -128,7 +132,7 @@ struct DiscardedObjectTests {
     #expect(order.managedObjectContext === other && !order.isDeleted)
     let stored = try fixture.context().fetch(FetchRequest<Order>())
     #expect(stored.map(\.title) == ["draft"] && stored.first?.lines.count == 1)
-    // Related to somebody, one that was taken back is inserted again.
+    // An object whose insertion was reverted is inserted again when it is related to another.
     let line = OrderLine(context: other)
     other.delete(line)
     order.lines.append(line)
@@ -137,7 +141,9 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("R-14"))
-  func `or were in none yet take part in relationships once they are inserted`() throws {
+  func `an object created without a context takes part in relationships once it is inserted`()
+    throws
+  {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     let order = Order()
@@ -155,7 +161,7 @@ struct DiscardedObjectTests {
     #expect(order.lines.map(\.number) == [0, 1, 2])
     #expect(order.lines.allSatisfy { $0.order === order })
     #expect(order.pieces.first?.order === order && order.invoice?.order === order)
-    // Being related to one of a context takes an object into it.
+    // Relating an object to one of a context inserts it into that context.
     let line = OrderLine()
     line.order = order
     #expect(line.managedObjectContext === context && order.lines.last === line)
@@ -168,11 +174,11 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("R-15"))
-  func `in long chains are released one after the other`() throws {
+  func `long chains of objects are released without recursion`() throws {
     try onSmallStack {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
       let count = 200_000
-      // In no context.
+      // The object is in no context.
       var free: Link? = Link()
       for _ in 0..<count {
         let next = Link()
@@ -180,7 +186,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Saved, and held by the first alone.
+      // The objects are saved, and only the first one retains the others.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head
@@ -201,7 +207,7 @@ struct DiscardedObjectTests {
   }
 
   @Test(.evidence("R-15"), arguments: [false, true])
-  func `in long chains are deleted one after the other`(isSaved: Bool) throws {
+  func `long chains of objects are deleted without recursion`(isSaved: Bool) throws {
     try onSmallStack {
       let container = try PersistentContainer.inMemory(schema: Schema(Link.self))
       let context = container.newContext()
@@ -221,7 +227,7 @@ struct DiscardedObjectTests {
   }
 }
 
-/// Runs `body` on a thread with as much stack as the secondary threads of Darwin have.
+/// Runs `body` on a thread with the stack size of secondary threads on Darwin.
 func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
   final class Outcome: @unchecked Sendable {
     // @unchecked because it is written before the signal, and read after it.

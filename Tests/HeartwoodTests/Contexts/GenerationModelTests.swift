@@ -16,7 +16,7 @@ struct GenerationModelTests {
     .evidence("QG-55"),
     .evidence("C-02"), .evidence("H-01"), .evidence("H-02"),
     arguments: 0..<(isLong ? 40 : 2) as Range<UInt64>)
-  func `shows every context the generation it reads`(seed: UInt64) async throws {
+  func `every context shows the generation that it reads`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
     let (folder, url) = (scratch.path(of: ""), URL(filePath: scratch.path(of: "store")))
     try TileRun.fill(url)
@@ -37,7 +37,7 @@ struct GenerationModelTests {
     TilePipe.release(folder)
   }
 
-  /// Works on a thread of its own: it waits for the other process, which tasks must not.
+  /// Runs on a separate thread, because it waits for the other process, which tasks must not do.
   private static func drive(
     _ folder: String, _ store: URL, _ seed: UInt64, steps: Int
   ) async -> String? {

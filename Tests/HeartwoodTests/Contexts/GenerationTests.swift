@@ -10,7 +10,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-01"), .evidence("QG-02"), .evidence("QG-03"), .evidence("QG-04"))
-  func `choose it at the first read and keep it`() throws {
+  func `a context pins the newest generation at its first read`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
     let context = fixture.context()
@@ -34,7 +34,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-05"), .evidence("QG-06"), .evidence("I-04"))
-  func `load faults whose rows are gone`() throws {
+  func `a pinned context loads faults whose rows are deleted later`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 7) }
     let context = fixture.context()
@@ -47,8 +47,8 @@ struct GenerationTests {
     #expect(!context.hasChanges && context.faultError == nil)
   }
 
-  @Test(.evidence("I-04"), .evidence("QG-32")) func `delete no row that was not there yet`() throws
-  {
+  @Test(.evidence("I-04"), .evidence("QG-32"))
+  func `a pinned context does not delete rows that are newer than its generation`() throws {
     let fixture = try GraphFixture()
     let ada = try fixture.person("Ada")
     let context = fixture.context()
@@ -68,7 +68,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-07"), .evidence("QG-08"), .evidence("QG-09"), .evidence("QG-10"))
-  func `find what was there then, while others find what is there now`() throws {
+  func `fetches in a pinned context see only its generation`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 2)
     let gone = try fixture.person("Bob")
@@ -96,7 +96,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-11"), .evidence("QG-12"), .evidence("QG-13"), .evidence("QG-34"))
-  func `share generations by their tokens, forwards and backwards`() throws {
+  func `contexts share generations by token, older and newer`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let (first, second) = (fixture.context(), fixture.context())
@@ -121,7 +121,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-14"), .evidence("QG-51"), .evidence("QG-52"))
-  func `are found again by tokens that were written down, while they live`() throws {
+  func `an encoded token is valid while its generation is retained`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -139,7 +139,7 @@ struct GenerationTests {
     for age in 2...4 { try fixture.change(id) { $0.age = age } }
     try context.setQueryGenerationFrom(nil)
     #expect(try age(context, id) == 4)
-    // Nobody holds it now, once the moment is over for which contexts hold what they have read.
+    // It is no longer retained after the moment for which contexts retain what they read.
     try fixture.waitUntilOnlyNewestIsLive()
     try fixture.container.store.checkpoint()
     let expired = #expect(throws: StorageError.self) { try context.setQueryGenerationFrom(token) }
@@ -147,7 +147,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-45"))
-  func `are the only ones that hold a generation for long`() throws {
+  func `only pinned contexts retain a generation for long`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -164,7 +164,7 @@ struct GenerationTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("QG-15")) func `are not those given their own missing token`() throws {
+  @Test(.evidence("QG-15")) func `a nil token is not a pinned generation`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     try context.setQueryGenerationFrom(context.queryGenerationToken)
@@ -174,7 +174,8 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-16"), .evidence("QG-22"), .evidence("QG-23"))
-  func `save on top of the newest, and go on from there`() throws {
+  func `a pinned context saves on top of the newest generation and advances to the result`() throws
+  {
     for after in [ManagedObjectContext.GenerationAfterSave.advance, .unpin] {
       let fixture = try GraphFixture()
       let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
@@ -197,7 +198,8 @@ struct GenerationTests {
     }
   }
 
-  @Test(.evidence("QG-24")) func `go on to the newest with a save of nothing`() throws {
+  @Test(.evidence("QG-24"))
+  func `saving without changes advances a pinned context to the newest generation`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -213,7 +215,7 @@ struct GenerationTests {
     #expect(try age(context, id) == 1)
   }
 
-  @Test(.evidence("QG-25")) func `stay with it when a save fails`() throws {
+  @Test(.evidence("QG-25")) func `a failed save leaves the pin unchanged`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -232,7 +234,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-29"), .evidence("QG-30"), .evidence("QG-31"), .evidence("QG-32"))
-  func `show a new one by and by, or all at once`() throws {
+  func `after the pin moves, objects are refreshed individually or all at once`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
@@ -253,7 +255,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-37"), .evidence("QG-38"), .evidence("QG-39"), .evidence("QG-40"))
-  func `are read by those below, which cannot be pinned`() throws {
+  func `child contexts read the pinned generation and cannot be pinned`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()

@@ -7,7 +7,7 @@ struct GraphModelTests {
   @Test(
     .evidence("C-01"), .evidence("R-01"), .evidence("R-02"), .evidence("R-03"), .evidence("S-07"),
     .evidence("G-01"), arguments: UInt64(0)..<12)
-  func `leads to what a plain reference holds`(seed: UInt64) throws {
+  func `random edits equal those of a plain reference`(seed: UInt64) throws {
     let run = try GraphRun(seed: seed, tracksUndo: seed % 2 == 1)
     do {
       try run.run(steps: 400)

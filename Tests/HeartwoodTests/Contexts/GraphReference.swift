@@ -1,6 +1,6 @@
 import Heartwood
 
-/// What a graph of people, cars and clubs holds, written down in the plainest way.
+/// The content of a graph of people, cars and clubs, as plain collections.
 struct GraphReference: Equatable {
   struct PersonRow: Equatable {
     var age = 0
@@ -24,7 +24,7 @@ struct GraphReference: Equatable {
 }
 
 extension GraphReference {
-  /// What a context shows.
+  /// Reads the content of a context.
   init(_ context: ManagedObjectContext) throws {
     for person in try context.fetch(FetchRequest<Person>()) {
       people[person.name] = PersonRow(age: person.age, nickname: person.nickname)

@@ -2,21 +2,21 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in one context, beside a reference that does the same.
+/// Random work in one context, and a reference that does the same.
 final class GraphRun {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
   private var random: SeededGenerator
   private var now = GraphReference()
-  /// What the store holds.
+  /// The content of the store.
   private(set) var saved = GraphReference()
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
-  /// What was before each group that can be taken back, and after each that can be done again.
+  /// The states before each group that can be undone, and after each that can be redone.
   private var past: [GraphReference] = []
   private var future: [GraphReference] = []
-  /// Whether a step has done something that can be taken back.
+  /// Whether a step has recorded a change that can be undone.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("An object graph")
 struct GraphTests {
-  @Test func `keeps what was saved`() throws {
+  @Test func `saved objects are the same in another context`() throws {
     let container = try PersistentContainer.inMemory(schema: people)
     let context = container.newContext()
     let ada = Person(context: context)

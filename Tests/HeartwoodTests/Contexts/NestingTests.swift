@@ -3,10 +3,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A context below another")
+@Suite("Child contexts")
 struct NestingTests {
   @Test(.evidence("N-01"))
-  func `sees what its parent has not saved`() throws {
+  func `a child context sees unsaved changes of its parent`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
     let parent = fixture.context()
@@ -27,7 +27,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-01"), .evidence("F-09"))
-  func `fetches what its parent has changed since`() throws {
+  func `a child context fetches later changes of its parent`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 2)
     let parent = fixture.context()
@@ -52,7 +52,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-01"), .evidence("F-09"), .evidence("P-09"))
-  func `asks relationships that its parent has changed since, beside changes of its own`() throws {
+  func `a child context combines relationship changes of its parent with its own`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 2)
     _ = try fixture.person("Bob")
@@ -75,7 +75,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-01"), .evidence("S-03"))
-  func `keeps an order that was changed in it when it is read again`() throws {
+  func `a changed order in a child context survives rereading`() throws {
     let fixture = try GraphFixture()
     let parent = fixture.context()
     let club = Club(context: parent)
@@ -99,7 +99,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-02"))
-  func `saves to its parent only`() throws {
+  func `a child context saves to its parent only`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", age: 1, cars: 2), try fixture.person("Bob"))
     let before = try fixture.container.store.snapshot().generation
@@ -137,9 +137,10 @@ struct NestingTests {
     #expect(try fixture.stored(ids.1)?.cars == 1)
   }
 
-  /// It still shows what was new there, which must not come back as an object without values.
+  /// The child still shows an object that was new there; it must not return as an object without
+  /// values.
   @Test(.evidence("N-04"))
-  func `brings nothing back that its parent has taken back`() throws {
+  func `saving a child context does not restore objects that its parent rolled back`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let parent = fixture.context()
@@ -165,7 +166,7 @@ struct NestingTests {
 
   /// A rollback of the parent must find the object as it was when it was deleted.
   @Test(.evidence("N-04"))
-  func `changes nothing that its parent has deleted`() throws {
+  func `saving a child context leaves objects deleted by its parent deleted`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", age: 1, cars: 1), try fixture.person("Bob", age: 1))
     let parent = fixture.context()
@@ -184,9 +185,9 @@ struct NestingTests {
     #expect(carThere.owner?.name == "Ada" && bobThere.cars.isEmpty && !parent.hasChanges)
   }
 
-  /// It has no values there, and those of a new object are not to be shown or saved as its own.
+  /// The object has no values there; those of a new object must not be shown or saved as its own.
   @Test(.evidence("N-04"))
-  func `changes nothing that its parent's generation does not have yet`() throws {
+  func `saving a child context does not change rows newer than its parent's generation`() throws {
     let fixture = try GraphFixture()
     let parent = fixture.context()
     try parent.setQueryGenerationFrom(.current)
@@ -206,9 +207,9 @@ struct NestingTests {
     #expect(adaThere.name == "Ada" && adaThere.age == 1)
   }
 
-  /// What is new is there, where it is new two contexts above.
+  /// An object that is new two levels up is visible.
   @Test(.evidence("N-04"))
-  func `saves what is new further up`() throws {
+  func `new objects are saved through several levels of contexts`() throws {
     let fixture = try GraphFixture()
     let top = fixture.context()
     let car = Car(context: top)
@@ -226,7 +227,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-02"))
-  func `is given up without a trace in its parent`() throws {
+  func `discarding a child context leaves no trace in its parent`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let parent = fixture.context()
@@ -240,7 +241,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("U-07"))
-  func `and its parent know an object by the lasting ID it gets early`() throws {
+  func `parent and child identify an object by its early permanent ID`() throws {
     let fixture = try GraphFixture()
     let parent = fixture.context()
     let child = fixture.child(of: parent)
@@ -257,7 +258,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-01"))
-  func `find what the parent had not saved when they looked, after it has`() throws {
+  func `a child context finds objects that its parent saved after the first lookup`() throws {
     let fixture = try GraphFixture()
     let parent = fixture.context()
     let owner = Person(context: parent)
@@ -274,7 +275,7 @@ struct NestingTests {
     #expect(people.map(\.name) == ["Ada"] && people.objectIDs == [owner.objectID])
   }
 
-  @Test(.evidence("I-01")) func `relate what others have deleted without a trap`() throws {
+  @Test(.evidence("I-01")) func `relating objects deleted by others does not trap`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
     let context = fixture.context()
@@ -293,7 +294,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-04"), .evidence("C-07"), arguments: MergePolicy.Each.merging, [false, true])
-  func `save members below without those that others have deleted`(
+  func `saving members in a child context omits those deleted by others`(
     policy: MergePolicy.Each, isMerging: Bool
   ) throws {
     let fixture = try GraphFixture(orders)
@@ -332,7 +333,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-04"), .evidence("R-11"))
-  func `relate nothing to what the parent has deleted and saved`() throws {
+  func `a child context cannot relate objects that its parent deleted and saved`() throws {
     let fixture = try GraphFixture(orders)
     let root = fixture.context()
     let order = Order(context: root)

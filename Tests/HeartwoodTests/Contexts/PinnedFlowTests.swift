@@ -13,7 +13,7 @@ private final class Vehicle: ManagedObject {
   @ToOne var driver: Driver?
 }
 
-/// A context that is pinned while another deletes and updates a hundred rows, and then saves.
+/// A pinned context, while another one deletes and updates a hundred rows and then saves.
 @Suite("A pinned context beside others")
 struct PinnedFlowTests {
   private func driver(_ name: String) -> FetchRequest<Driver> {
@@ -33,7 +33,7 @@ struct PinnedFlowTests {
     return fixture
   }
 
-  /// Deletes the vehicle of one, and gives all the same name.
+  /// Deletes one person's vehicle, and gives all people the same name.
   private func changeAll(_ context: ManagedObjectContext) throws {
     try context.performAndWait {
       let dave0 = try #require(try context.fetch(driver("dave0")).first)
@@ -49,7 +49,9 @@ struct PinnedFlowTests {
   @Test(
     .evidence("QG-04"), .evidence("QG-06"), .evidence("QG-16"), .evidence("QG-23"),
     .evidence("QG-25"), arguments: MergePolicy.Each.allCases, [false, true])
-  func `reads what it did, and saves as its policy says`(policy: MergePolicy.Each, unpins: Bool)
+  func `a pinned context reads its generation and saves by its merge policy`(
+    policy: MergePolicy.Each, unpins: Bool
+  )
     throws
   {
     let fixture = try fixture()

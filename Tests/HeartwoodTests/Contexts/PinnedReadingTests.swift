@@ -3,9 +3,11 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("What a pinned context reads, and keeps")
+@Suite("Reads of a pinned context")
 struct PinnedReadingTests {
-  @Test(.evidence("QG-20")) func `is of its generation, however it is asked for`() throws {
+  @Test(.evidence("QG-20")) func `every kind of read in a pinned context returns its generation`()
+    throws
+  {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].enumerated().map { number, name in
       try fixture.person(name, age: 10 * number)
@@ -35,7 +37,8 @@ struct PinnedReadingTests {
     #expect(try context.fetch(all).map(\.name) == ["Ada", "Dan", "Cid"])
   }
 
-  @Test(.evidence("H-10")) func `begins in the history where that ends`() throws {
+  @Test(.evidence("H-10"))
+  func `a pinned context at the end of the history receives later transactions`() throws {
     let fixture = try GraphFixture()
     #expect(try fixture.container.currentHistoryToken == nil)
     try fixture.person("Ada")
@@ -48,7 +51,9 @@ struct PinnedReadingTests {
     #expect(try fixture.container.fetchHistory(after: token).count == 1)
   }
 
-  @Test(.evidence("QG-21")) func `is told by the history how to go on`() throws {
+  @Test(.evidence("QG-21")) func `the history tells a pinned context which generation follows`()
+    throws
+  {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let view = fixture.context()
@@ -64,7 +69,7 @@ struct PinnedReadingTests {
     #expect(ada.age == 2)
   }
 
-  /// A person with a car, and with two; and the generations in which that is so.
+  /// Creates a person with one car, and then with two; returns the two generations.
   private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
     let id = try fixture.person("Ada")
     return try ["Bug", "Van"].map { name in
@@ -82,7 +87,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("QG-30"), arguments: [false, true])
-  func `has the members of its generation, though they were read in an earlier one`(
+  func `a moved pin shows the members of its generation, not those read in an earlier one`(
     isChanged: Bool
   ) throws {
     let fixture = try GraphFixture()
@@ -99,7 +104,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("QG-30"), arguments: [false, true])
-  func `has the members of its generation, though they were read in a later one`(
+  func `a moved pin shows the members of its generation, not those read in a later one`(
     isChanged: Bool
   ) throws {
     let fixture = try GraphFixture()
@@ -118,7 +123,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("QG-27"), arguments: [false, true])
-  func `has the members that a merge has found, though they were read before`(
+  func `a merge shows the new members although others were read before`(
     saves: Bool
   ) throws {
     let fixture = try GraphFixture()
@@ -140,8 +145,9 @@ struct PinnedReadingTests {
     #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
   }
 
-  /// 400 saves of the same 32 KiB: 13 MB of images, of which two can be read.
-  @Test(.evidence("QG-49")) func `costs the same however often others write`() throws {
+  /// 400 saves of the same 32 KiB: 13 MB of page images, of which two stay readable.
+  @Test(.evidence("QG-49"))
+  func `the cost of reads in a pinned context does not depend on later writes`() throws {
     let folder = try ScratchDirectory()
     var options = ContainerOptions()
     options.store.durability = .normal

@@ -10,7 +10,7 @@ struct ProgrammerErrorTests {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
 
-  @Test(.evidence("X-01")) func `an object is used in another context`() async {
+  @Test(.evidence("X-01")) func `using an object in another context traps`() async {
     let inserted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
@@ -31,7 +31,7 @@ struct ProgrammerErrorTests {
     #expect(message(deleted).contains("cannot be deleted"))
   }
 
-  @Test(.evidence("X-02")) func `an object that has a row is inserted`() async {
+  @Test(.evidence("X-02")) func `inserting an object that has a row traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let context = container.newContext()
@@ -43,7 +43,8 @@ struct ProgrammerErrorTests {
     #expect(message(result).contains("has a row"))
   }
 
-  @Test(.evidence("X-03")) func `a class is no part of the model, or abstract`() async {
+  @Test(.evidence("X-03")) func `inserting an object of an unknown or abstract class traps`() async
+  {
     let unknown = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       _ = Person(context: container.newContext())
@@ -56,14 +57,14 @@ struct ProgrammerErrorTests {
     #expect(message(abstract).contains("is abstract"))
   }
 
-  @Test(.evidence("X-04")) func `an object without a context is asked for its ID`() async {
+  @Test(.evidence("X-04")) func `asking an object without a context for its ID traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       print(Order().objectID)
     }
     #expect(message(result).contains("has no ID"))
   }
 
-  @Test(.evidence("X-05")) func `an ID names an object of another class or container`() async {
+  @Test(.evidence("X-05")) func `looking up an ID of another class or container traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let context = container.newContext()
@@ -73,7 +74,7 @@ struct ProgrammerErrorTests {
     #expect(message(result).contains("names no object of class"))
   }
 
-  @Test(.evidence("X-06")) func `a batch request is a type of the program`() async {
+  @Test(.evidence("X-06")) func `executing a custom type of batch request traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       try container.newContext().execute(OwnRequest())
@@ -81,7 +82,7 @@ struct ProgrammerErrorTests {
     #expect(message(result).contains("batch requests"))
   }
 
-  @Test(.evidence("X-07")) func `a list is asked for a place it does not have`() async {
+  @Test(.evidence("X-07")) func `a position outside a list traps`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let controller = FetchedResultsController(
@@ -94,7 +95,7 @@ struct ProgrammerErrorTests {
   }
 }
 
-/// A request that nobody executes.
+/// A type of request that no context executes.
 private struct OwnRequest: BatchRequest {}
 
 /// An abstract class.

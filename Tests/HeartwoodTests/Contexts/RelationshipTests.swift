@@ -6,7 +6,7 @@ import Testing
 @Suite("Relationships")
 struct RelationshipTests {
   @Test(.evidence("R-01"), .evidence("R-02"))
-  func `are kept on both sides, and an object moves between owners`() throws {
+  func `setting one side of a relationship updates the other side`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", cars: 2), try fixture.person("Bob"))
     let context = fixture.context()
@@ -26,7 +26,7 @@ struct RelationshipTests {
   }
 
   @Test(.evidence("R-01"))
-  func `from many to many are edges of both`() throws {
+  func `many-to-many relationships are stored on both sides`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada"), try fixture.person("Bob"))
     let context = fixture.context()
@@ -45,7 +45,7 @@ struct RelationshipTests {
     #expect(adaThere.clubs.isEmpty)
   }
 
-  @Test func `from one to one let go of whom they had`() throws {
+  @Test func `setting a one-to-one relationship releases the previous partner`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let halls = (Hall(context: context), Hall(context: context))
@@ -62,7 +62,7 @@ struct RelationshipTests {
     #expect(left.hall == nil)
   }
 
-  @Test func `to the same class have an inverse too`() throws {
+  @Test func `relationships between objects of one class have an inverse`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let halls = (0..<3).map { _ in Hall(context: context) }
@@ -76,7 +76,7 @@ struct RelationshipTests {
     try context.save()
   }
 
-  @Test func `with an order keep it`() throws {
+  @Test func `an ordered relationship keeps its order`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let club = Club(context: context)
@@ -100,7 +100,7 @@ struct RelationshipTests {
   }
 
   @Test(.evidence("R-03"), .evidence("R-06"))
-  func `decide what becomes of others when an object is deleted`() throws {
+  func `delete rules decide the effect of a deletion on related objects`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 3)
     let context = fixture.context()
@@ -120,7 +120,7 @@ struct RelationshipTests {
   }
 
   @Test(.evidence("R-03"), .evidence("R-05"))
-  func `can deny a deletion, unless what they lead to is deleted too`() throws {
+  func `a deny rule prevents a deletion unless the related objects are deleted too`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let club = Club(context: context)
@@ -135,7 +135,7 @@ struct RelationshipTests {
     #expect(try fixture.context().count(for: FetchRequest<Club>()) == 0)
   }
 
-  @Test func `to new objects outlast a refresh, and not what they refer to`() throws {
+  @Test func `references to new objects survive a refresh`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let stop = Stop(context: context)
@@ -155,7 +155,7 @@ struct RelationshipTests {
   }
 
   @Test(.evidence("R-18"))
-  func `without an inverse lead to an object whose row is gone, until theirs is saved`() throws {
+  func `a reference without an inverse remains until its own object is saved`() throws {
     let fixture = try GraphFixture(crew)
     let context = fixture.context()
     let (ada, bob) = (CrewMember(context: context), CrewMember(context: context))

@@ -12,7 +12,7 @@ struct SelfInverseTests {
     }
   }
 
-  /// The mates and friends of cats in the store, by name.
+  /// Returns the stored mates and friends of cats, by name.
   private func stored(_ fixture: GraphFixture) throws -> [String: [String]] {
     let request = FetchRequest<Cat>()
     return Dictionary(
@@ -22,7 +22,8 @@ struct SelfInverseTests {
   }
 
   @Test(.evidence("R-16"), arguments: [false, true])
-  func `to one are set, taken over and cleared on both sides`(isSavedBetween: Bool) throws {
+  func `a to-one relationship that is its own inverse stays consistent`(isSavedBetween: Bool) throws
+  {
     let fixture = try GraphFixture(Schema(Cat.self))
     let context = fixture.context()
     let cats = cats(context)
@@ -34,7 +35,7 @@ struct SelfInverseTests {
     #expect(cats[0].mate == nil && cats[1].mate === cats[2])
     cats[3].mate = cats[0]
     try next()
-    // Two pairs exchange.
+    // Two pairs exchange their partners.
     cats[0].mate = cats[1]
     #expect(cats[1].mate === cats[0] && cats[2].mate == nil && cats[3].mate == nil)
     try next()
@@ -54,7 +55,9 @@ struct SelfInverseTests {
   }
 
   @Test(.evidence("R-16"), arguments: [false, true])
-  func `to many are joined and left on both sides`(isSavedBetween: Bool) throws {
+  func `a to-many relationship that is its own inverse stays consistent`(isSavedBetween: Bool)
+    throws
+  {
     let fixture = try GraphFixture(Schema(Cat.self))
     let context = fixture.context()
     let cats = cats(context)
@@ -83,7 +86,9 @@ struct SelfInverseTests {
   }
 
   @Test(.evidence("R-16"), arguments: UInt64(0)..<10)
-  func `are undone and done again`(seed: UInt64) throws {
+  func `undo and redo restore both sides of a relationship that is its own inverse`(seed: UInt64)
+    throws
+  {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture(Schema(Cat.self))
     let context = fixture.context()
@@ -127,7 +132,9 @@ struct SelfInverseTests {
   }
 
   @Test(.evidence("R-16"), .evidence("G-01"), arguments: [false, true], [false, true])
-  func `to itself leave no change when they are undone`(isKitten: Bool, isOneGroup: Bool) throws {
+  func `undoing a relationship of an object to itself leaves no change`(
+    isKitten: Bool, isOneGroup: Bool
+  ) throws {
     let fixture = try GraphFixture(Schema(Cat.self, Kitten.self))
     let context = fixture.context()
     let cat = isKitten ? Kitten(context: context) : Cat(context: context)
@@ -146,7 +153,7 @@ struct SelfInverseTests {
   }
 
   @Test(.evidence("R-16"))
-  func `are in conflict as others are`() throws {
+  func `conflicts of a relationship that is its own inverse are resolved like others`() throws {
     let fixture = try GraphFixture(Schema(Cat.self))
     let context = fixture.context()
     let cats = cats(context)

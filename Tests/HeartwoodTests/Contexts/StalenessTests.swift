@@ -6,7 +6,7 @@ import Testing
 @Suite("Objects whose rows were changed by others")
 struct StalenessTests {
   @Test(.evidence("S-03"))
-  func `are read again under what was changed here`() throws {
+  func `a refresh keeps unsaved changes on top of the new values`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
     let context = fixture.context()
@@ -27,7 +27,7 @@ struct StalenessTests {
   }
 
   @Test(.evidence("C-05"), arguments: [false, true])
-  func `are found as the store has them if nothing of them is changed`(isDeleted: Bool) throws {
+  func `unchanged objects are refreshed by a fetch`(isDeleted: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -48,7 +48,7 @@ struct StalenessTests {
   }
 
   @Test(.evidence("S-05"))
-  func `are all read again, and stay the same objects`() throws {
+  func `refreshing all objects keeps their identity`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
@@ -64,7 +64,7 @@ struct StalenessTests {
   }
 
   @Test(.evidence("S-06"))
-  func `are all forgotten by a reset`() throws {
+  func `a reset removes all objects`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()

@@ -9,7 +9,7 @@ struct TemporaryIDTests {
 
   init() throws { fixture = try GraphFixture() }
 
-  /// A new person of a context, and the ID it has before the save.
+  /// Creates a person in a context, and returns it with its temporary ID.
   private func newPerson(
     _ name: String, _ context: ManagedObjectContext
   ) -> (person: Person, id: ManagedObjectID) {
@@ -18,7 +18,9 @@ struct TemporaryIDTests {
     return (person, person.objectID)
   }
 
-  @Test(.evidence("U-07")) func `names it in its context before and after the save`() throws {
+  @Test(.evidence("U-07")) func `a temporary ID is valid in its context before and after the save`()
+    throws
+  {
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)
     #expect(context.object(Person.self, with: id) === ada)
@@ -36,13 +38,14 @@ struct TemporaryIDTests {
     #expect(gone == nil)
   }
 
-  @Test(.evidence("U-07")) func `names it in parents and children that have it`() throws {
+  @Test(.evidence("U-07"))
+  func `a temporary ID is valid in parents and children that have the object`() throws {
     let parent = fixture.context()
     let (child, other) = (fixture.child(of: parent), fixture.child(of: parent))
     let (ada, id) = newPerson("Ada", child)
     let early = try parent.existingObject(Person.self, with: id)
     #expect(early == nil)
-    // A fault whose row is gone, which the object must displace.
+    // A fault without a row, which the new object must replace.
     let ghost: Person = parent.object(with: id)
     #expect(ghost.name == "" && ghost.isDeleted)
     try child.save()
@@ -59,7 +62,8 @@ struct TemporaryIDTests {
     #expect(child.object(with: id) === ada)
   }
 
-  @Test(.evidence("U-07")) func `follows it through an ID that was obtained early`() throws {
+  @Test(.evidence("U-07"))
+  func `a temporary ID leads to an object whose permanent ID was obtained early`() throws {
     let parent = fixture.context()
     let child = fixture.child(of: parent)
     let (ada, id) = newPerson("Ada", child)
@@ -71,8 +75,8 @@ struct TemporaryIDTests {
     #expect(found?.objectID == ada.objectID)
   }
 
-  @Test(.evidence("U-10")) func `names no row elsewhere, whatever number it has`() throws {
-    // Rows whose numbers are small, as those of temporary IDs once were.
+  @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
+    // These rows have small IDs, as temporary IDs once had.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)
@@ -88,7 +92,7 @@ struct TemporaryIDTests {
         #expect(try other.fetch(request) == [] && other.count(for: request) == 0, "\(step)")
         let assumed: Person = other.object(with: id)
         #expect(assumed.isFault && assumed.name == "" && assumed.isDeleted, "\(step)")
-        // Here by now, and still no object.
+        // The row exists now, and the ID still leads to no object.
         let again = try other.existingObject(Person.self, with: id)
         #expect(again == nil, "\(step)")
         try other.save()
@@ -102,7 +106,7 @@ struct TemporaryIDTests {
     }
   }
 
-  @Test(.evidence("U-10")) func `is made once in a process`() throws {
+  @Test(.evidence("U-10")) func `temporary IDs are unique within a process`() throws {
     var seen: Set<ManagedObjectID> = []
     for _ in 0..<50 {
       let context = fixture.context()
@@ -113,12 +117,12 @@ struct TemporaryIDTests {
     }
     #expect(seen.count == 50 * 200)
     let number = try #require(seen.first?.uriRepresentation.lastPathComponent.dropFirst())
-    // By a counter that starts anywhere, so that other processes make others.
+    // The counter starts at a random number, so other processes generate different ones.
     #expect(try #require(Int64(number)) & (1 << 48 - 1) > 1 << 20)
   }
 
   @Test(.evidence("U-10"))
-  func `that names a small row of this store, as by chance, does not lead to it`() throws {
+  func `a temporary ID does not lead to a row with an equal row ID`() throws {
     let id = try fixture.person("Ada")
     let path = id.uriRepresentation.absoluteString.replacingOccurrences(of: "/p", with: "/t")
     let forged = try #require(URL(string: path).flatMap { ManagedObjectID(uriRepresentation: $0) })
@@ -141,7 +145,9 @@ struct TemporaryIDTests {
     #expect(try context.fetch(request) == [])
   }
 
-  @Test(.evidence("U-10")) func `leads to no other object after undo and redo`() throws {
+  @Test(.evidence("U-10")) func `a temporary ID leads to no other object after undo and redo`()
+    throws
+  {
     let context = fixture.context()
     context.tracksUndo = true
     let (ada, id) = newPerson("Ada", context)
@@ -161,7 +167,7 @@ struct TemporaryIDTests {
     #expect(try fixture.stored(ada.objectID)?.name == "Ada")
   }
 
-  @Test(.evidence("U-12")) func `takes no memory for each of many objects`() throws {
+  @Test(.evidence("U-12")) func `temporary IDs of many objects take constant memory`() throws {
     let context = fixture.context()
     for round in 0..<3 {
       for number in 0..<3000 {
@@ -172,12 +178,12 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Of two classes, one for each block of 64, 128, 256, … numbers.
+    // Two classes need one entry for each block of 64, 128, 256, … numbers.
     #expect(context.renumbered.entryCount <= 2 * 9)
   }
 
   @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
-  func `that became permanent before the save leads nowhere if its object is taken back`(
+  func `an early permanent ID leads nowhere if the insertion is reverted`(
     isBelow: Bool
   ) throws {
     let fixture = try GraphFixture(crew)
@@ -199,10 +205,10 @@ struct TemporaryIDTests {
   }
 }
 
-@Suite("Replaced numbers")
+@Suite("Renumbered objects")
 struct RenumberedObjectsTests {
   @Test(.evidence("U-12"), arguments: UInt64(0)..<8)
-  func `are found as in a dictionary, through chains, in whatever order they came`(
+  func `replaced numbers are resolved through chains in any order`(
     seed: UInt64
   ) {
     var random = SeededGenerator(seed: seed)
@@ -227,12 +233,12 @@ struct RenumberedObjectsTests {
         open.append(.min | space | nextTemporary[entity])
         nextTemporary[entity] += random.isTrue(in256: 20) ? 100 : 1
       } else if !open.isEmpty {
-        // Mostly the oldest one.
+        // Mostly takes the oldest one.
         let old = open.remove(at: random.isTrue(in256: 200) ? 0 : random.below(open.count))
         let new = (old & (Int64.max << 48) & .max) | nextRow[Int(old >> 48) & 1]
         nextRow[Int(old >> 48) & 1] += 1
         record(old, new)
-        // And then once more, as an upsert does.
+        // Replaces some again, as an upsert does.
         if random.isTrue(in256: 30) { record(new, new + 1 << 40) }
       }
     }
@@ -244,14 +250,15 @@ struct RenumberedObjectsTests {
     let (old, new) = (ObjectNumber(bits: .min | 5), ObjectNumber(bits: 9 << 40))
     table.record(new, insteadOf: old)
     #expect(table.resolved(old) == new && copy.resolved(old) == old)
-    // The same again, and a cycle, are nothing.
+    // Recording the same replacement again, or a cycle, has no effect.
     let count = table.changeCount
     table.record(new, insteadOf: old)
     table.record(old, insteadOf: new)
     #expect(table.changeCount == count && table.resolved(new) == new)
   }
 
-  @Test(.evidence("U-12")) func `in a random order cost little more than in theirs`() {
+  @Test(.evidence("U-12"))
+  func `recording replaced numbers in random order costs little more than in ascending order`() {
     let count: Int64 = 200_000
     let table = RenumberedObjects()
     var random = SeededGenerator(seed: 1)

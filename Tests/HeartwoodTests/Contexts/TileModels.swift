@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// What several contexts of several processes change at the same time.
+/// Objects that contexts of several processes change at the same time.
 final class Tile: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var weight: Int = 0
@@ -16,7 +16,7 @@ final class Tile: ManagedObject {
   }
 }
 
-/// Where tiles lie; there are always the same ones.
+/// The boxes that contain tiles; they never change.
 final class Box: ManagedObject {
   @Attribute var name: String = ""
   @ToMany(inverse: \Tile.box) var tiles: Set<Tile>
@@ -25,9 +25,9 @@ final class Box: ManagedObject {
 let tiles = Schema(Tile.self, Box.self)
 let boxNames = ["A", "B", "C"]
 
-/// What a tile is, apart from its name.
+/// The values of a tile, apart from its name.
 struct TileRow: Codable, Hashable {
-  /// What can be changed of it.
+  /// The attributes of a tile that can be changed.
   enum Field: String, CaseIterable { case weight, colour, box }
 
   var weight = 0
@@ -51,24 +51,24 @@ struct TileRow: Codable, Hashable {
   }
 }
 
-/// What a context is to do, in this process or in another one.
+/// A command to a context, in this process or in another one.
 enum TileCommand: Codable {
   case pin(Int, QueryGenerationToken?)
   case edit(Int, TileEdit, below: Bool)
   case save(Int, policy: TilePolicy, unpins: Bool)
   case rollback(Int)
   case reset(Int)
-  /// Merges what is new in the history.
+  /// Merges new transactions of the history.
   case merge(Int)
-  /// Merges what has changed since a generation.
+  /// Merges the changes since a generation.
   case mergeSince(Int, QueryGenerationToken)
   case batch(Int, TileBatch)
-  /// Reads everything in every way; the objects of some IDs one by one.
+  /// Reads everything in every way, and the objects of some IDs individually.
   case read(Int, below: Bool, [ManagedObjectID])
   case changes(QueryGenerationToken, QueryGenerationToken)
-  /// Commits several times, with nobody telling what.
+  /// Commits several times without a reply in between.
   case burst(seed: UInt64, count: Int)
-  /// Lets go of what a burst has made.
+  /// Releases the generations of a burst.
   case release
 }
 
@@ -100,26 +100,26 @@ enum TilePolicy: String, Codable, CaseIterable {
   }
 }
 
-/// All that a context shows.
+/// The complete content that a context shows.
 struct TileView: Codable, Equatable {
   var tiles: [String: TileRow] = [:]
   /// The names of the tiles in each box.
   var boxes: [String: Set<String>] = [:]
   /// The tiles lighter than 3, found by an index.
   var light: Set<String> = []
-  /// How many have no colour.
+  /// The number of tiles without a colour.
   var plainCount = 0
   /// The tiles found by the names of their boxes.
   var byBox: [String: Set<String>] = [:]
-  /// The tiles of the IDs that were asked for, by name.
+  /// The names of the tiles with the requested IDs.
   var found: Set<String> = []
   var ids: [String: ManagedObjectID] = [:]
 }
 
-/// What a context answers.
+/// The reply of a context.
 struct TileAnswer: Codable {
   var view: TileView?
-  /// What the context is pinned to.
+  /// The token of the context's pin.
   var token: QueryGenerationToken?
   var failure: String?
   var count = 0
@@ -127,13 +127,13 @@ struct TileAnswer: Codable {
   var changes: TileChanges?
 }
 
-/// A generation as who has made it sees it.
+/// A generation, as its writer describes it.
 struct TileCommit: Codable {
   let token: QueryGenerationToken
   let view: TileView
 }
 
-/// A change set in parts that can be sent.
+/// A change set in a form that can be sent.
 struct TileChanges: Codable {
   let inserted: Set<ManagedObjectID>
   let deleted: Set<ManagedObjectID>

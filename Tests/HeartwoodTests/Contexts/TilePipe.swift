@@ -1,20 +1,20 @@
 import Foundation
 import Heartwood
 
-/// Two pipes with names, through which one process tells another what to do.
+/// Two named pipes through which one process sends commands to another.
 struct TilePipe {
   private let source: FileHandle
   private let sink: FileHandle
   private var buffer = Data()
 
-  /// Makes the pipes in a folder.
+  /// Creates the pipes in a directory.
   static func make(in folder: String) throws {
     for name in ["commands", "answers"] {
       guard mkfifo("\(folder)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
     }
   }
 
-  /// One end; waits for the other.
+  /// Opens one end, and waits for the other.
   init(in folder: String, commands: Bool) throws {
     let (commandPath, answerPath) = ("\(folder)/commands", "\(folder)/answers")
     if commands {
@@ -26,7 +26,7 @@ struct TilePipe {
     }
   }
 
-  /// Has nobody wait for a process that is gone.
+  /// Ends the wait for a process that has ended.
   static func release(_ folder: String) {
     for name in ["commands", "answers"] {
       try? FileHandle(forUpdating: URL(filePath: "\(folder)/\(name)")).close()
@@ -56,9 +56,10 @@ struct TilePipe {
     try source.close()
   }
 
-  /// Does what is commanded, until the other end is closed.
+  /// Executes commands until the other end is closed.
   static func serve(_ folder: String, store: URL, contextCount: Int) throws {
-    // Before the other end can go on: it has read the history up to the generation that is there.
+    // The site is created before the other end continues: it has merged the history up to the
+    // current generation.
     let site = try TileSite(store, contextCount: contextCount)
     var pipe = try TilePipe(in: folder, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }

@@ -1,18 +1,17 @@
 import Heartwood
 import HeartwoodTestSupport
 
-/// Every generation of a store of tiles, and what contexts have done on top of them, written down
-/// in the plainest way.
+/// All generations of a store of tiles, and the changes in contexts, as plain collections.
 struct TileReference {
   struct Stored: Equatable {
     var row: TileRow
-    /// The generation that has written it.
+    /// The generation that wrote the row.
     var version: Int
   }
 
   struct Generation {
     var tiles: [String: Stored]
-    /// The last generation that can have written each box.
+    /// The last generation that may have written each box.
     var boxes: [String: Int]
     let token: QueryGenerationToken
   }
@@ -21,13 +20,13 @@ struct TileReference {
 
   /// A tile that was changed in a context.
   struct Copy {
-    /// The version it was read in; `nil` if it is new.
+    /// The version that was read; `nil` for a new tile.
     var version: Int?
     var row: TileRow
-    /// What it was when each field was changed.
+    /// The row at the time of each change.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
-    /// Whether something of it is not as it was.
+    /// Whether any attribute differs from the row.
     var hasEdits: Bool {
       version == nil || isDeleted || originals.contains { row.differs(from: $1, in: $0) }
     }
@@ -36,7 +35,8 @@ struct TileReference {
   struct Context {
     var pin = Pin.none
     var copies: [String: Copy] = [:]
-    /// The boxes tiles were put into or taken from, with the generation they were read in.
+    /// The boxes to which tiles were added or from which they were removed, with the generation
+    /// that was read.
     var boxes: [String: Int] = [:]
     /// The last generation that was merged from the history.
     var merged = 0
@@ -60,7 +60,8 @@ struct TileReference {
     }
   }
 
-  /// What a context finds; tiles that are as they were read count as unchanged (C-05).
+  /// Returns the rows that a context finds; tiles with the values that were read count as unchanged
+  /// (C-05).
   mutating func rows(_ context: Int) -> [String: TileRow] {
     contexts[context].copies = contexts[context].copies.filter(\.value.hasEdits)
     var rows = generations[view(of: context)].tiles.mapValues(\.row)
@@ -121,8 +122,8 @@ struct TileReference {
     if case .at = contexts[context].pin { contexts[context].pin = .atNextRead }
   }
 
-  /// Shows a context the newest generation, with the fields that were changed there on top, where
-  /// others have written tiles.
+  /// Shows a context the newest generation of the tiles that others have written, with its own
+  /// changes on top.
   mutating func merge(_ context: Int, written: (_ name: String) -> Bool) {
     if contexts[context].pin != .none { contexts[context].pin = .at(last) }
     for (name, copy) in contexts[context].copies where copy.version != nil {
@@ -139,10 +140,10 @@ struct TileReference {
 
   // MARK: Saving
 
-  /// What a save leads to.
+  /// The outcome of a save.
   struct Save {
     var tiles: [String: Stored]
-    /// Whether it is sure to be refused, or may be: who has written boxes is not known exactly.
+    /// Whether the save certainly fails, or may fail: the writers of boxes are not known exactly.
     var isRefused = false
     var mayBeRefused = false
   }
@@ -157,7 +158,7 @@ struct TileReference {
       let row = settled(copy, stored, isConflict: isConflict, policy)
       switch row {
       case .none: continue
-      // Nothing of it stands, and the row is left alone.
+      // None of the edits is stored, and the row stays unchanged.
       case .some(let row) where isConflict && row != nil && row == stored?.row: continue
       case .some(let row): save.tiles[name] = row.map { Stored(row: $0, version: next) }
       }
@@ -171,7 +172,7 @@ struct TileReference {
     return save
   }
 
-  /// What becomes of a tile: a row or none; `nil` if it is left alone.
+  /// Returns the resulting row of a tile, or its deletion; `nil` if it stays unchanged.
   private func settled(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {
@@ -202,7 +203,7 @@ struct TileReference {
     generations.append(Generation(tiles: tiles, boxes: written, token: token))
   }
 
-  /// What a batch request makes of the newest generation.
+  /// Returns the result of a batch request on the newest generation.
   func executing(_ batch: TileBatch) -> [String: Stored] {
     var tiles = generations[last].tiles
     let next = last + 1

@@ -2,13 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Comparing what is read with the reference.
+/// Comparisons of what was read with the reference.
 extension TileRun {
-  /// Reads all that a context shows, or one below it.
+  /// Reads the complete content of a context, or of a child of it.
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
     let below = random.isTrue(in256: 40)
-    // What is above the one below may be there as it was read earlier.
+    // Objects of the parent may be as they were read earlier.
     let some = ids.keys.sorted().filter { _ in !below && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
     let answer = try ask(context) { .read($0, below: below, asked) }
@@ -26,7 +26,7 @@ extension TileRun {
       let inside = Set(rows.filter { $0.value.box == box }.keys)
       let byBox = view.byBox[box] ?? []
       try require(byBox == inside, "\(place), asked for \(box): \(byBox), not \(inside)")
-      // What was changed here and there is on one side as here, and on the other as there.
+      // If a member was changed both here and there, the two sides may show either.
       guard own.boxes[box] == nil else { continue }
       let members = (view.boxes[box] ?? []).subtracting(own.copies.keys)
       let expected = inside.subtracting(own.copies.keys)
@@ -35,7 +35,7 @@ extension TileRun {
     try require(answer.token == token(of: own.pin), "\(place): another token")
   }
 
-  /// What names the generation a context is pinned to.
+  /// Returns the token of the generation to which a context is pinned.
   func token(of pin: TileReference.Pin) -> QueryGenerationToken? {
     switch pin {
     case .none: nil
@@ -52,7 +52,7 @@ extension TileRun {
       .map { "\($0) is \(found[$0] as Any), not \(expected[$0] as Any)" }.joined(separator: "; ")
   }
 
-  /// Reads a generation in a context of its own.
+  /// Reads a generation in a separate context.
   mutating func readGeneration() throws {
     guard let generation = one(of: held) else { return }
     let expected = reference.generations[generation]
@@ -75,7 +75,7 @@ extension TileRun {
     Set(TileRow.Field.allCases.filter { before.differs(from: after, in: $0) }.map(\.rawValue))
   }
 
-  /// Has this process or the other say what is between two generations.
+  /// Compares two generations in this process or in the other one.
   mutating func compareChanges() throws {
     guard let source = one(of: held), let target = one(of: held) else { return }
     let (before, after) = (reference.generations[source], reference.generations[target])
@@ -106,7 +106,7 @@ extension TileRun {
     try require(boxes.count == others.count, "\(place): boxes \(boxes), not \(others)")
   }
 
-  /// Reads what is new in the history: one transaction for each generation.
+  /// Reads the new transactions of the history: one for each generation.
   mutating func takeHistory(generationCount: Int) throws {
     let token = histories.joined().last?.token ?? firstToken
     let news = try site.container.fetchHistory(after: token)
@@ -118,7 +118,7 @@ extension TileRun {
     }
   }
 
-  /// Goes from one generation to a later one by what the history says was changed.
+  /// Derives a later generation from an earlier one with the history.
   mutating func followHistory() throws {
     let (first, second) = (
       random.below(reference.generations.count), random.below(reference.generations.count)

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Contexts of two processes at random work, beside a reference that keeps every generation.
+/// Random work in contexts of two processes, and a reference with every generation.
 struct TileRun {
-  /// The first contexts are here, the others in the other process.
+  /// The first contexts are in this process, the others in the other one.
   static let ownCount = 3
   static let otherCount = 2
 
@@ -12,18 +12,18 @@ struct TileRun {
   private var pipe: TilePipe
   var reference: TileReference
   var random: SeededGenerator
-  /// The IDs of all tiles there ever were.
+  /// The IDs of all tiles, including deleted ones.
   private(set) var ids: [String: ManagedObjectID] = [:]
-  /// The generations that are kept readable here.
+  /// The generations that this process keeps readable.
   private var anchored: [Int] = [0]
-  /// What the history says each generation has changed.
+  /// The history transactions of each generation.
   var histories: [[PersistentHistoryTransaction]] = [[]]
   let firstToken: PersistentHistoryToken?
   private var nameCount = 0
-  /// What was done, for who looks for a fault.
+  /// The steps so far, for debugging.
   private var trace: [String] = []
 
-  /// Makes a store, in which there are boxes and some tiles.
+  /// Creates a store with boxes and some tiles.
   static func fill(_ url: URL) throws {
     let container = try PersistentContainer(url: url, schema: tiles)
     let context = container.newContext()
@@ -50,7 +50,7 @@ struct TileRun {
       contexts: Array(repeating: .init(), count: Self.ownCount + Self.otherCount))
   }
 
-  /// Makes random steps; each is followed by a look at all that some context shows.
+  /// Performs random steps, and checks a context after each.
   mutating func run(steps: Int) throws {
     for step in 0..<steps {
       do {
@@ -66,7 +66,7 @@ struct TileRun {
     guard findings.isEmpty else { throw GraphMismatch("\(findings)") }
   }
 
-  /// Takes down what is done next.
+  /// Records the next step.
   mutating func begin(_ step: String) { trace.append(step) }
 
   private mutating func step() throws {
@@ -165,7 +165,7 @@ struct TileRun {
     }
   }
 
-  /// Takes down the newest generation, which has these tiles.
+  /// Records the newest generation, which has these tiles.
   private mutating func note(
     _ tiles: [String: TileReference.Stored], boxes: [String] = []
   ) throws {
@@ -195,7 +195,7 @@ struct TileRun {
     }
   }
 
-  /// The generations that somebody holds, by which others can be pinned.
+  /// The generations that are retained, so that contexts can be pinned to them.
   var held: [Int] {
     let pinned = reference.contexts.compactMap { context -> Int? in
       if case .at(let generation) = context.pin { return generation }
@@ -260,7 +260,7 @@ struct TileRun {
     try note(expected)
   }
 
-  /// Lets the other process commit on its own, and reads meanwhile what is pinned here.
+  /// Lets the other process commit independently, and reads pinned generations meanwhile.
   private mutating func burst() throws {
     let (seed, count) = (UInt64(nameCount), 3 + random.below(4))
     nameCount += 1
@@ -286,7 +286,7 @@ struct TileRun {
     let newest = try site.anchor()
     try require(newest == commits.last?.token, "the newest is not what was committed last")
     anchored = anchored.suffix(5) + [reference.last]
-    // One of them is read here while the other process still holds it.
+    // One of them is read here while the other process still retains it.
     let (context, middle) = (random.below(Self.ownCount), reference.last - random.below(count))
     _ = try site.run(.pin(context, reference.generations[middle].token))
     reference.contexts[context].pin = .at(middle)

@@ -2,11 +2,11 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Contexts of one process, which do what they are told.
+/// The contexts of one process, which execute commands.
 final class TileSite {
   let container: PersistentContainer
   private let contexts: [ManagedObjectContext]
-  /// How far each context has merged the history.
+  /// The position in the history up to which each context has merged.
   private var merged: [PersistentHistoryToken?]
   /// Contexts that keep generations readable.
   private var anchors: [ManagedObjectContext] = []
@@ -20,7 +20,7 @@ final class TileSite {
     merged = contexts.map { _ in newest }
   }
 
-  /// Names the newest generation, and keeps it and the few before it readable.
+  /// Returns the token of the newest generation, and keeps it and the few before it readable.
   func anchor(_ count: Int = 6) throws -> QueryGenerationToken {
     let context = try container.newContext(pinnedTo: .current)
     _ = try context.count(for: FetchRequest<Box>())
@@ -88,7 +88,7 @@ final class TileSite {
 
   private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ below: Bool) throws {
     let context = below ? ManagedObjectContext(parent: own) : own
-    // So that it is known which version of them is changed.
+    // Fetches the boxes, so that the version that is changed is known.
     let boxes = try context.fetch(FetchRequest<Box>())
     defer { withExtendedLifetime(boxes) {} }
     switch edit {
@@ -126,7 +126,7 @@ final class TileSite {
     }
   }
 
-  /// Random commits, each with what it has made.
+  /// Makes random commits, and returns the result of each.
   private func commits(_ seed: UInt64, _ count: Int) throws -> [TileCommit] {
     var random = SeededGenerator(seed: seed)
     var commits: [TileCommit] = []
@@ -155,7 +155,7 @@ final class TileSite {
 
   // MARK: Reading
 
-  /// All that a context shows.
+  /// Returns the complete content of a context.
   ///
   /// - Parameter fires: Whether objects without changes become faults before they are read.
   static func view(
@@ -171,7 +171,8 @@ final class TileSite {
       if !tile.objectID.isTemporary { view.ids[tile.name] = tile.objectID }
     }
     for box in try context.fetch(FetchRequest<Box>()) {
-      // What was deleted here, or above, may have come to the box in the store meanwhile.
+      // Others may have added an object that was deleted here, or in a parent, to the box in the
+      // store.
       view.boxes[box.name] = Set(
         box.tiles.compactMap { tile in
           let name = tile.name
@@ -186,7 +187,7 @@ final class TileSite {
     view.plainCount = try context.count(
       for: FetchRequest<Tile>(where: #Predicate { $0.colour == nil }))
     for id in ids {
-      // One that is here is returned as it is.
+      // A registered object is returned as it is.
       let known = context.registeredObject(Tile.self, for: id)
       if let known, !known.hasChanges { try context.refresh(known, mergeChanges: false) }
       if let tile = try context.existingObject(Tile.self, with: id), !tile.isDeleted {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Aggregates and values")
 struct AggregateTests {
   @Test(.evidence("FO-04"), arguments: 0..<2 as Range<UInt64>)
-  func `are what arrays of the objects give`(seed: UInt64) throws {
+  func `aggregates equal those computed from arrays of the objects`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: 120)
     for number in 0..<Herd.questionCount(20) {
       let condition = RandomCondition.any(&herd.random, depth: number % 3)
@@ -71,7 +71,7 @@ struct AggregateTests {
       aliases == Array(all.map(\.alias).filter { known.insert($0).inserted }.prefix(4)), place)
   }
 
-  @Test(.evidence("FO-04")) func `say what cannot be summed up`() throws {
+  @Test(.evidence("FO-04")) func `a sum that does not fit its type throws`() throws {
     let zoo = try Zoo()
     zoo.ada.big = .max
     let request = FetchRequest<Animal>()
@@ -95,7 +95,7 @@ struct AggregateTests {
   }
 
   @Test(.evidence("FO-04"), arguments: [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]])
-  func `leave NaN out of the least and the greatest`(order: [Int]) throws {
+  func `minimum and maximum ignore NaN`(order: [Int]) throws {
     let fixture = try GraphFixture(crew)
     let context = fixture.context()
     for number in order {

@@ -17,7 +17,7 @@ struct BatchTests {
     return fixture
   }
 
-  @Test(.evidence("B-01")) func `have what a fetch has, in its order`() throws {
+  @Test(.evidence("B-01")) func `batched results equal a fetch, in its order`() throws {
     let fixture = try filled(250)
     let context = fixture.context()
     let new = Person(context: context)
@@ -40,14 +40,14 @@ struct BatchTests {
     let child = fixture.child(of: context)
     let below = try child.fetchBatched(FetchRequest<Person>(batchSize: 9))
     #expect(below.count == 251 && below.last?.name == "new" && below.first?.name == "p0")
-    // What a save gives another number is still found.
+    // Objects that get another number from a save are still found.
     let pending = try context.fetchBatched(FetchRequest<Person>())
     try context.save()
     #expect(pending.last === new && pending[0].name == "p0")
   }
 
   @Test(.evidence("B-01"), .evidence("B-02"))
-  func `load a batch when one of its objects is looked at, and hold one batch`() throws {
+  func `batched results load and retain one batch at a time`() throws {
     let fixture = try filled(100)
     let context = fixture.context()
     let batched = try context.fetchBatched(FetchRequest<Person>(batchSize: 10))
@@ -59,7 +59,7 @@ struct BatchTests {
     #expect(batched[99].name == "p99" && context.registeredObjects.count == 10)
   }
 
-  @Test(.evidence("QG-18")) func `stay with the generation of their fetch`() throws {
+  @Test(.evidence("QG-18")) func `batched results stay in the generation of their fetch`() throws {
     let fixture = try filled(20)
     let context = fixture.context()
     let batched = try context.fetchBatched(FetchRequest<Person>(batchSize: 5))
@@ -75,7 +75,7 @@ struct BatchTests {
   }
 
   @Test(.evidence("B-02"))
-  func `of a million objects take little memory`() async {
+  func `batched results of a million objects use little memory`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       let container = try PersistentContainer(

@@ -3,8 +3,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Which way to the rows is chosen, and how that is said.
-@Suite("The way to the rows of a fetch")
+/// The choice of the access path, and its description.
+@Suite("Fetch explanations")
 struct ExplanationTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
@@ -42,7 +42,7 @@ struct ExplanationTests {
     return explanation
   }
 
-  @Test(.evidence("FO-03")) func `is that of the index that names the fewest`() throws {
+  @Test(.evidence("FO-03")) func `a fetch uses the most selective index`() throws {
     let byName = try explain("name == 'animal 7' AND legs == 7")
     #expect(byName.indexes == ["name"] && byName.estimatedRowCount == 1)
     #expect(byName.steps[0] == "Animal by its index name: about 1 of 2,000 rows.")
@@ -58,7 +58,7 @@ struct ExplanationTests {
     #expect(try explain("SELF == %@", own.objectID).steps[0] == "Animal by ID: 1 rows.")
   }
 
-  @Test(.evidence("FO-03")) func `is every row where an index would take longer`() throws {
+  @Test(.evidence("FO-03")) func `a fetch scans all rows if an index would be slower`() throws {
     for format in [
       "paws == 3", "legs > 3", "NOT legs == 3", "legs == 3 OR paws == 4", "nick == 'x'",
     ] {
@@ -68,13 +68,13 @@ struct ExplanationTests {
     }
   }
 
-  @Test(.evidence("FO-03")) func `takes two indexes if few rows are in both`() throws {
+  @Test(.evidence("FO-03")) func `a fetch intersects two indexes if few rows are in both`() throws {
     let both = try explain("weight < 200 AND rank == 3")
     #expect(Set(both.indexes) == ["weight", "rank, legs"], "\(both)")
     #expect(both.estimatedRowCount < 40)
   }
 
-  @Test(.evidence("FO-03")) func `is the order of an index until enough are found`() throws {
+  @Test(.evidence("FO-03")) func `a fetch with a limit reads an index in order`() throws {
     let heaviest = SortDescriptor(\Animal.weight, order: .reverse)
     let first = try explain("legs < 50", sort: [heaviest], limit: 5)
     #expect(first.indexes == ["weight"] && first.estimatedRowCount < 50, "\(first)")
@@ -90,7 +90,8 @@ struct ExplanationTests {
       try explain("legs == 7", sort: compared).steps.last == "They are sorted, object by object.")
   }
 
-  @Test(.evidence("FO-02")) func `does not matter to who is deleted or changed at once`() throws {
+  @Test(.evidence("FO-02"))
+  func `the access path does not affect the result of batch deletes and updates`() throws {
     let heavy = #Predicate<Animal> { $0.weight >= 1990 }
     var update = BatchUpdateRequest<Animal>(where: heavy) { row in row[\.nick] = "heavy" }
     update.resultType = .count

@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random requests with an order and a part of the result, beside sorting and cutting arrays.
-@Suite("Random orders")
+/// Random requests with an order and a page, compared with sorting and slicing arrays.
+@Suite("Random sort orders")
 struct FetchOrderModelTests {
   @Test(
     .evidence("FO-01"), .evidence("FO-02"), .evidence("FO-03"), arguments: 0..<3 as Range<UInt64>)
-  func `give what sorting plain arrays gives`(seed: UInt64) throws {
+  func `fetches with random sort orders equal sorted arrays`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: 250)
     var indexed = 0
     for number in 0..<Herd.questionCount(60) {
@@ -50,7 +50,8 @@ struct FetchOrderModelTests {
   ) -> [Animal] {
     var result = all.filter { condition?.holds($0) ?? true }
     if terms.last?.isReversed == true { result.reverse() }
-    // Stable, as the library's documentation does not say but its tests do.
+    // The sort is stable; the library's tests show that, although its documentation does not say
+    // so.
     result.sort { first, second in
       for term in terms {
         let order = term.order(first, second)
@@ -62,7 +63,7 @@ struct FetchOrderModelTests {
     return Array(request.fetchLimit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// A descriptor, and a plain comparison that means the same.
+  /// A descriptor, and a plain comparison with the same meaning.
   private struct Term {
     let name: String
     let descriptor: SortDescriptor<Animal>

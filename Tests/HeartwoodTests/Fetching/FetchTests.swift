@@ -11,7 +11,7 @@ struct FetchTests {
     return fixture
   }
 
-  @Test func `sorts, skips and limits`() throws {
+  @Test func `a fetch sorts, skips and limits`() throws {
     let fixture = try filled()
     let context = fixture.context()
     let sort = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\Person.name)]
@@ -25,7 +25,7 @@ struct FetchTests {
   }
 
   @Test(.evidence("P-09"))
-  func `finds the same by an index, by comparing records, and by asking objects`() throws {
+  func `a fetch finds the same objects by index, by record and by object`() throws {
     let fixture = try filled()
     let context = fixture.context()
     func names(_ predicate: Predicate<Person>) throws -> [String] {
@@ -49,7 +49,7 @@ struct FetchTests {
   }
 
   @Test(.evidence("F-10"))
-  func `counts what was changed and not saved`() throws {
+  func `a fetch includes unsaved changes`() throws {
     let fixture = try filled()
     let context = fixture.context()
     let request = FetchRequest<Person>(where: #Predicate { $0.age == 3 })
@@ -71,7 +71,7 @@ struct FetchTests {
     #expect(try context.count(for: FetchRequest<Person>()) == 20)
   }
 
-  @Test func `loads what relationships lead to along`() throws {
+  @Test func `a fetch prefetches related objects`() throws {
     let fixture = try filled()
     let context = fixture.context()
     var request = FetchRequest<Person>()
@@ -83,7 +83,7 @@ struct FetchTests {
     #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
   }
 
-  @Test func `of a class that is no part of the model says so`() throws {
+  @Test func `fetching a class outside the model throws`() throws {
     let fixture = try filled()
     let error = try #require(throws: ObjectGraphError.self) {
       try fixture.context().fetch(FetchRequest<More>())
@@ -92,7 +92,7 @@ struct FetchTests {
   }
 
   @Test(.evidence("FO-05"), arguments: 0..<2 as Range<UInt64>)
-  func `finds the same when another thread reads the rows`(seed: UInt64) async throws {
+  func `an asynchronous fetch finds the same objects`(seed: UInt64) async throws {
     let herd = try Herd(seed: seed, count: 60)
     for number in 0..<40 {
       let condition = RandomCondition.any(&herd.random, depth: number % 3)
@@ -111,7 +111,9 @@ struct FetchTests {
     }
   }
 
-  @Test(.evidence("FO-05")) func `counts what happens while another thread reads`() async throws {
+  @Test(.evidence("FO-05")) func `an asynchronous fetch includes changes made meanwhile`()
+    async throws
+  {
     let fixture = try filled()
     let container = fixture.container
     let context = fixture.context()

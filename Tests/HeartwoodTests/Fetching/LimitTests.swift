@@ -19,14 +19,14 @@ struct LimitTests {
       case .none: []
       case .byIndex: [SortDescriptor(\.rank)]
       case .byTitle: [SortDescriptor(\.title)]
-      // No value that is stored: objects are compared.
+      // Not a stored value, so the request compares objects.
       case .byObject: [SortDescriptor(\.title, comparator: .lexical)]
       }
     return FetchRequest(sort: sort, limit: limit, offset: offset)
   }
 
   @Test(.evidence("FO-06"), arguments: [false, true])
-  func `of any size leave the same part of the list in every way of asking`(
+  func `limits and offsets of any size apply to every kind of fetch`(
     hasChanges: Bool
   ) throws {
     try fixture.songs([1, 2, 3, 4, 5])
@@ -63,7 +63,7 @@ struct LimitTests {
   }
 
   @Test(.evidence("FO-06"))
-  func `of any size make live results that follow changes`() throws {
+  func `limits and offsets of any size apply to live results`() throws {
     try fixture.songs([1, 2, 3, 4, 5])
     for limit in Self.numbers.map(Optional.some) + [nil] {
       for offset in Self.numbers {
@@ -83,7 +83,9 @@ struct LimitTests {
     }
   }
 
-  @Test(.evidence("FO-06")) func `of any size bound an asynchronous fetch`() async throws {
+  @Test(.evidence("FO-06")) func `limits and offsets of any size apply to asynchronous fetches`()
+    async throws
+  {
     try fixture.songs([1, 2, 3])
     let context = fixture.context()
     for (limit, offset) in [(Int.max, 1), (.max, .max), (-1, 0), (1, -1), (.max / 2 + 1, 1)] {

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("The log", .serialized)
 struct LogTests {
-  @Test(.evidence("L-01")) func `tells more with each level`() async {
-    // In a process of its own: other tests fetch at the same time.
+  @Test(.evidence("L-01")) func `each log level adds details`() async {
+    // Runs in a separate process, because other tests fetch at the same time.
     await #expect(processExitsWith: .success) {
       let lines = Mutex<[String]>([])
-      func told(_ level: Int, _ body: () throws -> Void) rethrows -> [String] {
+      func logged(_ level: ContextLog.Level, _ body: () throws -> Void) rethrows -> [String] {
         ContextLog.level = level
         try body()
-        ContextLog.level = 0
+        ContextLog.level = .off
         return lines.withLock { lines in
           defer { lines = [] }
           return lines
@@ -33,32 +33,32 @@ struct LogTests {
         guard let line else { return false }
         return parts.allSatisfy { line.contains($0) } && !without.contains { line.contains($0) }
       }
-      let silent = try told(0) { try save() }
+      let silent = try logged(.off) { try save() }
       precondition(silent.isEmpty)
-      let saved = try told(1) { try save() }
+      let saved = try logged(.operations) { try save() }
       precondition(saved.count == 1)
       precondition(matches(saved.first, ["saved 1 new, 0 changed, 0 deleted", " in "]))
-      let named = try told(3) { try save() }
+      let named = try logged(.objectIDs) { try save() }
       precondition(matches(named.first, ["x-heartwood://"]))
-      let fetched = try told(1) { try fetch() }.first
-      let sentence = "fetched 3 of Person where age ="
-      precondition(matches(fetched, [sentence], without: ["(0)", "x-heart"]))
-      let bound = try told(2) { try fetch() }.first
+      let fetched = try logged(.operations) { try fetch() }.first
+      let expected = "fetched 3 of Person where age ="
+      precondition(matches(fetched, [expected], without: ["(0)", "x-heart"]))
+      let bound = try logged(.values) { try fetch() }.first
       precondition(matches(bound, ["age = ", "(0)"], without: ["x-heart"]))
-      let found = try told(3) { try fetch() }.first
+      let found = try logged(.objectIDs) { try fetch() }.first
       precondition(matches(found, ["x-heartwood://", "/Person/p"], without: ["every one"]))
-      let planned = try told(4) { try fetch() }.first
+      let planned = try logged(.accessPaths) { try fetch() }.first
       precondition(matches(planned, ["Person: every one of 3 rows", "Each is checked: age = "]))
-      let counted = try told(4) {
+      let counted = try logged(.accessPaths) {
         _ = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.nickname == "x" }))
       }
       precondition(matches(counted.first, ["counted 0 of Person", "Person: every one of 3 rows"]))
     }
   }
 
-  @Test(.evidence("L-01")) func `goes to the standard error if nobody else takes it`() async {
+  @Test(.evidence("L-01")) func `without a handler the log goes to standard error`() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      ContextLog.level = 1
+      ContextLog.level = .operations
       let fixture = try GraphFixture()
       try fixture.person("Ada")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Finding or creating")
 struct LookupModelTests {
-  /// How long it takes a thread to find or create so many people.
+  /// Returns the time in which a thread finds or creates a number of people.
   private func seconds(_ count: Int, isBelow: Bool) throws -> Double {
     let fixture = try GraphFixture()
     let parent = fixture.context()
@@ -26,18 +26,18 @@ struct LookupModelTests {
   }
 
   @Test(.evidence("FO-08"), arguments: [false, true])
-  func `takes time that grows with the number of objects, not with its square`(
+  func `finding or creating n objects takes less than quadratic time`(
     isBelow: Bool
   ) throws {
     _ = try seconds(200, isBelow: isBelow)
     let few = try seconds(1000, isBelow: isBelow)
     let many = try seconds(16_000, isBelow: isBelow)
-    // The square would be 256 times as much.
+    // Quadratic time would be a factor of 256.
     #expect(many < few * 80, "\(few), \(many)")
   }
 
   @Test(.evidence("F-15"), arguments: UInt64(0)..<12)
-  func `finds what a fetch would, after every kind of change`(seed: UInt64) throws {
+  func `a lookup equals a fetch after every kind of change`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture()
     for name in ["a", "b", "c"] { try fixture.person(name) }

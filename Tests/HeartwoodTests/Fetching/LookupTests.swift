@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Looking up by a unique attribute")
+@Suite("Lookups by a unique attribute")
 struct LookupTests {
   @Test("finds what is saved, and nothing where nothing has the value", .evidence("F-15"))
   func findsRows() throws {

@@ -17,7 +17,7 @@ final class Entry: ManagedObject {
   }
 }
 
-@Suite("Paging by key")
+@Suite("Keyset pagination")
 struct PagingTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
@@ -39,7 +39,7 @@ struct PagingTests {
     context = fixture.context()
   }
 
-  /// All pages of a list, each from the key of the last entry of the one before.
+  /// Returns all pages of a list, each starting from the key of the previous page's last entry.
   private func pages(
     _ sort: [SortDescriptor<Entry>], limit: Int, after: (Entry) -> Predicate<Entry>
   ) throws -> (entries: [Int], mostRows: Int) {
@@ -55,7 +55,7 @@ struct PagingTests {
   }
 
   @Test(.evidence("FO-07"), arguments: [false, true])
-  func `by an attribute with an index reads a page of rows, forwards and backwards`(
+  func `paging by an indexed attribute reads one page of rows in either direction`(
     isBackwards: Bool
   ) throws {
     let order: SortOrder = isBackwards ? .reverse : .forward
@@ -71,7 +71,7 @@ struct PagingTests {
   }
 
   @Test(.evidence("FO-07"), arguments: [false, true])
-  func `by the attributes of one index reads a page of rows`(isBackwards: Bool) throws {
+  func `paging by the attributes of one index reads one page of rows`(isBackwards: Bool) throws {
     let order: SortOrder = isBackwards ? .reverse : .forward
     let sort = [
       SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order),
@@ -95,7 +95,8 @@ struct PagingTests {
   }
 
   @Test(.evidence("FO-02"), arguments: UInt64(0)..<4)
-  func `finds what it would without indexes, with unsaved changes too`(seed: UInt64) throws {
+  func `paging finds the same objects without indexes and with unsaved changes`(seed: UInt64) throws
+  {
     var random = SeededGenerator(seed: seed)
     let entries = try context.fetch(FetchRequest<Entry>())
     for round in 0..<30 {

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Has attributes of most kinds, and each of two of them twice: with an index and without.
+/// Attributes of most types, two of them twice: with an index and without one.
 class Animal: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var alias: String = ""

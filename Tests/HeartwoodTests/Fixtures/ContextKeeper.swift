@@ -1,28 +1,28 @@
 import Heartwood
 
-/// A fixture that keeps its contexts alive, as their objects need.
+/// A fixture that retains its contexts, as their objects require.
 protocol ContextKeeper: AnyObject {
   var container: PersistentContainer { get }
-  /// The contexts that were made.
+  /// The contexts that were created.
   var contexts: [ManagedObjectContext] { get set }
 }
 
 extension ContextKeeper {
-  /// A new context, which lives as long as the test, as its objects need.
+  /// Returns a new context that is retained until the end of the test.
   func context() -> ManagedObjectContext {
     let context = container.newContext()
     contexts.append(context)
     return context
   }
 
-  /// A new context below another, which lives as long as the test.
+  /// Returns a new child of a context that is retained until the end of the test.
   func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
     let child = ManagedObjectContext(parent: parent)
     contexts.append(child)
     return child
   }
 
-  /// A person in the store, as another context would have left it.
+  /// Stores a person as another context would.
   @discardableResult
   func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {
     let context = context()

@@ -1,11 +1,11 @@
 import Heartwood
 
 extension MergePolicy {
-  /// All policies, by name; the custom one takes what it is given.
+  /// All policies, by name; the custom one accepts the default result.
   enum Each: String, CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback, custom
 
-    /// Those that keep edits of objects that others have changed.
+    /// The policies that keep edits of objects that others have changed.
     static let merging = [Each.storeTrump, .objectTrump, .overwrite]
 
     var policy: MergePolicy {
@@ -19,10 +19,10 @@ extension MergePolicy {
       }
     }
 
-    /// Whether what the context has counts.
+    /// Whether the values in the context win.
     var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
 
-    /// Whether what the store has counts, where it is another than was read.
+    /// Whether the values in the store win if they differ from those that were read.
     var keepsStore: Bool { self == .storeTrump || self == .rollback }
   }
 }

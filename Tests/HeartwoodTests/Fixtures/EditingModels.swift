@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// An order with everything that can be edited.
+/// An order with every kind of property.
 final class Order: ManagedObject {
   @Attribute var title: String = ""
   @Attribute var keywords: [String] = []
@@ -35,14 +35,14 @@ final class Invoice: ManagedObject {
 
 let orders = Schema(Order.self)
 
-/// A chain that is deleted from its head.
+/// A chain of objects that is deleted from its head.
 final class Link: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne(inverse: \Link.previous, deleteRule: .cascade) var next: Link?
   @ToOne var previous: Link?
 }
 
-/// One whose relationships are their own inverses.
+/// A class whose relationships are their own inverses.
 class Cat: ManagedObject {
   @Attribute var name: String = ""
   @ToOne var mate: Cat?
@@ -58,7 +58,7 @@ class Cat: ManagedObject {
 
 final class Kitten: Cat {}
 
-/// One that may be refused.
+/// A class whose validation can fail.
 final class Applicant: ManagedObject {
   struct NoName: Error, Equatable {
     let length: Int

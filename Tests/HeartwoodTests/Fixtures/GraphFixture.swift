@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import Testing
 
-/// A container in memory for one test; it is verified when the test is over.
+/// A container with an in-memory store for one test, which is verified at the end.
 final class GraphFixture: ContextKeeper {
   let container: PersistentContainer
   var contexts: [ManagedObjectContext] = []
@@ -18,7 +18,7 @@ final class GraphFixture: ContextKeeper {
     }
   }
 
-  /// What the store holds of a person.
+  /// Returns the stored values of a person.
   func stored(_ id: ManagedObjectID) throws -> (name: String, age: Int, cars: Int)? {
     let context = context()
     guard let person: Person = try context.existingObject(with: id) else { return nil }
@@ -33,14 +33,14 @@ final class GraphFixture: ContextKeeper {
     try context.save()
   }
 
-  /// What names the newest generation; nothing holds it.
+  /// Returns the token of the newest generation without retaining it.
   func token() throws -> QueryGenerationToken {
     let context = try container.newContext(pinnedTo: .current)
     _ = try context.count(for: FetchRequest<Person>())
     return try #require(context.queryGenerationToken)
   }
 
-  /// Waits until no process holds an earlier generation.
+  /// Waits until no process retains an earlier generation.
   func waitUntilOnlyNewestIsLive(seconds: Double = 60) throws {
     let end = Date.now + seconds
     while true {
@@ -53,7 +53,7 @@ final class GraphFixture: ContextKeeper {
   }
 }
 
-/// Earlier generations were held for longer than a test waits.
+/// Earlier generations were retained for longer than the test waits.
 private struct HeldGenerations: Error {
   let live: [Generation]
   let newest: Generation

@@ -3,24 +3,24 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random animals: as they were saved, with changes that were not, and with more in one below.
+/// Random animals: saved ones, unsaved changes, and further objects in a child context.
 final class Herd {
   var random: SeededGenerator
   private let fixture: GraphFixture
   let contexts: [(name: String, context: ManagedObjectContext)]
-  /// What is in each context, in the order in which it was made.
+  /// The animals of each context, in the order of their creation.
   private(set) var all: [[Animal]] = []
 
-  /// What an animal can have.
+  /// The possible values of attributes.
   static let codes = (0..<5 as Range<UInt8>).map { number in
     UUID(uuid: (number * 60, 0, 0, 0, 0, 0, 0, 0, 9 - number, 0, 0, 0, 0, 0, 0, number))
   }
   static let photos = [[], [0], [1, 2], [1, 2, 0], [255]].map { Data($0) }
 
-  /// The animals that are in the store, or were.
+  /// The IDs of all animals that are or were stored.
   var ids: [ManagedObjectID] { all[0].map(\.objectID) }
 
-  /// How many questions to ask: many more where the code is fast.
+  /// Returns the number of random questions: many more in an optimised build.
   static func questionCount(_ count: Int) -> Int {
     #if DEBUG
       count
@@ -29,7 +29,7 @@ final class Herd {
     #endif
   }
 
-  /// - Parameter count: How many animals are saved.
+  /// - Parameter count: The number of animals to save.
   init(seed: UInt64, count: Int = 30) throws {
     random = SeededGenerator(seed: seed)
     fixture = try GraphFixture(animals)
@@ -44,7 +44,7 @@ final class Herd {
     all = try contexts.map { try $0.context.fetch(FetchRequest<Animal>()) }
   }
 
-  /// Makes animals and homes, and changes and deletes some of those that are there.
+  /// Creates animals and homes, and changes and deletes some existing ones.
   private func change(_ context: ManagedObjectContext, new: Int) throws {
     for _ in 0..<new / 10 { City(context: context).name = text() }
     let towns = try context.fetch(FetchRequest<City>())
@@ -84,7 +84,7 @@ final class Herd {
     RandomCondition.texts[random.below(RandomCondition.texts.count)]
   }
 
-  /// Compares what a predicate finds in each context with what a closure does.
+  /// Compares the result of a predicate in each context with that of a closure.
   func check(
     _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ place: String
   ) throws {

@@ -50,7 +50,7 @@ enum Severity: Int, Codable, AttributeValue { case low = 1, high = 7 }
 enum Colour: String, Codable, AttributeValue { case red, green }
 struct Place: Codable, Equatable, AttributeValue { var latitude, longitude: Double }
 
-/// An object with an attribute of every kind.
+/// A class with an attribute of every type.
 class Everything: ManagedObject {
   @Attribute var flag: Bool = true
   @Attribute var int8: Int8 = -8
@@ -81,7 +81,7 @@ class Everything: ManagedObject {
   @Transient var note = "kept in memory"
 }
 
-/// One that inherits all of them.
+/// A subclass that inherits all of them.
 final class More: Everything {
   @Attribute var id: Int = 1
   @ToOne var other: Everything?

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import Testing
 
-/// An order with parts of its own, in every kind of relationship.
+/// An order with related objects in every kind of relationship.
 final class Purchase: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var code: String? = nil
@@ -52,7 +52,7 @@ final class Sticker: ManagedObject {
   override class var entity: Entity { Entity("Sticker") { Unique(\Sticker.name) } }
 }
 
-/// What others refer to without its knowing.
+/// A class that others refer to without an inverse.
 final class Hint: ManagedObject {
   @Attribute var text: String = ""
 }
@@ -61,7 +61,7 @@ let purchases = Schema(
   Purchase.self, Buyer.self, Bill.self, Article.self, Parcel.self, Sticker.self, Hint.self)
 
 extension GraphFixture {
-  /// Saves what `body` does in a context of its own.
+  /// Runs `body` in a separate context, and saves its changes.
   @discardableResult
   func saved<Result>(
     _ policy: MergePolicy = .error, _ body: (ManagedObjectContext) throws -> Result
@@ -73,16 +73,17 @@ extension GraphFixture {
     return result
   }
 
-  /// Looks at the store with a context of its own.
+  /// Reads the store in a separate context.
   func stored<Result>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
     try body(context())
   }
 
-  /// What is wrong with the two sides of the relationships of orders, in a context.
+  /// Returns the inconsistencies between the two sides of the relationships of orders in a context.
   private func disagreements(in context: ManagedObjectContext) throws -> [String] {
     var found: [String] = []
     func check(_ holds: Bool, _ words: String) { if !holds { found.append(words) } }
-    // All of them first: what is not fetched may be as it was when it was read.
+    // Fetches all objects first: one that is not fetched may show the values that were read
+    // earlier.
     let labels = try context.fetch(FetchRequest<Sticker>())
     let customers = try context.fetch(FetchRequest<Buyer>())
     let invoices = try context.fetch(FetchRequest<Bill>())

@@ -25,8 +25,8 @@ final class Stamp: ManagedObject {
   @Attribute var code: Int = 0
 }
 
-/// A container with a store of people, one of memos and one of stamps; whatever stores it has when
-/// the test is over are verified then.
+/// A container with a store of people, one of memos and one of stamps; the stores that it has at
+/// the end of the test are verified.
 final class StoresFixture: ContextKeeper {
   enum Kind: CaseIterable { case inMemory, inFiles }
 
@@ -61,17 +61,17 @@ final class StoresFixture: ContextKeeper {
     }
   }
 
-  /// Where a store of this test is.
+  /// Returns the location of a store of this test.
   func url(_ name: String) -> URL { URL(filePath: scratch.path(of: name)) }
 
   func addMemos() throws {
     try container.addStore(url: memos, entities: [Memo.self, Remark.self])
   }
 
-  /// Lets go of the contexts of this test.
+  /// Releases the contexts of this test.
   func letGo() { contexts = [] }
 
-  /// A memo in the store, as another context would have left it.
+  /// Stores a memo as another context would.
   @discardableResult
   func memo(_ text: String, rank: Int = 0, remarks: Int = 0) throws -> ManagedObjectID {
     let context = context()
@@ -94,12 +94,13 @@ final class StoresFixture: ContextKeeper {
     try context.save()
   }
 
-  /// What the stores hold: the names of people, the texts of memos and the codes of stamps.
+  /// Returns the content of the stores: the names of people, the texts of memos and the codes of
+  /// stamps.
   func stored() throws -> [String] { try context().contents() }
 }
 
 extension ManagedObjectContext {
-  /// What it shows of the stores of a ``StoresFixture``, sorted.
+  /// Returns the content that the context shows of the stores of a ``StoresFixture``, sorted.
   func contents() throws -> [String] {
     let people = try fetch(FetchRequest<Person>()).map { "\($0.name) \($0.age)" }
     let memos = try fetch(FetchRequest<Memo>()).map { "\($0.text) \($0.rank)" }
@@ -108,7 +109,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Whether a body throws an error of a kind whose message has some words.
+/// Expects a body to throw an error of a kind whose message contains some words.
 func expect(
   _ kind: ObjectGraphError.Kind, _ words: String..., location: SourceLocation = #_sourceLocation,
   from body: () throws -> Void

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Four animals, each known by the first letter of its name, and what they are related to.
+/// Four animals, each identified by the first letter of its name, and their related objects.
 final class Zoo {
   let fixture: GraphFixture
   let context: ManagedObjectContext
@@ -44,7 +44,8 @@ final class Zoo {
     try context.save()
   }
 
-  /// The letters of the animals that a predicate holds for: by records, and by objects.
+  /// Returns the letters of the animals that match a predicate, evaluated on records and on
+  /// objects.
   func letters(_ predicate: QueryPredicate<Animal>) throws -> String {
     var request = FetchRequest<Animal>()
     request.predicate = predicate

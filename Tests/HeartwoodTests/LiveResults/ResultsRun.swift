@@ -3,16 +3,16 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in several contexts, and lists that must show what a fetch finds after each step.
+/// Random work in several contexts, with lists that must equal a fetch after each step.
 final class ResultsRun {
-  /// A list, and what it is compared with.
+  /// A list, and the data to compare it with.
   private struct Watched {
     let name: String
     let context: ManagedObjectContext
     let followed: FollowedResults<Song>
-    /// The request whose objects the list must have, in their order.
+    /// The request that returns the expected objects, in order.
     let request: FetchRequest<Song>
-    /// What objects were, by ID, when this was looked at last.
+    /// The values of objects at the last check, by ID.
     var values: [ManagedObjectID: [String]] = [:]
     var wasSuspended = false
   }
@@ -90,7 +90,7 @@ final class ResultsRun {
     try watchParts()
   }
 
-  /// So many lists that they are looked up by what they want, in each way that this is done.
+  /// Creates enough lists that they are found by their required values, in every way of doing so.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12
@@ -110,7 +110,7 @@ final class ResultsRun {
 
   // MARK: Steps
 
-  /// Does so many steps, and looks at the lists in between.
+  /// Performs a number of steps, with a check of the lists in between.
   func run(steps: Int) throws {
     let all: [(name: String, weight: Int, run: () throws -> Void)] = [
       ("insert", 10, { try self.insert(into: self.context) }),
@@ -169,7 +169,7 @@ final class ResultsRun {
     case 2: song.rank = random.below(60)
     case 3: song.isLoved.toggle()
     case 4: song.album = try one(Album.self, in: context)
-    // The same value again is no change.
+    // Setting the same value is no change.
     default: song.rank += 0
     }
   }
@@ -196,7 +196,7 @@ final class ResultsRun {
     if random.isTrue(in256: 100) { try note() }
   }
 
-  /// Keeps the newest generation to go back to.
+  /// Retains the newest generation for a later return to it.
   private func note() throws {
     let keeper = fixture.context()
     try keeper.setQueryGenerationFrom(.current)
@@ -248,7 +248,7 @@ final class ResultsRun {
 
   private func suspend() throws {
     tokens = []
-    // What was shown cannot be read any more, to see whether values are the same.
+    // The shown generation can no longer be read to compare values.
     for index in watched.indices { watched[index].wasSuspended = true }
     try fixture.container.suspend()
     try fixture.container.resume()
@@ -310,7 +310,7 @@ final class ResultsRun {
     }
   }
 
-  /// What has another value was told of, and nothing else.
+  /// Every changed value was reported, and nothing else.
   private func checkUpdates(_ index: Int, _ found: [Song], _ place: String) throws {
     let news = watched[index].followed.news()
     changeCount += news.count
@@ -325,7 +325,7 @@ final class ResultsRun {
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // Objects show what was changed, where the list is of what was saved.
+    // Objects show unsaved changes even if the list excludes them.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard told.contains(id) else {

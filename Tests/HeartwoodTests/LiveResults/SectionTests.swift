@@ -21,7 +21,7 @@ struct SectionTests {
     try #require(try context.existingObject(Song.self, with: id))
   }
 
-  @Test(.evidence("LR-04")) func `have the objects with a value in common`() throws {
+  @Test(.evidence("LR-04")) func `a section contains the objects with a common value`() throws {
     let live = try FollowedResults(
       FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionedBy: \.genre)
     let controller = live.controller
@@ -36,12 +36,12 @@ struct SectionTests {
     #expect(controller.object(at: 1).objectID == folk[1])
   }
 
-  @Test(.evidence("LR-04")) func `come and go with their objects`() throws {
+  @Test(.evidence("LR-04")) func `sections appear and disappear with their objects`() throws {
     let live = try FollowedResults(
       FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
       sectionedBy: \.genre)
     #expect(live.names == ["pop", "folk"])
-    // Where it was, and yet in another section: that is a move.
+    // An unchanged position in another section counts as a move.
     try song(folk[0]).genre = nil
     try song(folk[1]).genre = nil
     #expect(live.check().names == ["pop", nil])
@@ -56,7 +56,9 @@ struct SectionTests {
     #expect(live.check().names == ["pop", "folk"])
   }
 
-  @Test(.evidence("LR-04")) func `can be of a value of another object, and of truth`() throws {
+  @Test(.evidence("LR-04")) func `sections can use a related object's attribute or a boolean`()
+    throws
+  {
     let album = Album(context: context)
     album.name = "b"
     try song(pop[0]).album = album
@@ -71,7 +73,7 @@ struct SectionTests {
     #expect(loved.check().names == ["false", "true"] && loved.ids.last == folk[0])
   }
 
-  @Test(.evidence("LR-04")) func `cannot be of what has no order`() throws {
+  @Test(.evidence("LR-04")) func `sections by a value without an order throw`() throws {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<Album>(), context: context, sectionedBy: \.songs)
     expect(.unknownProperty, "songs") { try controller.performFetch() }

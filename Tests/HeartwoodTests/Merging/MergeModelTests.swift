@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Two contexts that change and delete the same people, beside a reference that does the same.
+/// Two contexts that change and delete the same people, and a reference that does the same.
 private final class MergeRun {
   private static let count = 8
 
@@ -49,7 +49,7 @@ private final class MergeRun {
     }
   }
 
-  /// The person in a context, loaded; `nil` if it is gone, there or in the store.
+  /// Returns the person in a context, loaded; `nil` if it was deleted there or in the store.
   private func person(_ number: Int, _ context: Int) throws -> Person? {
     let person = try contexts[context].existingObject(Person.self, with: ids[number])
     let isThere = reference.load(number, context)
@@ -85,7 +85,7 @@ private final class MergeRun {
       guard succeeds else { throw GraphMismatch("a conflict was not noticed") }
     } catch let error as ObjectGraphError where error.kind == .mergeConflict && !succeeds {
       refusalCount += 1
-      // What others have changed is read again, and the context goes on from there.
+      // The context rereads the changes of others, and continues from there.
       contexts[context].reset()
       reference.copies[context] = [:]
     }
@@ -114,7 +114,7 @@ private final class MergeRun {
 struct MergeModelTests {
   @Test(
     .evidence("C-02"), arguments: MergeReference.Policy.allCases, UInt64(0)..<4)
-  func `are merged as a plain reference merges them`(
+  func `random merges equal those of a plain reference`(
     policy: MergeReference.Policy, seed: UInt64
   ) throws {
     let run = try MergeRun(policy, seed: seed)

@@ -1,4 +1,4 @@
-/// What becomes of people when contexts change them under a merge policy, in the plainest way.
+/// The outcome of changes to people in several contexts under a merge policy, as plain collections.
 struct MergeReference {
   enum Policy: CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -9,7 +9,7 @@ struct MergeReference {
     var nickname: String?
   }
 
-  /// A property that was set: which, and what it was when the row was read.
+  /// A property that was set, with the value that was read.
   enum Dirty: Hashable {
     case age, nickname
   }
@@ -27,7 +27,7 @@ struct MergeReference {
     var dirty: Set<Dirty> = []
     var isDeleted = false
     var hasChanges: Bool { isDeleted || !dirty.isEmpty }
-    /// What was set to another value than it had.
+    /// The properties whose values differ from those that were read.
     var edits: Set<Dirty> {
       dirty.filter { property in
         switch property {
@@ -39,15 +39,15 @@ struct MergeReference {
     var hasEdits: Bool { isDeleted || !edits.isEmpty }
   }
 
-  /// The rows; `nil` for those that are gone.
+  /// The rows; `nil` for deleted ones.
   var rows: [Row?]
-  /// For each context the people it has loaded.
+  /// The loaded people of each context.
   var copies: [[Int: Copy]] = [[:], [:]]
   private var lastVersion = 0
 
   init(count: Int) { rows = Array(repeating: Row(version: 0, values: Values()), count: count) }
 
-  /// Reads a row unless the context has it; false if there is none.
+  /// Reads a row unless the context has it; returns `false` if there is none.
   mutating func load(_ person: Int, _ context: Int) -> Bool {
     if let copy = copies[context][person] { return !copy.isDeleted }
     guard let row = rows[person] else { return false }
@@ -63,7 +63,7 @@ struct MergeReference {
     copies[context][person] = copy
   }
 
-  /// Forgets what was not saved, as `rollback` does.
+  /// Discards unsaved changes, as `rollback` does.
   mutating func rollback(_ context: Int) {
     for (person, copy) in copies[context] {
       var copy = copy
@@ -74,7 +74,7 @@ struct MergeReference {
     }
   }
 
-  /// Saves a context; false if that throws.
+  /// Saves a context; returns `false` if that throws.
   mutating func save(_ context: Int, _ policy: Policy) -> Bool {
     let changed = copies[context].filter(\.value.hasChanges)
     let edited = changed.filter(\.value.hasEdits)
@@ -88,7 +88,7 @@ struct MergeReference {
     return true
   }
 
-  /// Reads a row again that others have changed.
+  /// Rereads a row that others have changed.
   private mutating func reload(_ person: Int, _ context: Int) {
     let version = copies[context][person]?.version
     guard let row = rows[person] else { return copies[context][person] = nil }
@@ -97,7 +97,7 @@ struct MergeReference {
   }
 
   private func isConflict(_ person: Int, _ copy: Copy) -> Bool {
-    // What is gone already can be deleted once more.
+    // An object whose row is gone can still be deleted.
     guard let row = rows[person] else { return !copy.isDeleted }
     return row.version != copy.version
   }
@@ -126,7 +126,7 @@ struct MergeReference {
       }
     }
     guard merged != row.values else {
-      // Nothing of it stands, and the row is left alone.
+      // None of the edits is stored, and the row stays unchanged.
       copies[context][person] = Copy(version: row.version, base: merged, values: merged)
       return
     }

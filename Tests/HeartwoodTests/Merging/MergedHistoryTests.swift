@@ -3,10 +3,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("What others have saved, when it is merged")
+@Suite("Merging saves of other contexts")
 struct MergedHistoryTests {
   @Test(.evidence("QG-35"), .evidence("H-03"))
-  func `goes on when the history was deleted meanwhile`() throws {
+  func `automatic merging continues after the history was deleted`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
@@ -29,7 +29,7 @@ struct MergedHistoryTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [5, 3])
   }
 
-  @Test(.evidence("QG-35")) func `comes before a save that has something to write`() throws {
+  @Test(.evidence("QG-35")) func `automatic merging precedes a save with changes`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -37,12 +37,14 @@ struct MergedHistoryTests {
     let ada = try #require(try context.existingObject(Person.self, with: id))
     ada.nickname = "mine"
     try fixture.change(id) { $0.age = 2 }
-    // Merged first, it is no conflict.
+    // After merging, there is no conflict.
     try context.save()
     #expect(ada.age == 2 && ada.nickname == "mine")
   }
 
-  @Test(.evidence("QG-55")) func `takes what a context has told of its save`() async throws {
+  @Test(.evidence("QG-55")) func `a context merges the save notification of another context`()
+    async throws
+  {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let view = fixture.context()
@@ -63,7 +65,7 @@ struct MergedHistoryTests {
   }
 
   @Test(.evidence("QG-27"), .evidence("C-09"))
-  func `puts an order that was changed here on top of the members of both`() throws {
+  func `merging combines a changed order with the members of both sides`() throws {
     let fixture = try GraphFixture(purchases)
     let id = try fixture.saved { context in
       let order = Purchase(context: context)
@@ -94,7 +96,7 @@ struct MergedHistoryTests {
     #expect(own.lines.map(\.text) == ["c", "a", "t"])
   }
 
-  @Test(.evidence("QG-27")) func `leaves what the context itself has saved as it is`() throws {
+  @Test(.evidence("QG-27")) func `merging leaves the context's own saves unchanged`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -105,14 +107,14 @@ struct MergedHistoryTests {
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     try fixture.change(id) { Car(context: $0.managedObjectContext!).owner = $0 }
-    // Between fetches objects stay as they are.
+    // Between fetches, objects do not change.
     #expect(ada.cars.count == 2)
     #expect(try context.count(for: FetchRequest<Person>()) == 1)
     #expect(ada.cars.count == 3)
   }
 
   @Test(.evidence("QG-58"), .evidence("C-05"))
-  func `is not needed for rows that a revert has left as they were`() throws {
+  func `merging skips rows that a revert left unchanged`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let past = fixture.context()
@@ -120,7 +122,7 @@ struct MergedHistoryTests {
     _ = try past.count(for: FetchRequest<Person>())
     let token = try #require(past.queryGenerationToken)
     try fixture.change(ids[0]) { $0.age = 2 }
-    // Written again as it was.
+    // The row was rewritten with the same values.
     try fixture.change(ids[1]) { $0.age = 3 }
     try fixture.change(ids[1]) { $0.age = 1 }
     let context = fixture.context()

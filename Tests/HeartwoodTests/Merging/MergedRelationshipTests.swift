@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Relationships that two contexts have changed")
+@Suite("Relationships changed by two contexts")
 struct MergedRelationshipTests {
   private let fixture: GraphFixture
   private let id: ManagedObjectID
 
-  /// A stored order with lines `a`, `b`, `c`.
+  /// Stores an order with the lines `a`, `b`, `c`.
   init() throws {
     fixture = try GraphFixture(purchases)
     id = try fixture.saved { context in
@@ -32,7 +32,7 @@ struct MergedRelationshipTests {
     return line
   }
 
-  /// The lines after one context has changed them, and others had before.
+  /// Returns the lines after one context has changed them, and others had changed them before.
   private func merged(
     _ policy: MergePolicy.Each, mine: (Purchase, ManagedObjectContext) throws -> Void,
     theirs: (Purchase, ManagedObjectContext) throws -> Void
@@ -55,7 +55,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-07"), .evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `have the ordered members of both`(policy: MergePolicy.Each) throws {
+  func `members of an ordered relationship from both contexts are merged`(policy: MergePolicy.Each)
+    throws
+  {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.append(line("m", context))
@@ -66,7 +68,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `have new members in front of the same one, mine first`(policy: MergePolicy.Each) throws {
+  func `members inserted at the same position are merged, mine first`(policy: MergePolicy.Each)
+    throws
+  {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.insert(line("m", context), at: 0)
@@ -77,7 +81,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `have the order that one side has changed`(policy: MergePolicy.Each) throws {
+  func `the order changed by one context wins`(policy: MergePolicy.Each) throws {
     guard policy != .error, policy != .rollback else { return }
     let mine = try merged(policy) { order, _ in
       order.lines.reverse()
@@ -88,7 +92,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `have one of two orders, by policy`(policy: MergePolicy.Each) throws {
+  func `the merge policy chooses between two changed orders`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let result = try merged(policy) { order, _ in
       order.lines.reverse()
@@ -99,7 +103,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-07"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `have no ghost of a member that others have deleted`(policy: MergePolicy.Each) throws {
+  func `a member deleted by another context is not listed`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let result = try merged(policy) { order, _ in
       order.lines.reverse()
@@ -110,7 +114,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `agree after a deletion that meets a new member`(policy: MergePolicy.Each) throws {
+  func `a deletion wins over a concurrent addition on both sides`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let context = fixture.context()
     context.mergePolicy = policy.policy
@@ -127,7 +131,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `agree after a new member that meets a deletion`(policy: MergePolicy.Each) throws {
+  func `an addition is undone by a concurrent deletion on both sides`(policy: MergePolicy.Each)
+    throws
+  {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.append(line("m", context))
@@ -140,7 +146,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-08"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `pair two objects and no third`(policy: MergePolicy.Each) throws {
+  func `a one-to-one relationship never has three participants`(policy: MergePolicy.Each) throws {
     let context = fixture.context()
     context.mergePolicy = policy.policy
     let own = try order(context)
@@ -162,7 +168,9 @@ struct MergedRelationshipTests {
     try fixture.stored { try fixture.expectAgreement(in: $0) }
   }
 
-  @Test(.evidence("C-05")) func `are unchanged where everything was taken back by hand`() throws {
+  @Test(.evidence("C-05")) func `reverting all changes by hand leaves the relationship unchanged`()
+    throws
+  {
     let context = fixture.context()
     context.mergePolicy = .overwrite
     let own = try order(context)
@@ -186,7 +194,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `lead to no row that is gone`(policy: MergePolicy.Each) throws {
+  func `no relationship leads to a missing row`(policy: MergePolicy.Each) throws {
     let hint = try fixture.saved { context in Hint(context: context) }.objectID
     let context = fixture.context()
     context.mergePolicy = policy.policy
@@ -200,7 +208,7 @@ struct MergedRelationshipTests {
     }
     try context.save()
     #expect(mine.hint == nil)
-    // One that was deleted in the same context.
+    // It was deleted in the same context.
     context.mergePolicy = policy.policy
     let own = try context.fetch(FetchRequest<Article>())
     let other = Hint(context: context)
@@ -221,7 +229,7 @@ struct MergedRelationshipTests {
   @Test(
     .evidence("C-07"), .evidence("H-02"), .evidence("F-09"),
     arguments: MergePolicy.Each.allCases)
-  func `are shown alike by every context afterwards`(policy: MergePolicy.Each) throws {
+  func `all contexts show the same relationships after merging`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let label = try fixture.saved { context in
       let label = Sticker(context: context)
@@ -242,7 +250,7 @@ struct MergedRelationshipTests {
     let own = try order(context)
     own.labels = [context.object(with: label)]
     own.note = "mine"
-    // The order gives way by some policies; the label stands.
+    // The order loses under some policies; the label is kept.
     try fixture.saved { try order($0).note = "theirs" }
     try context.save()
     for transaction in try fixture.container.fetchHistory(after: token) {
@@ -254,7 +262,7 @@ struct MergedRelationshipTests {
       #expect(labels.map { $0.orders.count } == [1] && orders.map { $0.labels.count } == [1])
       try fixture.expectAgreement(in: other)
     }
-    // And when one side is deleted, while another context joins it.
+    // One side is deleted while another context adds a member to it.
     let joining = fixture.context()
     joining.mergePolicy = policy.policy
     let second = Purchase(context: joining)
@@ -279,7 +287,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-17"), .evidence("C-06"))
-  func `agree in the saving context with what others have read otherwise`() throws {
+  func `the saving context agrees with contexts that read other members`() throws {
     let label = try fixture.saved { context in
       let label = Sticker(context: context)
       label.name = "label"
@@ -298,7 +306,8 @@ struct MergedRelationshipTests {
     #expect(own.labels == [sticker] && sticker.orders == [own])
   }
 
-  @Test(.evidence("C-10")) func `let nobody be deleted whom others have given members`() throws {
+  @Test(.evidence("C-10"))
+  func `a cascade spares members that others have moved to another object`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { context in Club(context: context) }.objectID
     let context = fixture.context()
@@ -311,7 +320,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("R-05"), arguments: [false, true])
-  func `deny a deletion if the members that were taken out stay`(isDeleted: Bool) throws {
+  func `a deny rule applies if the removed members remain`(isDeleted: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { Club(context: $0) }.objectID
     let hallID = try fixture.saved { context in
@@ -332,7 +341,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("R-05"), arguments: MergePolicy.Each.allCases)
-  func `have the policy decide on a deletion before the delete rule denies it`(
+  func `the merge policy precedes the deny rule`(
     policy: MergePolicy.Each
   ) throws {
     let fixture = try GraphFixture()
@@ -357,7 +366,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"))
-  func `keep what was taken out of an object before that was deleted`() throws {
+  func `objects removed from a relationship before a deletion survive it`() throws {
     let context = fixture.context()
     let own = try order(context)
     let kept = own.lines.removeFirst()
@@ -368,7 +377,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("R-11"), .evidence("QG-31"))
-  func `of an object that others have deleted are those that were added here`() throws {
+  func `an object deleted by others keeps only members added here`() throws {
     let fixture = try GraphFixture(orders)
     let id = try fixture.saved { context in
       let order = Order(context: context)

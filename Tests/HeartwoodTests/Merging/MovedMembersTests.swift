@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A relationship to one owner, with what the other side is: a set, a list, or one object.
+/// A relationship to one owner, by the kind of its other side: a set, a list, or one object.
 private enum Ownership: CaseIterable {
   case set, list, pair, mate
 
@@ -54,7 +54,7 @@ private enum Ownership: CaseIterable {
   }
 }
 
-@Suite("A member that is moved here and by others")
+@Suite("Members moved by two contexts")
 struct MovedMembersTests {
   /// A member of the first of three owners, in a context with undo.
   private final class Move {
@@ -83,7 +83,7 @@ struct MovedMembersTests {
       try context.save()
     }
 
-    /// Both sides say that an owner, and nobody else, has the member.
+    /// Expects both sides to show the member with one owner only.
     func expect(at owner: Int?, _ location: SourceLocation = #_sourceLocation) {
       #expect(
         link.owner(of: member) === owner.map { owners[$0] }, "\(link)", sourceLocation: location)
@@ -98,7 +98,7 @@ struct MovedMembersTests {
   @Test(
     .evidence("S-03"), .evidence("QG-31"), .evidence("R-01"), .evidence("R-02"),
     arguments: Ownership.allCases, [1, nil] as [Int?])
-  private func `is where it was moved here, once all is read again`(
+  private func `a moved member keeps its new owner after all objects are reread`(
     link: Ownership, mine: Int?
   ) throws {
     let move = try Move(link)
@@ -113,7 +113,8 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("QG-30"), arguments: Ownership.allCases)
-  private func `is where it was moved here, if only it is read again`(link: Ownership) throws {
+  private func `a moved member keeps its new owner after only it is reread`(link: Ownership) throws
+  {
     let move = try Move(link)
     // The owners that others have changed are in conflict.
     move.context.mergePolicy = .mergeByPropertyObjectTrump
@@ -127,7 +128,7 @@ struct MovedMembersTests {
 
   @Test(
     .evidence("G-02"), .evidence("S-07"), arguments: Ownership.allCases, [false, true])
-  private func `is where others have moved it, once that is taken back`(
+  private func `undoing a move shows the owner assigned by others`(
     link: Ownership, rollsBack: Bool
   ) throws {
     let move = try Move(link)
@@ -145,7 +146,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-02"), arguments: [Ownership.set, .pair, .mate])
-  private func `comes back with its owner, however often that is taken back`(
+  private func `a moved member returns with its owner however often the move is undone`(
     link: Ownership
   ) throws {
     let move = try Move(link)
@@ -168,7 +169,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-02"), arguments: [Ownership.set, .pair, .mate])
-  private func `comes back to an owner that others have read anew`(link: Ownership) throws {
+  private func `a moved member returns to an owner that was reread`(link: Ownership) throws {
     let move = try Move(link)
     move.context.delete(move.member)
     move.context.refreshAllObjects()
@@ -178,12 +179,14 @@ struct MovedMembersTests {
     others.delete(owner)
     try others.save()
     move.context.undo()
-    // What was read stays until the context reads again.
+    // The values that were read stay until the context rereads them.
     #expect(link.members(of: move.owners[0]) == [move.member])
   }
 
   @Test(.evidence("S-03"), .evidence("C-05"), arguments: Ownership.allCases)
-  private func `is unchanged if both have moved it to the same owner`(link: Ownership) throws {
+  private func `a member moved to the same owner by both contexts is unchanged`(link: Ownership)
+    throws
+  {
     let move = try Move(link)
     link.move(move.member, to: move.owners[1])
     try move.moveByOthers(to: 1)
@@ -196,7 +199,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("R-11"), .evidence("S-03"))
-  func `leaves again where both have added it`() throws {
+  func `undoing an addition that both contexts made removes the member`() throws {
     let fixture = try GraphFixture(Ownership.schema)
     let context = fixture.context()
     let (club, person) = (Club(context: context), Person(context: context))
@@ -215,7 +218,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-01"), .evidence("R-01"), arguments: Ownership.allCases)
-  private func `is moved once more by redo, from where others have put it`(
+  private func `redo moves a member again from the owner assigned by others`(
     link: Ownership
   ) throws {
     let move = try Move(link)
@@ -231,7 +234,7 @@ struct MovedMembersTests {
     #expect(!move.context.hasChanges)
   }
 
-  /// A club with a member, in a context with undo, and the same in another context.
+  /// Returns a club with a member in a context with undo, and the same objects in another context.
   private func membership() throws -> (
     fixture: GraphFixture, context: ManagedObjectContext, club: Club, person: Person
   ) {
@@ -245,7 +248,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-02"), .evidence("R-01"), arguments: [false, true], [false, true])
-  func `stays out, once its deletion is taken back, where others have taken it out`(
+  func `undoing a deletion leaves a member removed by others removed`(
     deletesClub: Bool, isPinned: Bool
   ) throws {
     let (fixture, context, club, person) = try membership()
@@ -264,7 +267,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-02"), .evidence("QG-27"), arguments: [false, true])
-  func `is hidden while it is deleted, and shown once that is taken back`(
+  func `a deleted member is hidden until its deletion is undone`(
     rollsBack: Bool
   ) throws {
     let (fixture, context, club, person) = try membership()
@@ -286,7 +289,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("G-02"), arguments: [false, true])
-  func `stays as others have made it, too, when that is taken back here`(isAdded: Bool) throws {
+  func `undo keeps the members as others have changed them`(isAdded: Bool) throws {
     let (fixture, context, club, person) = try membership()
     if isAdded {
       club.members = []

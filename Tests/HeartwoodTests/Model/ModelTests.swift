@@ -19,7 +19,7 @@ private final class Crossed: ManagedObject {
   @ToOne(inverse: \Keeper.id) var keeper: Keeper?
 }
 
-/// What a class of a later version of a program has.
+/// The classes of a later version of a program.
 private enum Later {
   final class Person: ManagedObject {
     @Attribute var age: Int = 0
@@ -29,7 +29,7 @@ private enum Later {
     override class var entity: Entity { Entity("Person") { Unique(\Person.fullName) } }
   }
 
-  /// Renamed, and with other indexes.
+  /// The class was renamed, and has other indexes.
   final class Human: ManagedObject {
     @Attribute(renamedFrom: "age") var years: Int = 0
     @Attribute var name: String = ""
@@ -59,7 +59,7 @@ struct ModelTests {
   }
 
   @Test(.evidence("M-02"))
-  func `that cannot be is refused with what is wrong`() throws {
+  func `an invalid model throws with all its errors`() throws {
     #expect(try refusal(Lonely.self).contains("Lonely.others has no inverse"))
     let doubled = try refusal(Doubled.self)
     #expect(doubled.contains("two properties called name") && doubled.contains("list"))
@@ -67,7 +67,7 @@ struct ModelTests {
   }
 
   @Test(.evidence("M-03"))
-  func `goes on with the store of an earlier one`() throws {
+  func `a model opens a store of an earlier version`() throws {
     let directory = try ScratchDirectory()
     let url = URL(filePath: directory.path(of: "store"))
     do {
@@ -94,7 +94,7 @@ struct ModelTests {
       found.email = "ada@example.org"
       found.rating = 4.5
       try context.save()
-      // Rows of both layouts now, one after the other.
+      // Rows of both layouts exist now, one after the other.
       #expect(try container.newContext().count(for: old) == 1)
       old.predicate = try QueryPredicate(format: "email ENDSWITH 'n' AND rating = nil OR age = 36")
       #expect(try container.newContext().count(for: old) == 2)
@@ -115,7 +115,7 @@ struct ModelTests {
   }
 
   @Test(.evidence("M-04"), .evidence("M-05"))
-  func `with other names and indexes finds what was there`() throws {
+  func `renamed properties and indexes find the existing data`() throws {
     let directory = try ScratchDirectory()
     let url = URL(filePath: directory.path(of: "store"))
     func fill(_ change: (ManagedObjectContext) throws -> Void) throws {
@@ -138,7 +138,7 @@ struct ModelTests {
       try PersistentContainer(url: url, schema: later)
     }
     #expect(refused.kind == .incompatibleSchema && "\(refused)".contains("years"))
-    // Nothing of it has happened: the old model still fits.
+    // Nothing was changed: the previous model still fits.
     try fill { context in
       for (number, person) in try context.fetch(FetchRequest<Person>()).enumerated() {
         person.age = number
@@ -163,7 +163,7 @@ struct ModelTests {
     #expect(try container.store.verify().findings == [])
   }
 
-  @Test func `is used by several threads at once`() async throws {
+  @Test func `a model can be used by several threads at once`() async throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -186,7 +186,7 @@ struct ModelTests {
     #expect(count == 20)
   }
 
-  @MainActor @Test func `has one view context`() throws {
+  @MainActor @Test func `a container has one view context`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36)
     let view = fixture.container.viewContext

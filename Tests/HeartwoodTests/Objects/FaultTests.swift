@@ -6,7 +6,7 @@ import Testing
 @Suite("Faults")
 struct FaultTests {
   @Test(.evidence("F-01"), .evidence("F-04"), .evidence("F-05"))
-  func `have a class, an identity and no values`() throws {
+  func `a fault has a class and an identity but no values`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36, cars: 2)
     let context = fixture.context()
@@ -19,7 +19,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("F-02"), .evidence("F-03"), .evidence("F-07"))
-  func `load all attributes at once, and each member when it is used`() throws {
+  func `a fault loads all attributes at once and members on first use`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36, cars: 2)
     let context = fixture.context()
@@ -33,7 +33,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("F-11"))
-  func `are asked for with and without reading`() throws {
+  func `objects can be looked up with or without reading`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
     try fixture.change(id) { $0.managedObjectContext?.delete($0) }
@@ -47,7 +47,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("F-12"), .evidence("F-13"))
-  func `tell of their firing and of becoming faults again`() throws {
+  func `callbacks report loading and turning into a fault`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let new = Person(context: context)
@@ -66,7 +66,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("I-01"))
-  func `whose row is gone count as deleted`() throws {
+  func `a fault whose row is missing counts as deleted`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36)
     let context = fixture.context()
@@ -79,7 +79,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("I-02"))
-  func `whose row is gone stop the context where that is wanted`() throws {
+  func `a fault whose row is missing sets faultError if configured`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36)
     let context = fixture.context()
@@ -96,7 +96,7 @@ struct FaultTests {
   }
 
   @Test(.evidence("I-01"), arguments: [false, true])
-  func `whose row is there again counts as deleted no more`(isFetched: Bool) throws {
+  func `a fault whose row exists again no longer counts as deleted`(isFetched: Bool) throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let (context, other) = (fixture.context(), fixture.context())
@@ -104,7 +104,7 @@ struct FaultTests {
     try #require(try other.existingObject(Person.self, with: ids[0])).age = 2
     try fixture.change(ids[0]) { $0.managedObjectContext?.delete($0) }
     #expect(ada.name == "" && ada.isDeleted)
-    // Who has changed it has it stored again.
+    // The context that has changed it stores it again.
     other.mergePolicy = .overwrite
     try other.save()
     if isFetched {

@@ -3,12 +3,13 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Members and values that are changed in place")
+@Suite("In-place mutation")
 struct GrowthTests {
   @Test(
     .evidence("R-12"), .evidence("OB-04"),
     arguments: [(false, false), (true, false), (false, true)])
-  func `take a loop of thousands of steps`(tracksUndo: Bool, isObserved: Bool) throws {
+  func `thousands of in-place mutations take linear time`(tracksUndo: Bool, isObserved: Bool) throws
+  {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksObservation = isObserved
@@ -27,7 +28,7 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // It took minutes when each step looked at all that were there.
+    // It took minutes when each step examined all members.
     #expect(duration < 20)
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)
@@ -43,7 +44,7 @@ struct GrowthTests {
   }
 
   @Test(.evidence("R-12"), arguments: UInt64(0)..<12)
-  func `are what the same changes of a copy are`(seed: UInt64) throws {
+  func `in-place mutations equal mutations of a copy`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
@@ -67,7 +68,7 @@ struct GrowthTests {
       var set = order.pieces
       let seedOfStep = UInt64(random.below(1 << 30))
       if random.isTrue(in256: 30) {
-        // From the other side, which the next change in place has to know of.
+        // The change comes from the other side, so the next in-place mutation must see it.
         line.order = random.isTrue(in256: 128) ? order : other
         piece.order = random.isTrue(in256: 128) ? order : nil
         list = order.lines
@@ -121,7 +122,7 @@ struct GrowthTests {
     case 5: set.subtract(pieces.suffix(random.below(pieces.count)))
     case 6: set = Set(pieces.prefix(random.below(8)))
     case 7:
-      // One leaves without being hashed, and another joins.
+      // One member leaves without being hashed, and another one joins.
       let first = set.map(\.number).min()
       if let index = set.indices.first(where: { set[$0].number == first }), !set.contains(piece) {
         set.remove(at: index)
@@ -132,7 +133,7 @@ struct GrowthTests {
   }
 
   @Test(.evidence("R-12"))
-  func `can be read while they are changed`() throws {
+  func `a property can be read during an in-place mutation`() throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     let order = Order(context: context)
@@ -161,7 +162,7 @@ struct GrowthTests {
       #expect(order.keywords == ["a"] || order.keywords == [])
     }
     #expect(order.keywords == ["a", "b"])
-    // What was changed before an error is changed.
+    // Changes before an error are kept.
     #expect(throws: CancellationError.self) {
       try change(&order.keywords) { words in
         words.append("c")
@@ -180,7 +181,7 @@ struct GrowthTests {
   }
 
   @Test(.evidence("R-13"))
-  func `taken back by hand leave nothing to save`() throws {
+  func `in-place mutations reverted by hand leave nothing to save`() throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     let order = Order(context: context)

@@ -2,12 +2,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A set of members")
+@Suite("Member sets")
 struct MemberSetTests {
   @Test(arguments: UInt64(0)..<8)
-  func `keeps objects in the order in which they joined`(seed: UInt64) {
+  func `a member set keeps insertion order`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    // Few of them, so that they come and go; or many, so that the holes are closed.
+    // With few objects, they are often added again; with many, holes are closed.
     let objects = (0..<(4 << seed)).map { _ in Car() }
     var set = MemberSet()
     var reference: [Car] = []
@@ -29,7 +29,7 @@ struct MemberSetTests {
     #expect(MemberSet(reference).map { $0 } == reference, "seed \(seed)")
   }
 
-  @Test func `of slots has any number of them`() {
+  @Test func `a slot set holds any number of slots`() {
     var slots = SlotSet([0, 63, 64, 200])
     #expect([0, 63, 64, 200].allSatisfy { slots.contains($0) })
     #expect(!slots.contains(1) && !slots.contains(65) && !slots.contains(1000))

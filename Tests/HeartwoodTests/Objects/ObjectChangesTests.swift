@@ -18,7 +18,7 @@ final class Holder: ManagedObject {
   @ToMany(inverse: \Badge.holder) var badges: Set<Badge>
 }
 
-@Suite("What was set in a new object")
+@Suite("Assigned properties of new objects")
 struct ObjectChangesTests {
   private enum Slot {
     static let (code, level, origin, holder) = (0, 1, 2, 3)
@@ -26,7 +26,7 @@ struct ObjectChangesTests {
 
   private func slots(_ badge: Badge) -> [Int] { (0..<4).filter { badge.assigned.contains($0) } }
 
-  @Test func `is known if its entity has unique constraints`() throws {
+  @Test func `assigned properties are recorded for entities with unique constraints`() throws {
     let fixture = try GraphFixture(Schema(Holder.self))
     let context = fixture.context()
     let badge = Badge(context: context)
@@ -42,7 +42,7 @@ struct ObjectChangesTests {
     #expect(slots(badge) == [])
   }
 
-  @Test func `counts from before it was inserted, and after it was taken back`() throws {
+  @Test func `assignments before insertion and after a reverted insertion are recorded`() throws {
     let fixture = try GraphFixture(Schema(Holder.self))
     let context = fixture.context()
     let badge = Badge()
@@ -61,7 +61,7 @@ struct ObjectChangesTests {
     #expect(badge.level == 2 && slots(badge).contains(Slot.level))
   }
 
-  @Test func `goes to the parent of the context`() throws {
+  @Test func `assigned properties are passed to the parent context`() throws {
     let fixture = try GraphFixture(Schema(Holder.self))
     let parent = fixture.context()
     let child = ManagedObjectContext(parent: parent)

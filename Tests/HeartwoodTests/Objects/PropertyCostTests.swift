@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Reading properties")
 struct PropertyCostTests {
-  @Test(.evidence("F-14")) func `of a loaded object allocates nothing`() async {
+  @Test(.evidence("F-14")) func `reading a property of a loaded object allocates nothing`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try GraphFixture()
-      // Longer than what a string keeps within itself, so that its storage is an object.
+      // Longer than an inline string, so that its storage is an object.
       let id = try fixture.person("a name of more than fifteen bytes", age: 7, cars: 1)
       let context = fixture.context()
       let person = try #require(try context.existingObject(Person.self, with: id))

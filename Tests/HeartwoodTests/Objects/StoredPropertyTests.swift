@@ -39,7 +39,7 @@ private class Widget: ManagedObject, CustomReflectable {
   @Attribute var rank: Double? = nil
   var shape = Shape.label("a", 1)
 
-  /// What `Mirror` would show instead of the properties.
+  /// `Mirror` would show this instead of the properties.
   var customMirror: Mirror { Mirror(self, children: ["nothing": 0]) }
 }
 
@@ -73,7 +73,7 @@ private final class Maker: ManagedObject {
 @Suite("Stored properties without a wrapper")
 struct StoredPropertyTests {
   @Test(.evidence("V-01"))
-  func `leave attributes around them where they are`() throws {
+  func `properties without a wrapper do not affect the offsets of attributes`() throws {
     let fixture = try GraphFixture(Schema(Contraption.self))
     let context = fixture.context()
     let listener = Listener()
@@ -100,13 +100,13 @@ struct StoredPropertyTests {
     #expect(found.code == 5 && found.small == -7 && found.name == object.name)
     #expect(found.rank == 2.5 && found.day == object.day && found.tags == ["x", "y"])
     #expect(found.parts.map(\.objectID) == [part.objectID])
-    // What is not saved is as in a new object.
+    // Properties that are not stored have the values of a new object.
     #expect(found.helper.count == 3 && found.spare == nil && found.flag == 1)
     #expect(found.delegate == nil && found.listener.count == 9 && found.last.count == 7)
     #expect(found.title == "title of 5" && found.handler(1) == 2 && found.pair.first == 1)
     if case .label("a", 1) = found.shape {} else { Issue.record("\(found.shape)") }
 
-    // Nor does filling an object change it.
+    // Filling an object does not change them either.
     object.listener.count = 4
     try fixture.change(Widget.self, object.objectID) { $0.name = "other" }
     try context.refresh(object, mergeChanges: false)
@@ -117,7 +117,7 @@ struct StoredPropertyTests {
   }
 
   @Test(.evidence("V-01"))
-  func `are no hindrance to predicates, indexes and batches`() throws {
+  func `properties without a wrapper do not affect predicates, indexes and batches`() throws {
     let fixture = try GraphFixture(Schema(Contraption.self))
     let context = fixture.context()
     var rest = 0..<10
@@ -135,7 +135,7 @@ struct StoredPropertyTests {
   }
 
   @Test(.evidence("V-08"))
-  func `and attributes that cannot be stored as they are, are refused`() throws {
+  func `attributes of types that cannot be stored are rejected`() throws {
     let refused: [(ManagedObject.Type, String)] = [
       (Nester.self, "Nester.depth"), (Maker.self, "Maker"),
     ]

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// What an earlier version of a program knows of a ticket, and what a later one does.
+/// The values of a ticket that an earlier version of a program knows, and those of a later one.
 private enum Earlier {
   enum Level: Int, Codable, Comparable, AttributeValue {
     case low = 1
@@ -54,11 +54,12 @@ private enum Later {
   }
 }
 
-@Suite("Values that a program does not know")
+@Suite("Values that a program cannot decode")
 struct UnknownValueTests {
   private typealias Ticket = Earlier.Ticket
 
-  /// A store with two tickets, of which an earlier program knows the values of one.
+  /// Returns a store with two tickets, one of which has only values that an earlier program can
+  /// decode.
   private func store() throws -> EvolvingStore {
     let store = EvolvingStore()
     try store.open(Schema(Later.Ticket.self)) { context in
@@ -93,7 +94,7 @@ struct UnknownValueTests {
     }
   }
 
-  @Test(.evidence("V-04")) func `are shown as none or as declared`() throws {
+  @Test(.evidence("V-04")) func `an undecodable value reads as nil or the declared value`() throws {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
@@ -111,7 +112,8 @@ struct UnknownValueTests {
     try expectKept(store)
   }
 
-  @Test(.evidence("V-04")) func `stay in the row when other things are saved`() throws {
+  @Test(.evidence("V-04"))
+  func `an undecodable value stays in the row when other attributes are saved`() throws {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
@@ -119,14 +121,14 @@ struct UnknownValueTests {
       try context.save()
       found[0].title = "again"
       try context.save()
-      // Through a child context too.
+      // The same through a child context.
       let child = ManagedObjectContext(parent: context)
       let ticket: Ticket = child.object(with: found[0].objectID)
       #expect(ticket.level == .low)
       ticket.title = "from below"
       try child.save()
       try context.save()
-      // Set, and taken back.
+      // The value is set, and the assignment is undone.
       context.tracksUndo = true
       found[0].level = .high
       context.endUndoGroup()
@@ -147,7 +149,7 @@ struct UnknownValueTests {
     try expectKept(store, title: "by a batch")
   }
 
-  @Test(.evidence("V-04")) func `stay in the row in conflicts`() throws {
+  @Test(.evidence("V-04")) func `an undecodable value stays in the row in a conflict`() throws {
     for (policy, isMine) in [
       (MergePolicy.mergeByPropertyObjectTrump, true), (.mergeByPropertyStoreTrump, true),
       (.overwrite, true), (.rollback, false),
@@ -167,18 +169,20 @@ struct UnknownValueTests {
     }
   }
 
-  @Test(.evidence("V-04")) func `are lost only if they are set`() throws {
+  @Test(.evidence("V-04")) func `an undecodable value is replaced only when the attribute is set`()
+    throws
+  {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
-      // What is shown already is set all the same.
+      // Setting the shown value counts as an assignment.
       found[0].level = .low
       #expect(found[0].unreadableValues["level"] == nil && found[0].hasChanges)
     }
     try expectKept(store, .low)
   }
 
-  @Test(.evidence("V-04")) func `are asked as they are stored`() throws {
+  @Test(.evidence("V-04")) func `predicates compare undecodable values as stored`() throws {
     let store = try store()
     try store.open(schema) { context in
       func titles(_ format: String, _ arguments: any Sendable...) throws -> [String] {
@@ -192,7 +196,7 @@ struct UnknownValueTests {
         #expect(try titles("level == 1") == [])
         #expect(try titles("kind == 'question'") == ["new"])
         #expect(try titles("spare == nil") == [])
-        // Once more with changes in memory.
+        // The same with unsaved changes.
         for ticket in try context.fetch(FetchRequest<Ticket>()) { ticket.place.street += "" }
       }
       context.rollback()
@@ -207,7 +211,7 @@ struct UnknownValueTests {
     try expectKept(store)
   }
 
-  @Test(.evidence("V-04")) func `keep no row from being deleted`() throws {
+  @Test(.evidence("V-04")) func `an undecodable value does not prevent deletion`() throws {
     let store = try store()
     try store.withContainer(schema) { container in
       let context = container.newContext()
@@ -222,7 +226,7 @@ struct UnknownValueTests {
     }
   }
 
-  @Test(.evidence("V-04")) func `are an error of their own where one value is asked for`() throws {
+  @Test(.evidence("V-04")) func `reading a single undecodable value throws`() throws {
     let store = try store()
     try store.withContainer(schema) { container in
       let context = container.newContext()

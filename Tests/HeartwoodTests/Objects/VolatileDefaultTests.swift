@@ -25,7 +25,7 @@ private final class DatedMemo: Note {
   @Attribute var same: Int = 7
 }
 
-/// A note before it had an identity.
+/// The class before it had an identity attribute.
 private enum Earlier {
   final class Note: ManagedObject {
     @Attribute var title: String = "untitled"
@@ -41,9 +41,11 @@ private enum Later {
   static let schema = Schema(version: 2, Note.self)
 }
 
-@Suite("Declared values that are computed")
+@Suite("Volatile default values")
 struct VolatileDefaultTests {
-  @Test(.evidence("V-07")) func `are computed for each row of a batch insert`() throws {
+  @Test(.evidence("V-07")) func `a volatile default is computed for each row of a batch insert`()
+    throws
+  {
     let fixture = try GraphFixture(Schema(DatedMemo.self))
     let context = fixture.context()
     context.mergePolicy = .mergeByPropertyObjectTrump
@@ -65,7 +67,9 @@ struct VolatileDefaultTests {
     #expect(found.map(\.title).prefix(3) == ["0", "untitled", "2"])
   }
 
-  @Test(.evidence("V-07")) func `are one for all rows that are there already`() throws {
+  @Test(.evidence("V-07")) func `existing rows share one volatile default after a migration`()
+    throws
+  {
     let store = EvolvingStore()
     try store.open(Earlier.schema) { context in
       for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }
@@ -78,7 +82,8 @@ struct VolatileDefaultTests {
     }
   }
 
-  @Test(.evidence("V-07")) func `are different in each row where a stage sets them`() throws {
+  @Test(.evidence("V-07")) func `a migration stage can assign different values to each row`() throws
+  {
     let store = EvolvingStore()
     try store.open(Earlier.schema) { context in
       for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }

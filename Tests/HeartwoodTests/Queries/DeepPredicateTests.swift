@@ -8,9 +8,9 @@ import Testing
 struct DeepPredicateTests {
   private typealias Condition = QueryPredicate<Song>
 
-  /// Runs a body on a thread with the smallest stack there is.
+  /// Runs a body on a thread with the smallest possible stack.
   ///
-  /// - Returns: What it throws.
+  /// - Returns: The error that it throws.
   private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) -> (any Error)? {
     let failure = Mutex<(any Error)?>(nil)
     let done = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ struct DeepPredicateTests {
     Condition(#Predicate { $0.rank == rank })
   }
 
-  /// Runs a body with a context of three songs, of ranks 1, 5 and 9.
+  /// Runs a body with a context of three songs, with the ranks 1, 5 and 9.
   private func withSongs(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) throws -> (any Error)? {
@@ -38,7 +38,7 @@ struct DeepPredicateTests {
     return onSmallStack { try body(container.newContext()) }
   }
 
-  /// How many terms a predicate of a shape has; the usual ones have the most.
+  /// Returns the number of terms of a predicate; common shapes have the most.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots: 100_000
@@ -51,10 +51,10 @@ struct DeepPredicateTests {
     case formatOr, formatAnd, formatList, formatArgument, shared
   }
 
-  /// A predicate that ranks 5 and above 100 meet.
+  /// Returns a predicate that matches the ranks 5 and above 100.
   private static func condition(_ shape: Shape) throws -> Condition {
     let count = termCount(shape)
-    // Parts that are made once: to make them takes the most time.
+    // The operands are created once, because that takes the most time.
     let some = (100..<200).map(equals)
     let others = (100..<200).map { equals($0).not }
     var result = equals(5)
@@ -91,7 +91,7 @@ struct DeepPredicateTests {
   }
 
   @Test(.evidence("P-11"), arguments: Shape.allCases)
-  private func `of 100,000 terms are evaluated on a stack of 512 KiB`(shape: Shape) throws {
+  private func `a predicate of 100,000 terms is evaluated on a 512 KiB stack`(shape: Shape) throws {
     let found = Mutex<[Int]>([])
     let error = try withSongs { context in
       var request = FetchRequest<Song>()
@@ -113,7 +113,7 @@ struct DeepPredicateTests {
     case conditionals, arithmetic
   }
 
-  /// A predicate of as many parts within each other, or nearly.
+  /// Returns a predicate with a nesting depth of about this number.
   private static func nested(_ nest: Nest, _ depth: Int) throws -> Condition {
     var result = equals(5)
     switch nest {
@@ -123,7 +123,7 @@ struct DeepPredicateTests {
       }
     case .negated: for _ in 0..<depth / 2 { result = (result || equals(7)).not }
     case .leaves:
-      // Each leaf is deep, and so is what is put together of them.
+      // Each leaf is deep, and so is their combination.
       let count = min(depth / 2, 20)
       let leaf = try Condition(
         format: String(repeating: "NOT ", count: count) + "rank == 5")
@@ -183,7 +183,7 @@ struct DeepPredicateTests {
   }
 
   @Test(.evidence("P-11"), arguments: Nest.allCases)
-  private func `nested too deep are refused, and others evaluated, on a stack of 512 KiB`(
+  private func `too deeply nested predicates are rejected on a 512 KiB stack`(
     nest: Nest
   ) throws {
     for depth in [2, 10, 20, 40, 60, 61, 62, 63, 64, 65, 66, 100, 1000, 20_000] {
@@ -191,7 +191,7 @@ struct DeepPredicateTests {
         var request = FetchRequest<Song>()
         request.predicate = try Self.nested(nest, depth)
         let ranks = try context.fetch(request).map(\.rank)
-        // With an odd number of them, the negations hold for the others.
+        // With an odd number of negations, the others match.
         #expect(ranks == [5] || ranks == [1, 9], "\(nest) \(depth)")
         let song = Song(context: context)
         song.rank = 5
@@ -207,7 +207,8 @@ struct DeepPredicateTests {
     }
   }
 
-  @Test(.evidence("P-11")) func `put together of nothing hold for all, or for none`() throws {
+  @Test(.evidence("P-11"))
+  func `an empty conjunction matches everything and an empty disjunction nothing`() throws {
     let fixture = try GraphFixture(songs)
     try fixture.songs([1, 5, 9])
     let context = fixture.context()
@@ -221,7 +222,7 @@ struct DeepPredicateTests {
     #expect(try count(.all([Self.equals(1), .any([]) || Self.equals(1)])) == 1)
   }
 
-  @Test(.evidence("P-10")) func `are taken by requests of all kinds as they are`() throws {
+  @Test(.evidence("P-10")) func `requests of all kinds accept large predicates`() throws {
     let fixture = try GraphFixture(songs)
     try fixture.songs([1, 5, 9])
     let context = fixture.context()

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Formats of predicates that cannot be used")
+@Suite("Invalid predicate formats")
 struct FormatErrorTests {
   @Test(
     .evidence("P-07"),
@@ -41,7 +41,7 @@ struct FormatErrorTests {
       ("ANY idols", "10 of the predicate's format: expected an operator, but found the end."),
       ("# == 3", "2 of the predicate's format: expected a name after #."),
     ])
-  func `say where they are wrong and what was expected`(format: String, message: String) {
+  func `a syntax error names the column and what was expected`(format: String, message: String) {
     let error = #expect(throws: ObjectGraphError.self) {
       try QueryPredicate<Animal>(format: format)
     }
@@ -77,7 +77,7 @@ struct FormatErrorTests {
       ("price ** 2 == 2", "the operator does not support them."),
       ("home.@count = 1", "not a collection"),
     ])
-  func `throw when they are used if their names or types do not fit`(
+  func `a format with wrong names or types throws when it is used`(
     format: String, message: String
   ) throws {
     let zoo = try Zoo()
@@ -87,7 +87,7 @@ struct FormatErrorTests {
     #expect(error?.message.contains(message) == true, "\(String(describing: error))")
   }
 
-  @Test(.evidence("P-08")) func `have arguments that are values, whatever is in them`() throws {
+  @Test(.evidence("P-08")) func `format arguments are values, whatever they contain`() throws {
     let zoo = try Zoo()
     let attack = "x' OR TRUEPREDICATE OR name == 'x"
     #expect(try zoo.letters("name == %@", [attack]) == "")
@@ -105,7 +105,7 @@ struct FormatErrorTests {
     }
   }
 
-  @Test(.evidence("P-08")) func `take arguments of the types that fit`() throws {
+  @Test(.evidence("P-08")) func `format arguments must fit their placeholders`() throws {
     let zoo = try Zoo()
     let none: Int? = nil
     let some: Int? = 2
@@ -136,7 +136,7 @@ struct FormatErrorTests {
   @Test(
     .evidence("P-02"),
     arguments: ["(", "NOT ", "-", "legs + ", "legs ** ", "home.", "SUBQUERY(idols, $x, "])
-  func `that never end are refused before they exhaust the stack`(part: String) {
+  func `overly long formats are rejected before the stack overflows`(part: String) {
     let format = String(repeating: part, count: 100_000) + "legs == 2"
     #expect(throws: ObjectGraphError.self) { try QueryPredicate<Animal>(format: format) }
   }

@@ -3,8 +3,8 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Texts put together by chance: of the words of formats, and of formats with characters changed.
-@Suite("Formats made by chance")
+/// Random strings: the words of formats, and formats with changed characters.
+@Suite("Randomised predicate formats")
 struct FormatFuzzTests {
   private static let words = [
     "legs", "name", "rank", "weight", "nick", "idols", "home", "home.town.name", "idols.legs",
@@ -25,13 +25,13 @@ struct FormatFuzzTests {
   ]
 
   @Test(.evidence("P-02"), .evidence("P-07"), arguments: 0..<3 as Range<UInt64>)
-  func `are refused or answered, and never trap`(seed: UInt64) throws {
+  func `randomised formats are rejected or evaluated, and never trap`(seed: UInt64) throws {
     let zoo = try Zoo()
     var random = SeededGenerator(seed: seed)
     var answered = 0
     for number in 0..<Herd.questionCount(8000) {
       let format = number % 2 == 0 ? Self.phrase(&random) : Self.changed(&random)
-      // As many as there are places, mostly.
+      // Mostly as many arguments as there are placeholders.
       let count = number % 5 == 0 ? random.below(3) : format.count { $0 == "%" }
       let arguments = (0..<count).map { _ in Self.argument(&random) }
       do {
@@ -53,7 +53,8 @@ struct FormatFuzzTests {
     (0...random.below(9)).map { _ in words[random.below(words.count)] }.joined(separator: " ")
   }
 
-  /// A format with some of its characters replaced, left out, doubled or exchanged for words.
+  /// Returns a format in which some characters are replaced, removed, doubled or exchanged for
+  /// words.
   private static func changed(_ random: inout SeededGenerator) -> String {
     var text = Array(whole[random.below(whole.count)])
     for _ in 0...random.below(3) where !text.isEmpty {

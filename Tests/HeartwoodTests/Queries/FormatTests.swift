@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("The format language of predicates")
+@Suite("The predicate format language")
 struct FormatTests {
   private struct Case: Sendable {
     let format: String
@@ -31,7 +31,7 @@ struct FormatTests {
   }
 
   @Test(.evidence("P-03"), .evidence("P-05"))
-  func `has the signs of comparisons, with nil below nothing`() throws {
+  func `comparison operators order nil before all values`() throws {
     try expect([
       Case("legs == 4", is: "AR"), Case("legs = 4", is: "AR"), Case("4 == paws", is: "AR"),
       Case("legs != 4", is: "BC"), Case("legs <> 4", is: "BC"), Case("paws < 4", is: "BC"),
@@ -53,7 +53,7 @@ struct FormatTests {
     ])
   }
 
-  @Test func `has and, or, not and parentheses`() throws {
+  @Test func `and, or, not and parentheses combine conditions`() throws {
     try expect([
       Case("legs = 4 AND rank = 1", is: "A"), Case("legs = 4 && rank = 1", is: "A"),
       Case("rank = 1 OR rank = 2 or legs = 0", is: "ACR"), Case("rank = 1 || rank = 2", is: "AR"),
@@ -66,7 +66,7 @@ struct FormatTests {
     ])
   }
 
-  @Test func `looks into texts`() throws {
+  @Test func `string operators search in strings`() throws {
     try expect([
       Case("name BEGINSWITH 'A'", is: "A"), Case("name beginswith[c] 'a'", is: "A"),
       Case("name BEGINSWITH 'a'", is: ""), Case("name ENDSWITH 'b'", is: "B"),
@@ -86,7 +86,7 @@ struct FormatTests {
     ])
   }
 
-  @Test func `has ranges, lists and numbers`() throws {
+  @Test func `ranges, lists and numbers are supported`() throws {
     try expect([
       Case("legs IN {2, 0}", is: "BC"), Case("rank IN {1, nil}", is: "AB"),
       Case("legs IN {}", is: ""),
@@ -104,7 +104,7 @@ struct FormatTests {
     ])
   }
 
-  @Test(.evidence("P-04")) func `goes through relationships`() throws {
+  @Test(.evidence("P-04")) func `key paths lead through relationships`() throws {
     try expect([
       Case("home.street == 'Elm'", is: "AB"), Case("home.town.name == 'Ur'", is: "AB"),
       Case("home.town.name == nil", is: "CR"), Case("home == nil", is: "R"),

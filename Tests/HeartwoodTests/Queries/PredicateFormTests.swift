@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random predicates made of every form there is, said in both languages where both can.
+/// Random predicates of every form, in both languages where possible.
 @Suite("Predicates of every form")
 struct PredicateFormTests {
   private static let seeds: Range<UInt64> = 0..<2
 
-  /// The conditions of one seed: the same ones, whatever asks them.
+  /// Returns the conditions of one seed, the same for every caller.
   private static func conditions(_ seed: UInt64, _ ids: [ManagedObjectID]) -> [Condition] {
     var terms = RandomTerms(SeededGenerator(seed: seed), ids)
     let languages: [RandomTerms.Language] = [.both, .format, .predicate, .format]
@@ -19,7 +19,7 @@ struct PredicateFormTests {
   }
 
   @Test(.evidence("P-01"), .evidence("P-09"), .evidence("P-10"), arguments: seeds)
-  func `find what plain closures find`(seed: UInt64) throws {
+  func `predicates of every form equal plain closures`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
     var last: (predicate: QueryPredicate<Animal>, condition: Condition)?
     for (number, condition) in Self.conditions(seed, herd.ids).enumerated() {
@@ -41,7 +41,7 @@ struct PredicateFormTests {
     }
   }
 
-  @Test func `are of every kind of node that is understood`() throws {
+  @Test func `every supported kind of predicate node is covered`() throws {
     let herd = try Herd(seed: 0)
     var kinds: Set<String> = []
     for seed in Self.seeds {
@@ -57,7 +57,7 @@ struct PredicateFormTests {
     #expect(ranges.count == 5 && ranges.subtracting(kinds) == [])
   }
 
-  @Test func `have every word and sign of the format language`() throws {
+  @Test func `every keyword and operator of the format language is covered`() throws {
     let herd = try Herd(seed: 0)
     var formats = ""
     for seed in Self.seeds {
@@ -86,7 +86,7 @@ struct PredicateFormTests {
     }
   }
 
-  /// What a pattern finds in the sources of predicates.
+  /// Returns the matches of a pattern in the source code of the predicates.
   private static func found(
     _ pattern: Regex<(Substring, Substring)>, in files: String...
   ) throws -> Set<String> {
@@ -100,7 +100,7 @@ struct PredicateFormTests {
     return found
   }
 
-  /// The kinds of all parts of a predicate, of the values in them, and which of several they do.
+  /// Returns the kinds of all nodes of a predicate, of their values, and of their operators.
   private static func kinds(of predicate: Predicate<Animal>) -> Set<String> {
     var kinds: Set<String> = []
     func visit(_ value: Any) {
@@ -116,9 +116,9 @@ struct PredicateFormTests {
   }
 }
 
-/// A key path that is applied to a part.
+/// A key path that is applied to a node.
 private protocol KeyPathNode {
-  /// What it asks, if it is one of those that all collections have.
+  /// The collection property that it reads, if it is a common one.
   var kindName: String { get }
 }
 

@@ -3,11 +3,11 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random predicates over random animals, beside closures that ask the same.
+/// Random predicates over random animals, compared with closures of the same meaning.
 @Suite("Random predicates")
 struct PredicateModelTests {
   @Test(.evidence("P-09"), arguments: 0..<2 as Range<UInt64>)
-  func `find what plain closures find`(seed: UInt64) throws {
+  func `random predicates equal plain closures`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
     for number in 0..<Herd.questionCount(100) {
       let condition = RandomCondition.any(&herd.random, depth: number % 4)
@@ -19,7 +19,7 @@ struct PredicateModelTests {
   }
 
   @Test(.evidence("P-01"), .evidence("P-09"), arguments: 0..<2 as Range<UInt64>)
-  func `mean the same in both languages`(seed: UInt64) throws {
+  func `random predicates mean the same in both languages`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
     for number in 0..<Herd.questionCount(64) {
       let condition = Self.condition(&herd.random, number % 24)

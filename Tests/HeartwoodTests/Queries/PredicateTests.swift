@@ -3,9 +3,11 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Predicates of the language")
+@Suite("Foundation predicates")
 struct PredicateTests {
-  @Test(.evidence("P-01"), .evidence("P-03")) func `compare and are put together`() throws {
+  @Test(.evidence("P-01"), .evidence("P-03")) func `Foundation predicates compare and combine`()
+    throws
+  {
     let zoo = try Zoo()
     let none: String? = nil
     let four = 4
@@ -31,7 +33,7 @@ struct PredicateTests {
   }
 
   @Test(.evidence("P-09"), .evidence("V-06"))
-  func `compare an indexed attribute with NaN as one without an index`() throws {
+  func `an indexed attribute compares with NaN like one without an index`() throws {
     let fixture = try GraphFixture(animals)
     let context = fixture.context()
     for number in 0..<200 {
@@ -58,7 +60,8 @@ struct PredicateTests {
     #expect(try context.count(for: FetchRequest<Animal>(where: format)) == 10)
   }
 
-  @Test(.evidence("P-01"), .evidence("P-05")) func `have values of all kinds`() throws {
+  @Test(.evidence("P-01"), .evidence("P-05"))
+  func `Foundation predicates support values of all types`() throws {
     let zoo = try Zoo()
     let tenth = Decimal(string: "0.1") ?? 0
     let (later, code) = (Date(timeIntervalSinceReferenceDate: 10), zoo.bob.code)
@@ -83,7 +86,8 @@ struct PredicateTests {
     }
   }
 
-  @Test(.evidence("P-01"), .evidence("P-06")) func `look into texts, lists and ranges`() throws {
+  @Test(.evidence("P-01"), .evidence("P-06"))
+  func `Foundation predicates search in strings, lists and ranges`() throws {
     let zoo = try Zoo()
     let (composed, few, bounds) = ("C\u{e9}line", [0, 2], 2...4)
     let nicks: [String?] = ["Addy", nil]
@@ -110,7 +114,8 @@ struct PredicateTests {
     }
   }
 
-  @Test(.evidence("P-01"), .evidence("P-04")) func `go through relationships`() throws {
+  @Test(.evidence("P-01"), .evidence("P-04"))
+  func `Foundation predicates lead through relationships`() throws {
     let zoo = try Zoo()
     let (home, bob) = (zoo.elm.objectID, zoo.bob.objectID)
     let ids = [bob, zoo.rex.objectID]
@@ -140,7 +145,7 @@ struct PredicateTests {
     }
   }
 
-  @Test(.evidence("P-10")) func `are put together with those of the other language`() throws {
+  @Test(.evidence("P-10")) func `Foundation predicates combine with format predicates`() throws {
     let zoo = try Zoo()
     let four = QueryPredicate<Animal>(#Predicate { $0.legs == 4 })
     let first = try QueryPredicate<Animal>(format: "rank == %d", 1)
@@ -149,7 +154,7 @@ struct PredicateTests {
     #expect(try zoo.letters(four.not) == "BC" && zoo.letters(!four && !first) == "BC")
   }
 
-  @Test(.evidence("P-02")) func `are refused by the part that cannot be asked`() throws {
+  @Test(.evidence("P-02")) func `an unsupported expression is named in the error`() throws {
     let zoo = try Zoo()
     let place = Place(latitude: 1, longitude: 2)
     var cases: [(Predicate<Animal>, String)] = []
@@ -164,7 +169,7 @@ struct PredicateTests {
     }
   }
 
-  @Test(.evidence("P-02")) func `that know objects of another store find none`() throws {
+  @Test(.evidence("P-02")) func `IDs of another store match nothing`() throws {
     let (zoo, other) = (try Zoo(), try Zoo())
     let id = other.bob.objectID
     #expect(try zoo.letters(#Predicate { $0.objectID == id }) == "")

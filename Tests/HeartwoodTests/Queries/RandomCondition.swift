@@ -14,9 +14,9 @@ struct RandomCondition {
   ]
   static let numbers = [-1.5, -1, -0.0, 0, 0.5, 1, 2.25, 1e300, .infinity, .nan]
 
-  /// A condition made of others, up to a depth.
+  /// Returns a condition composed of others, up to a depth.
   ///
-  /// - Parameter prefix: What stands before the names of properties: nothing, or a variable.
+  /// - Parameter prefix: The text before the names of properties: nothing, or a variable.
   static func any(
     _ random: inout SeededGenerator, depth: Int, prefix: String = ""
   ) -> RandomCondition {
@@ -153,7 +153,7 @@ struct RandomCondition {
     }.prefixed(prefix, name)
   }
 
-  /// A name that was given as an argument, written out behind a variable, where it has to be.
+  /// Returns a name given as an argument, written out after a variable if necessary.
   private func prefixed(_ prefix: String, _ name: String) -> RandomCondition {
     guard !prefix.isEmpty else { return self }
     return RandomCondition(
@@ -268,8 +268,8 @@ struct RandomCondition {
 }
 
 extension RandomCondition {
-  /// A condition that indexes can help with: a few that must all hold, each for an attribute with
-  /// an index.
+  /// Returns a condition that indexes can serve: a conjunction of terms, each on an indexed
+  /// attribute.
   static func lookup(_ random: inout SeededGenerator) -> RandomCondition {
     let parts = (0...random.below(3)).map { _ in simpleLookup(&random) }
     return RandomCondition(

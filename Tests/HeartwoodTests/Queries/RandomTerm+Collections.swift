@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random questions about objects, and the collections of relationships.
+/// Random terms about objects and the collections of relationships.
 extension RandomTerms {
   private typealias Members = Term<Set<Animal>, Set<Animal>>
 
@@ -21,14 +21,14 @@ extension RandomTerms {
       value: { $0[subject].admirers })
   }
 
-  /// A condition for one more animal, with its number.
+  /// Returns a condition for one more animal, with its number.
   private mutating func inner(_ depth: Int) -> (Condition, Int) {
     subjectCount += 1
     defer { subjectCount -= 1 }
     return (condition(depth), subjectCount - 1)
   }
 
-  /// How many members there are, or how many with which something holds.
+  /// Returns the number of members, or of those that match a condition.
   mutating func memberCount(_ depth: Int) -> Integer {
     let members = members()
     guard depth > 0 else {
@@ -52,7 +52,7 @@ extension RandomTerms {
       })
   }
 
-  /// Something that holds for one, all or no member.
+  /// Returns a quantified condition on members.
   mutating func quantified(_ depth: Int) -> Condition {
     let members = members()
     let (test, number) = inner(depth - 1)
@@ -82,7 +82,7 @@ extension RandomTerms {
       })
   }
 
-  /// The same with a word of the format language, for one property.
+  /// Returns a quantified condition on one property, with a keyword of the format language.
   mutating func simplyQuantified() -> Condition {
     let members = members()
     let path = members.format ?? ""
@@ -124,7 +124,7 @@ extension RandomTerms {
       })
   }
 
-  /// What is asked of related objects as a whole.
+  /// Returns a condition on related objects.
   mutating func related() -> Condition {
     let subject = random.below(subjectCount)
     let own = subject == 0 ? "SELF" : "$v\(subject)"
@@ -187,7 +187,7 @@ extension RandomTerms {
       })
   }
 
-  /// How many live where one does.
+  /// Returns the number of animals in the same home.
   private mutating func neighbours(_ subject: Int, _ own: String) -> Condition {
     let count = Integer(
       format: "\(own).home.animals.@count",
@@ -206,7 +206,7 @@ extension RandomTerms {
 
   // MARK: Objects
 
-  /// What is asked of an object itself: which it is, and of which class.
+  /// Returns a condition on an object's identity or class.
   mutating func objectCondition() -> Condition {
     let subject = random.below(subjectCount)
     let own = subject == 0 ? "SELF" : "$v\(subject)"

@@ -47,7 +47,7 @@ extension RandomTerms {
     }
   }
 
-  /// `?:` and `??`, which formats do not have.
+  /// Returns a choice with `?:` or `??`, which formats do not have.
   func choice<Value, Model>(
     _ test: Condition, _ then: Term<Value, Model>, _ otherwise: Term<Value, Model>
   ) -> Term<Value, Model> {
@@ -68,7 +68,7 @@ extension RandomTerms {
 
   // MARK: Values
 
-  /// What is asked of something that may be `nil`.
+  /// Returns a condition on an optional value.
   private mutating func optionalCondition() -> Condition {
     let bound = random.below(5) - 3
     let none = one(of: ["nil", "NULL", "NIL"])
@@ -106,7 +106,7 @@ extension RandomTerms {
     }
   }
 
-  /// What is asked of values that are neither numbers nor texts.
+  /// Returns a condition on values that are neither numbers nor strings.
   private mutating func plainValue() -> Condition {
     let date = Date(timeIntervalSinceReferenceDate: Double(random.below(5)) / 3)
     let (code, photo) = (one(of: Herd.codes), one(of: Herd.photos))
@@ -230,7 +230,7 @@ extension RandomTerms {
 }
 
 extension Term {
-  /// The same with another argument at the end.
+  /// Returns the term with another argument at the end.
   func with(_ argument: any Sendable) -> Term {
     var result = self
     result.arguments.append(argument)
@@ -238,7 +238,7 @@ extension Term {
   }
 }
 
-/// Bytes in the order in which they are compared.
+/// Bytes that compare lexicographically.
 struct Bytes: Comparable {
   private let content: [UInt8]
 

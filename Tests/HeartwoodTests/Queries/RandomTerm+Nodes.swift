@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-// What the compiler makes of the parts of a `#Predicate`, of parts whose types are known when the
-// program runs.
+// The nodes that the compiler creates for a `#Predicate`, for types that are known only at run
+// time.
 
 typealias NodeType = StandardPredicateExpression
 
@@ -96,7 +96,7 @@ func unwrapped<P: NodeType, Wrapped: Sendable>(
   PredicateExpressions.build_ForcedUnwrap(part)
 }
 
-/// What `part.map { $0 > bound }` is.
+/// Returns the node of `part.map { $0 > bound }`.
 func isAbove<P: NodeType>(_ part: P, _ bound: Int) -> PredicateNode<Bool?> where P.Output == Int? {
   PredicateExpressions.build_flatMap(part) {
     PredicateExpressions.build_Comparison(
@@ -104,7 +104,7 @@ func isAbove<P: NodeType>(_ part: P, _ bound: Int) -> PredicateNode<Bool?> where
   }
 }
 
-/// What `part?.contains(text)` is.
+/// Returns the node of `part?.contains(text)`.
 func contains<P: NodeType>(_ part: P, _ text: String) -> PredicateNode<Bool?>
 where P.Output == String? {
   PredicateExpressions.build_flatMap(part) {
@@ -167,7 +167,7 @@ func isIn<List: Sequence & Codable & Sendable, V: NodeType>(
   PredicateExpressions.build_contains(PredicateExpressions.build_Arg(list), value)
 }
 
-/// What is said of the elements of a collection, with the type that a sample of it has.
+/// Returns a condition on the elements of a collection, with the type of a sample element.
 func element<Test: NodeType<Bool>>(
   _ sample: Test, _ test: @escaping (PredicateExpressions.Variable<Animal>) -> PredicateNode<Bool>
 ) -> (PredicateExpressions.Variable<Animal>) -> Test {

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random calculations.
+/// Random arithmetic terms.
 extension RandomTerms {
   // MARK: Integers
 
@@ -34,7 +34,7 @@ extension RandomTerms {
     }
   }
 
-  /// The result as it is stored: one that is too large is none.
+  /// Returns a result as it is stored; `nil` if it is too large.
   private static func whole(
     _ first: Int128?, _ second: Int128?, _ operation: (Int128, Int128) -> Int128?
   ) -> Int128? {
@@ -70,7 +70,7 @@ extension RandomTerms {
     case 1: return property("paws", \.paws) { Int128($0) }
     case 2: return memberCount(0)
     case 100:
-      // Without a property it is a constant, whatever it is made of.
+      // Without a property, the term is a constant, whatever it consists of.
       let list = [random.below(5) - 2, 1]
       return Integer(
         node: { _ in
@@ -107,7 +107,7 @@ extension RandomTerms {
     }
   }
 
-  /// What `$0.home?.town?.homes.first?.rooms` is.
+  /// Returns the term `$0.home?.town?.homes.first?.rooms`.
   private func roomsOfOne(isFirst: Bool, _ subject: Int) -> Term<Int?, Int128> {
     let end: any KeyPath<[Home], Home?> & Sendable = isFirst ? \.first : \.last
     return Term(
@@ -126,7 +126,7 @@ extension RandomTerms {
       }, value: { $0[subject].home?.town?.homes[keyPath: end]?.rooms.map { Int128($0) } })
   }
 
-  /// Something made of all members of a relationship, which formats only have.
+  /// Returns an aggregate of all members of a relationship, which only formats have.
   private mutating func summary() -> Integer {
     let subject = random.below(subjectCount)
     let path = subject == 0 ? "idols" : "$v\(subject).idols"
@@ -175,7 +175,7 @@ extension RandomTerms {
       return Number(
         parts.0, parts.1, { "(\($0)) ** (\($1))" }, node: nil, value: { Self.both($0, $1, pow) })
     case 202:
-      // The small ones only, which all are numbers without being rounded.
+      // Only small numbers, which are exact as floating-point numbers.
       return Number(
         property("legs", \.legs) { Double($0) }, parts.0, { "(\($0) + \($1))" }, node: nil,
         value: { Self.both($0, $1, +) })
@@ -204,7 +204,7 @@ extension RandomTerms {
     first.flatMap { first in second.map { operation(first, $0) } }
   }
 
-  /// A comparison of numbers of another type than most.
+  /// Returns a comparison of numbers of a rare type.
   mutating func rareNumbers() -> Condition {
     let (eighth, quarter) = (Decimal(random.below(40)) / 8, Float(random.below(5)) / 4)
     let price = property("price", \.price) { $0 as Decimal? }

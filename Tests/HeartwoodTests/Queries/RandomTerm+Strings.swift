@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Random questions about texts.
+/// Random string terms.
 extension RandomTerms {
   mutating func text(_ depth: Int) -> Text {
     guard depth > 0 else {
@@ -30,7 +30,7 @@ extension RandomTerms {
       format: literal, node: { _ in PredicateExpressions.build_Arg(text) }, value: { _ in text })
   }
 
-  /// A text as it is written in a format.
+  /// Returns a string as a literal of the format language.
   private mutating func quoted(_ text: String) -> String {
     let quote = one(of: ["'", "\""])
     var result = quote
@@ -129,7 +129,7 @@ extension RandomTerms {
       })
   }
 
-  /// `contains` with a regular expression, which has not to be all of the text.
+  /// Returns a `contains` with a regular expression, which need not match the entire string.
   private mutating func regularExpression(_ text: Text) -> Condition {
     switch choose(3) {
     case 0:
@@ -202,7 +202,7 @@ extension RandomTerms {
     }
   }
 
-  /// Regular expressions for all of a text, each with what it means.
+  /// Returns regular expressions that match entire strings, each with its meaning.
   private mutating func matches(_ text: Text, _ options: String) -> Condition {
     let patterns: [(String, (String) -> Bool)] = [
       ("[ab]+", { !$0.isEmpty && $0.allSatisfy { $0 == "a" || $0 == "b" } }),

@@ -2,16 +2,17 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A part of a `#Predicate`, of any type.
+/// A node of a `#Predicate`, of any type.
 typealias PredicateNode<Output> = any StandardPredicateExpression<Output>
 
-/// The animals a part can ask: the one in question, and those of the collections around the part.
+/// The animals that a term can refer to: the fetched one, and the elements of the enclosing
+/// collections.
 typealias Subjects = [PredicateExpressions.Variable<Animal>]
 
-/// A part of a random predicate, said up to three times: in the format language, as the compiler
-/// would make it of a `#Predicate`, and as a plain closure.
+/// A random term of a predicate in up to three forms: in the format language, as nodes that the
+/// compiler would create for a `#Predicate`, and as a plain closure.
 ///
-/// The closure has no value where the part has none: where something is `nil`, overflows or is
+/// The closure returns no value if the term has none: because something is `nil`, overflows or is
 /// divided by zero.
 struct Term<Output, Model> {
   var format: String?
@@ -21,7 +22,7 @@ struct Term<Output, Model> {
 }
 
 extension Term {
-  /// What is made of one part.
+  /// Creates a term with one operand.
   init<A, M>(
     _ part: Term<A, M>, _ format: (String) -> String?,
     node: ((PredicateNode<A>) -> PredicateNode<Output>)?, value: @escaping (M?) -> Model?
@@ -32,7 +33,7 @@ extension Term {
       value: { value(part.value($0)) })
   }
 
-  /// What is made of two parts, of which the first stands first in the format too.
+  /// Creates a term with two operands, in the order of the format.
   init<A, B, M, N>(
     _ first: Term<A, M>, _ second: Term<B, N>, _ format: (String, String) -> String?,
     node: ((PredicateNode<A>, PredicateNode<B>) -> PredicateNode<Output>)?,
@@ -49,19 +50,19 @@ extension Term {
   }
 }
 
-/// Whether something holds.
+/// A term that is a condition.
 typealias Condition = Term<Bool, Bool>
-/// Wide enough for what the calculations here give.
+/// An integer wide enough for the results of all calculations here.
 typealias Integer = Term<Int, Int128>
 typealias Number = Term<Double, Double>
 typealias Text = Term<String, String>
 typealias OptionalText = Term<String?, String>
 
 extension Term where Output == Bool, Model == Bool {
-  /// Whether it holds; what has no value does not.
+  /// Returns whether the condition holds; a condition without a value does not.
   func holds(_ animals: [Animal]) -> Bool { value(animals) ?? false }
 
-  /// As a value to be compared.
+  /// The condition as a value that can be compared.
   var asValue: Condition {
     Condition(self, { "(\($0))" }, node: { $0 }, value: { $0 ?? false })
   }
@@ -71,18 +72,18 @@ extension Term where Output == Bool, Model == Bool {
   }
 }
 
-/// Makes random parts of predicates.
+/// Generates random terms of predicates.
 struct RandomTerms {
-  /// Which languages can say what is made; what only one of them says is made for that one.
+  /// The languages in which terms are needed.
   enum Language { case both, format, predicate }
 
   var random: SeededGenerator
   var language = Language.both
-  /// Objects that are in the store.
+  /// The IDs of stored objects.
   let ids: [ManagedObjectID]
-  /// How many animals the parts can ask.
+  /// The number of animals that terms can refer to.
   var subjectCount = 1
-  /// How often each choice was made, by places in the source.
+  /// The number of times that each choice was made, by source location.
   private var choices: [String: [Int]] = [:]
 
   init(_ random: SeededGenerator, _ ids: [ManagedObjectID]) {
@@ -90,8 +91,8 @@ struct RandomTerms {
     self.ids = ids
   }
 
-  /// A number below a bound: one of those that were chosen least at this place before, so that
-  /// few choices make all of them.
+  /// Returns a number below a bound: one of those chosen least often at this location, so that few
+  /// calls make all choices.
   mutating func choose(
     _ count: Int, file: String = #fileID, line: Int = #line, column: Int = #column
   ) -> Int {
@@ -105,8 +106,8 @@ struct RandomTerms {
     return choice
   }
 
-  /// Chooses a form: below `both` one that both languages have, from 100 on one that only
-  /// `#Predicate` has, from 200 on one that only formats have.
+  /// Chooses a form: below `both`, one that both languages have; from 100, one that only
+  /// `#Predicate` has; from 200, one that only formats have.
   mutating func form(
     both: Int, predicate: Int = 0, format: Int = 0, file: String = #fileID, line: Int = #line
   ) -> Int {
@@ -121,7 +122,7 @@ struct RandomTerms {
     elements[choose(elements.count, file: file, line: line, column: column)]
   }
 
-  /// The name of a property as a format has it.
+  /// Returns the name of a property as a format writes it.
   mutating func name(_ path: String, of subject: Int) -> (String, [any Sendable]) {
     guard subject == 0 else { return ("$v\(subject).\(path)", []) }
     switch choose(8) {
@@ -132,7 +133,7 @@ struct RandomTerms {
     }
   }
 
-  /// A property of one of the animals.
+  /// Returns a property of one of the animals.
   mutating func property<Value: Sendable, Model>(
     _ name: String, _ keyPath: any KeyPath<Animal, Value> & Sendable,
     _ model: @escaping (Value) -> Model?
@@ -145,7 +146,7 @@ struct RandomTerms {
       value: { model($0[subject][keyPath: keyPath]) })
   }
 
-  /// A value of the program.
+  /// Returns a constant of the program.
   func constant<Value: Codable & Sendable, Model>(
     _ value: Value, _ model: Model?, as format: String = "%@"
   ) -> Term<Value, Model> {
@@ -162,7 +163,7 @@ extension RandomTerms {
     ["=", "=="], ["!=", "<>"], ["<"], ["<=", "=<"], [">"], [">=", "=>"],
   ]
 
-  /// A comparison of values that can be equal, and have an order if `ordered` makes one of them.
+  /// Returns a comparison of equatable values; of ordered values if `ordered` compares them.
   mutating func comparison<Value: Equatable, Model: Equatable>(
     _ first: Term<Value, Model>, _ second: Term<Value, Model>, options: String = ""
   ) -> Condition {
@@ -185,7 +186,7 @@ extension RandomTerms {
       value: { Self.holds($0, kind, $1) })
   }
 
-  /// A comparison that only formats have: of different types, or of what may be `nil`.
+  /// Returns a comparison that only formats have: of different types, or of optional values.
   mutating func formatComparison<A, B, Model: Comparable>(
     _ first: Term<A, Model>, _ second: Term<B, Model>, options: String = ""
   ) -> Condition {

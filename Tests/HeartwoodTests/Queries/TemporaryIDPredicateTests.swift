@@ -3,13 +3,13 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A predicate with the ID of a new object")
+@Suite("Predicates with the ID of a new object")
 struct TemporaryIDPredicateTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
   private let ada: Person
   private let car: Car
-  /// Their IDs before the save.
+  /// The IDs before the save.
   private let owner: ManagedObjectID
   private let owned: ManagedObjectID
 
@@ -80,11 +80,12 @@ struct TemporaryIDPredicateTests {
     }
   }
 
-  @Test(.evidence("U-11")) func `finds the same before the save and after it`() throws {
+  @Test(.evidence("U-11"))
+  func `a predicate with a temporary ID finds the same before and after the save`() throws {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // Where something is changed, its row does not count.
+    // A changed object counts instead of its row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")
@@ -95,14 +96,15 @@ struct TemporaryIDPredicateTests {
     try check(context, "after a reset")
   }
 
-  @Test(.evidence("U-11")) func `finds it after its permanent ID was obtained`() throws {
+  @Test(.evidence("U-11"))
+  func `a predicate with a temporary ID finds an object with an early permanent ID`() throws {
     try context.obtainPermanentIDs(for: [car, ada])
     try check(context, "obtained")
     try context.save()
     try check(context, "saved")
   }
 
-  @Test(.evidence("U-11")) func `finds it in child contexts and from them`() throws {
+  @Test(.evidence("U-11")) func `a predicate with a temporary ID works in child contexts`() throws {
     let child = fixture.child(of: context)
     try check(child, "before")
     let eve = Person(context: child)
@@ -119,7 +121,9 @@ struct TemporaryIDPredicateTests {
     try check(child, "after, below")
   }
 
-  @Test(.evidence("U-11")) func `finds it asynchronously`() async throws {
+  @Test(.evidence("U-11")) func `a predicate with a temporary ID works in asynchronous fetches`()
+    async throws
+  {
     try context.save()
     let owner = owner
     let request = FetchRequest<Person>(where: #Predicate { $0.objectID == owner })
@@ -127,7 +131,8 @@ struct TemporaryIDPredicateTests {
     #expect(found == [ada])
   }
 
-  @Test(.evidence("U-11")) func `updates and deletes its row in batches`() throws {
+  @Test(.evidence("U-11"))
+  func `a predicate with a temporary ID works in batch updates and deletes`() throws {
     try context.save()
     let (owner, owned) = (owner, owned)
     let updated = try context.execute(
@@ -145,7 +150,9 @@ struct TemporaryIDPredicateTests {
   }
 
   @Test(.evidence("U-11"), arguments: [false, true])
-  func `keeps live results complete across the save`(isBelow: Bool) throws {
+  func `a predicate with a temporary ID keeps live results complete across the save`(isBelow: Bool)
+    throws
+  {
     let watched = isBelow ? fixture.child(of: context) : context
     let (owner, owned) = (owner, owned)
     let owns = FetchedResultsController(
@@ -168,7 +175,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // Many lists, which are found by the owner they want.
+    // There are many lists, which are found by the owner that they require.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {
@@ -192,7 +199,7 @@ struct TemporaryIDPredicateTests {
     #expect(lists[3].count == 0 && lists[4].count == 1)
   }
 
-  @Test(.evidence("U-11")) func `finds it in a store that was added`() throws {
+  @Test(.evidence("U-11")) func `a predicate with a temporary ID works in an added store`() throws {
     let stores = try StoresFixture()
     let context = stores.context()
     let memo = Memo(context: context)

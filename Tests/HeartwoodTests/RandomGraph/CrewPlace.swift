@@ -7,9 +7,9 @@ final class CrewPlace {
   let policy: MergePolicy.Each
   let container: Int
   var view = CrewView()
-  /// What the context reads, if that is not the newest generation.
+  /// The generation that the context reads, if it is not the newest one.
   var pinned: CrewStore?
-  /// What named new objects before they were saved.
+  /// The IDs of new objects before they were saved.
   var temporaryIDs: [Int: ManagedObjectID] = [:]
   var isMerging: Bool { context.automaticallyMergesChangesFromParent }
   /// The objects of the context, by their numbers in the reference.
@@ -40,7 +40,7 @@ final class CrewPlace {
     numbers = [:]
   }
 
-  /// The number of an object; -1 if the context shows one that it should not.
+  /// Returns the number of an object; -1 if the context should not show it.
   func tag(_ object: ManagedObject) -> Int { numbers[ObjectIdentifier(object)] ?? -1 }
 
   func object(_ tag: Int) throws -> ManagedObject {
@@ -52,7 +52,7 @@ final class CrewPlace {
 
   func tags(_ objects: Set<ManagedObject>) -> Set<Int> { Set(objects.map { tag($0) }) }
 
-  /// Lets go of objects that the reference does not have, unless they could come back.
+  /// Releases the objects that the reference does not have, unless they can return.
   func prune() -> [(tag: Int, object: WeakObject)] {
     guard !view.canUndo, view.future.isEmpty else { return [] }
     let left = handles.keys.filter { view.now[$0] == nil }
@@ -62,7 +62,7 @@ final class CrewPlace {
   }
 }
 
-/// An object that should be gone.
+/// An object that should be deallocated.
 struct WeakObject {
   private(set) weak var object: ManagedObject?
   init(_ object: ManagedObject) { self.object = object }

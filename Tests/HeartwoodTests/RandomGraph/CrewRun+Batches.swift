@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 
 extension CrewRun {
-  /// Executes a batch request, and compares the store; contexts stay as they are.
+  /// Executes a batch request, and compares the store; contexts do not change.
   func execute(_ place: CrewPlace, _ step: CrewStep) throws {
     var reference = CrewBatch(graph: store.graph, policy: place.policy)
     var expected: CrewFailure?
@@ -95,7 +95,8 @@ extension CrewRun {
     return try place.context.execute(request)
   }
 
-  /// What a batch sets; not what saves would refuse, as one asks objects that were set back, too.
+  /// Returns a value for a batch to set, except those that a save would reject: a save also
+  /// validates objects that were set back.
   private func batched(_ field: CrewField, _ choice: Int) -> CrewValue {
     let value = field.value(choice)
     return value == .text(CrewValue.invalidTitle) ? .text("") : value
@@ -159,9 +160,9 @@ extension CrewRun {
 struct CrewBatch {
   var graph: CrewGraph
   let policy: MergePolicy.Each
-  /// The rows that were inserted or changed, in order.
+  /// The inserted or changed rows, in order.
   private(set) var touched: [Int] = []
-  /// Those whose token is that of a new object.
+  /// The rows with the token of a new object.
   private(set) var tokens: Set<Int> = []
   var isDeletion = false
   private(set) var isUpdate = false

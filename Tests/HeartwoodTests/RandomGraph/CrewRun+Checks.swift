@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Compares a whole context with its reference, which also has it read all that it has not yet.
+  /// Compares a complete context with its reference, which loads whatever was not loaded.
   func expectSame(_ place: CrewPlace, _ moment: String) throws {
     do {
       try expectSame(place, Set(place.view.live))
@@ -33,7 +33,7 @@ extension CrewRun {
     }
     for link in row.kind.links {
       let targets = CrewAccess.targets(link, of: object)
-      // One that was deleted here is held, though its row is there again by others.
+      // An object that was deleted here is retained, although others have restored its row.
       if link.inverse == nil, targets.contains(where: { $0.managedObjectContext == nil }) {
         continue
       }
@@ -50,7 +50,7 @@ extension CrewRun {
     }
   }
 
-  /// Compares what a context says was changed in it.
+  /// Compares the lists of changed objects of a context.
   func expectSameSets(_ place: CrewPlace) throws {
     let (context, view) = (place.context, place.view)
     func expect(_ name: String, _ found: Set<Int>, _ expected: Set<Int>) throws {
@@ -61,14 +61,14 @@ extension CrewRun {
     try expect("insertedObjects", place.tags(context.insertedObjects), Set(view.work.inserted))
     try expect("deletedObjects", place.tags(context.deletedObjects), view.work.deleted)
     let updated = place.tags(context.updatedObjects)
-    // Objects that were set to the values they have count as updated, too.
+    // Objects that were set to their current values count as updated, too.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }
 
-  /// Both sides of all relationships agree in a context.
+  /// Expects both sides of all relationships to agree in a context.
   func expectAgreement(_ place: CrewPlace, _ moment: String) throws {
-    // One whose row is gone has nothing to agree with.
+    // An object whose row is missing has nothing to agree with.
     for tag in place.view.live where store.graph[tag] != nil {
       guard place.handlesObject(tag), let row = place.view.now[tag] else { continue }
       let object = try place.object(tag)
@@ -86,7 +86,7 @@ extension CrewRun {
 
   // MARK: The store
 
-  /// What a new context shows, by the numbers of the reference.
+  /// Returns the content of a new context, by the numbers of the reference.
   func stored() throws -> CrewGraph {
     let context = containers[containers.count - 1].newContext()
     return try withExtendedLifetime(context) {
@@ -99,7 +99,7 @@ extension CrewRun {
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {
           let targets = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
-          // In an order of its own, so that a seed leads to the same steps each time.
+          // In a fixed order, so that a seed yields the same steps each time.
           row[link] = link.isOrdered ? targets : targets.sorted()
         }
         graph[tag] = row
@@ -139,7 +139,7 @@ extension CrewRun {
     }
   }
 
-  /// Both sides of all relationships agree in a graph.
+  /// Expects both sides of all relationships to agree in a graph.
   func expectAgreement(_ graph: CrewGraph, _ moment: String) throws {
     for (tag, row) in graph.rows {
       for link in row.kind.links {
@@ -155,7 +155,7 @@ extension CrewRun {
 
   // MARK: History
 
-  /// Compares what the history has since the last time with what the reference has changed.
+  /// Compares the new transactions of the history with the changes of the reference.
   func expectHistory(_ difference: CrewDifference, isExact: Bool, _ moment: String) throws {
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
@@ -183,7 +183,7 @@ extension CrewRun {
     }
     for (tag, names) in difference.updated {
       let told = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      // A reference to a missing row may be cleared whenever its own row is written.
       let open: Set<String> = ["mentor"]
       let isSame = told.subtracting(open) == names.subtracting(open)
       guard isExact ? isSame : told.isSuperset(of: names.subtracting(open)) else {

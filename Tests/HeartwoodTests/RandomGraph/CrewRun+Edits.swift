@@ -52,7 +52,7 @@ extension CrewRun {
     let all = place.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if place.view.work.deleted.contains(tag) {
-      // It would be read again from another generation than the rest.
+      // It would be reread from another generation than the rest.
       if try place.object(tag).isFault { return }
       begin(place)
       place.view.work.deleted.remove(tag)
@@ -84,7 +84,7 @@ extension CrewRun {
   private func setSame(_ place: CrewPlace, _ tag: Int, _ row: CrewRow, _ step: CrewStep) throws {
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
-    // To a new object it makes a difference, which undoing would have to take back.
+    // For a new object it makes a difference, which undo would have to revert.
     if place.view.isNew(tag), place.context.tracksUndo { return }
     begin(place)
     CrewAccess.set(field, of: try place.object(tag), to: row[field])
@@ -108,10 +108,10 @@ extension CrewRun {
 
   // MARK: Relationships
 
-  /// Whether a member refers to one whose row is gone, which the reference leaves out.
+  /// Returns whether a member refers to a missing row, which the reference omits.
   private func hasGoneMentor(_ place: CrewPlace, _ tag: Int, _ row: CrewRow) throws -> Bool {
     guard row.kind.isMember else { return false }
-    // Whether leaving it is a change depends on whether the context knows that the row is gone.
+    // Whether clearing it is a change depends on whether the context knows that the row is missing.
     if let mentor = row[.mentor].first, place.view.now[mentor] == nil { return true }
     return (try place.object(tag) as? CrewMember)?.mentor != nil
   }
@@ -133,7 +133,7 @@ extension CrewRun {
     try set(place, tag, link, to: targets)
   }
 
-  /// Sets a whole relationship in the context and in the reference.
+  /// Sets all members of a relationship in the context and in the reference.
   private func set(_ place: CrewPlace, _ tag: Int, _ link: CrewLink, to targets: [Int]) throws {
     let old = place.view.now.targets(tag, link)
     let isSame = link.isOrdered ? old == targets : Set(old) == Set(targets)
@@ -146,7 +146,7 @@ extension CrewRun {
     try expectSame(place, touched.union([tag]).filter { place.view.isLive($0) })
   }
 
-  /// Notes for new objects which of their references were set, whichever side that was done from.
+  /// Records which references of new objects were set, from either side.
   private func noteLinks(_ place: CrewPlace, _ tag: Int, _ link: CrewLink, _ others: Set<Int>) {
     let now = place.view.now
     if link.isToOne { noteSet(place, tag, 100 + link.rawValue) }

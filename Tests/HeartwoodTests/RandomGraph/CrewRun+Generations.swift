@@ -3,11 +3,12 @@ import Heartwood
 extension CrewRun {
   // MARK: Pins
 
-  /// Pins a context to the newest generation, lets it go, or has it merge by itself, or not.
+  /// Pins a context to the newest generation, removes its pin, or turns automatic merging on or
+  /// off.
   func pin(_ place: CrewPlace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
-      // What was changed in it would be put on top of another generation.
+      // Its unsaved changes would be applied on top of another generation.
       guard !place.isMerging, place.view.canRebase(store) else { return }
       try place.context.setQueryGenerationFrom(.current)
       place.pinned = store
@@ -22,7 +23,7 @@ extension CrewRun {
     default:
       guard place.pinned == nil else { return }
       place.context.automaticallyMergesChangesFromParent.toggle()
-      // It merges what is saved from now on.
+      // It merges whatever is saved from now on.
       guard place.isMerging else { return }
       if place.view.canRebase(store) { try sync(place) } else { try rollback(place) }
     }
@@ -31,7 +32,7 @@ extension CrewRun {
 
   // MARK: Merging
 
-  /// Merges what others have saved since a context has read everything.
+  /// Merges what others have saved since the context has read everything.
   func merge(_ place: CrewPlace, _ step: CrewStep) throws {
     guard place.view.canRebase(store), place.view.generation != store.generation else { return }
     note("  context \(place.number) merges \(place.view.generation + 1)...\(store.generation)")
@@ -57,15 +58,15 @@ extension CrewRun {
     try expectMerged(place)
   }
 
-  /// What was here before is up to date, without being fetched.
+  /// Expects registered objects to be up to date without a fetch.
   private func expectMerged(_ place: CrewPlace) throws {
     try expectMerged(place, all: false)
     try readAll(place)
   }
 
-  /// Every object that was here, and has a row, is as the store has it.
+  /// Expects each registered object with a row to equal the store.
   ///
-  /// - Parameter all: Whether there were no changes that are on top.
+  /// - Parameter all: Whether there were no unsaved changes on top.
   func expectMerged(_ place: CrewPlace, all: Bool) throws {
     var after = place.view
     after.rebase(store)
@@ -97,7 +98,7 @@ extension CrewRun {
     }
   }
 
-  /// A change set says what differs between a generation and the newest.
+  /// Expects a change set to describe the difference between a generation and the newest one.
   private func expectSame(_ changes: ChangeSet, _ earlier: CrewGraph) throws {
     var later = CrewStore()
     later.graph = earlier
@@ -108,7 +109,7 @@ extension CrewRun {
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
     else { throw CrewMismatch("the change set is \(changes), and should be \(expected)") }
     for (tag, all) in expected.updated {
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      // A reference to a missing row may be cleared whenever its own row is written.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
@@ -118,7 +119,7 @@ extension CrewRun {
     }
   }
 
-  /// Deletes the whole history.
+  /// Deletes the complete history.
   func deleteHistory(_ step: CrewStep) throws {
     guard setting.deletesHistory, let token = historyToken else { return }
     try containers[step.a % containers.count].deleteHistory(before: token)
@@ -126,7 +127,7 @@ extension CrewRun {
     guard left.isEmpty else { throw CrewMismatch("the history has \(left.count) transactions") }
   }
 
-  /// Makes all rows what they were in the generation that a context is pinned to.
+  /// Reverts all rows to the generation to which a context is pinned.
   func revert(_ place: CrewPlace) throws {
     guard let pinned = place.pinned, let token = place.context.queryGenerationToken else { return }
     note("  reverts to \(pinned.generation)")
@@ -136,7 +137,7 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      // A reference to a missing row may be cleared whenever its own row is written.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("revert says \(changes), and changed \(difference)") }
     try expectStored("after a revert")

@@ -1,7 +1,7 @@
 import Heartwood
 
 extension CrewRun {
-  /// Works in a context below another, which is saved, or not.
+  /// Works in a child context, which is saved or discarded.
   func nest(_ place: CrewPlace, _ step: CrewStep) throws {
     let view = place.view
     let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
@@ -37,7 +37,7 @@ extension CrewRun {
     if isPushed, step.c % 8 > 4, place.number < 100 { try saveAbove(child, place) }
   }
 
-  /// What a context below another one reads.
+  /// Returns the content that a child context reads.
   private func above(_ child: CrewPlace, _ place: CrewPlace) -> CrewStore {
     var above = CrewStore()
     (above.graph, above.generation) = (place.view.now, place.view.generation)
@@ -45,7 +45,7 @@ extension CrewRun {
     return above
   }
 
-  /// Changes an object of the context above, which is seen below when everything is fetched.
+  /// Changes an object of the parent, which the child sees after fetching everything.
   private func editAbove(_ child: CrewPlace, _ place: CrewPlace, _ step: CrewStep) throws {
     guard !child.view.hasChanges, !child.context.hasChanges else { return }
     let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
@@ -60,15 +60,15 @@ extension CrewRun {
     try expectSame(child, "below, after an edit above")
   }
 
-  /// Saves a context that has one below, which shows the same then.
+  /// Saves a parent, whose child then shows the same.
   private func saveAbove(_ child: CrewPlace, _ place: CrewPlace) throws {
     note("  saves above")
     let before = store.generation
     let isOthers = place.view.generation != before
     let new = place.view.work.inserted
     try save(place, rollsBack: false)
-    // It may have rolled back. What others have saved is seen below only where that merges, and so
-    // is what a new object has changed in the row that it has become.
+    // The parent may have rolled back. The child sees what others have saved only if the parent
+    // merges, and likewise the changes that a new object made in the row that it became.
     let isMet = new.contains { place.view.now[$0] == nil }
     guard store.generation != before, !place.view.hasChanges, !isStale(place),
       child.isMerging || !isOthers && !isMet
@@ -78,7 +78,7 @@ extension CrewRun {
         let object: ManagedObject = try child.context.existingObject(with: id)
       else { throw CrewMismatch("\(tag) was saved above, and is not below") }
       var row = saved
-      // It reads again what was computed if it was told to.
+      // It rereads derived values if it was notified.
       if !child.isMerging {
         for field in row.kind.fields where field.isDerived {
           row[field] = CrewAccess.value(field, of: object)
@@ -90,12 +90,13 @@ extension CrewRun {
     }
   }
 
-  /// Saves a context into the one above; returns whether it could.
+  /// Saves a context to its parent; returns whether that succeeded.
   private func push(_ child: CrewPlace, to place: CrewPlace) throws -> Bool {
     note("  saves below")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // Objects that were set are validated without edits too, and above one may be invalid.
+    // Objects that were set are validated even without edits, and an object of the parent may be
+    // invalid.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }

@@ -10,7 +10,7 @@ extension CrewRun {
     case .refreshAll:
       guard !isStale else { return }
       place.context.refreshAllObjects()
-      // Those that are deleted are read, too, so that they stay what they are if they come back.
+      // Deleted objects are read, too, so that they keep their values if they return.
       for tag in place.view.work.deleted {
         guard let row = place.view.now[tag], let field = row.kind.fields.first else { continue }
         let object = try place.object(tag)
@@ -29,7 +29,7 @@ extension CrewRun {
     }
   }
 
-  /// Refreshes an object without its changes, which is refused if its relationships were changed.
+  /// Refreshes an object without its changes, which throws if its relationships were changed.
   private func drop(_ place: CrewPlace, _ tag: Int) throws {
     guard let before = place.view.base[tag], let row = place.view.now[tag],
       !place.context.tracksUndo
@@ -68,7 +68,7 @@ extension CrewRun {
     try expectHistory(CrewDifference(), isExact: true, "after obtainPermanentIDs")
   }
 
-  /// Looks objects up by their IDs, here and in other contexts.
+  /// Looks up objects by ID, in this context and in others.
   func lookUp(_ place: CrewPlace, _ step: CrewStep) throws {
     guard let tag = one(place.view.live, step.a) else { return }
     let object = try place.object(tag)
@@ -100,7 +100,8 @@ extension CrewRun {
 
   // MARK: Predicates
 
-  /// An object as a predicate sees it in a context: as it was changed there, or as it is stored.
+  /// Returns an object as a predicate sees it in a context: with its unsaved changes, or as it is
+  /// stored.
   private func seen(_ place: CrewPlace) -> CrewGraph {
     guard isStale(place) else {
       var graph = place.view.now
@@ -112,7 +113,7 @@ extension CrewRun {
 
   func search(_ place: CrewPlace, _ step: CrewStep) throws {
     let isStale = isStale(place)
-    // What a stale context with changes finds is a mixture that the reference does not make.
+    // The result of a stale context with changes is a mixture that the reference does not model.
     guard !isStale || !place.view.hasChanges else { return }
     guard !place.isMerging || !isStale else { return try merge(place, step) }
     let graph = seen(place)
@@ -124,7 +125,7 @@ extension CrewRun {
       throw CrewMismatch("\(query.name): counts \(count), and should \(expected.sorted())")
     }
     guard !isStale else { return }
-    // It may have had objects forget members that were read from another generation.
+    // It may have discarded members that were read from another generation.
     guard step.operation == .fetch else { return try expectSame(place, "after a count") }
     let found = Set(try query.fetch(place.context).map { place.tag($0) })
     guard found == expected else {
@@ -134,7 +135,7 @@ extension CrewRun {
   }
 }
 
-/// A predicate, and what it means in the reference.
+/// A predicate, and its meaning in the reference.
 struct CrewQuery {
   let name: String
   let count: (ManagedObjectContext) throws -> Int

@@ -1,9 +1,9 @@
 import Heartwood
 
 extension CrewRun {
-  /// Saves a context, and compares what the store, the history and the context have then.
+  /// Saves a context, and compares the store, the history and the context.
   ///
-  /// - Parameter rollsBack: Whether the context gives up its changes if it cannot save them.
+  /// - Parameter rollsBack: Whether the context rolls back if it cannot be saved.
   func save(_ place: CrewPlace, rollsBack: Bool) throws {
     let hadChanges = place.context.hasChanges
     let wasStale = place.view.generation != store.generation
@@ -40,7 +40,7 @@ extension CrewRun {
     _ place: CrewPlace, _ error: any Error, _ expected: Set<CrewFailure>
   ) throws {
     count("refused")
-    // Of several failures, the reference may have stopped at one.
+    // Of several failures, the reference may have found only the first.
     let failures = (error as? ObjectGraphError).map { [$0] + $0.failures } ?? []
     let kinds = Set(failures.compactMap { CrewFailure(rawValue: $0.kind.description) })
     guard !kinds.isDisjoint(with: expected) || expected.count > 1 && kinds == [.validation] else {
@@ -60,17 +60,17 @@ extension CrewRun {
     let result = try settled(reference)
     let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
-    // In one context, which is compared each time, the store is looked at now and then.
+    // In one context, which is compared each time, the store is checked only now and then.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
     try expectHistory(difference, isExact: isExact, "after a save")
     try replaceNew(place, reference)
     let gone = place.view.work.deleted
     if place.pinned != nil {
       place.pinned = store
-      // The generation is chosen at the next read.
+      // The next read determines the generation.
       _ = try place.context.count(for: FetchRequest<CrewBadge>())
     }
-    // A save without changes is none, and leaves what could be undone.
+    // A save without changes has no effect, and keeps the undo log.
     let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
     if isKept {
       place.view.watched = []
@@ -89,7 +89,7 @@ extension CrewRun {
     try expectPruned(place, "after a save")
   }
 
-  /// Notes the lasting ID of an object.
+  /// Records the permanent ID of an object.
   func name(_ tag: Int, _ object: ManagedObject) throws {
     let id = object.objectID
     guard !id.isTemporary else { throw CrewMismatch("\(tag) was saved, and its ID is temporary") }
@@ -100,7 +100,8 @@ extension CrewRun {
     ids[tag] = id
   }
 
-  /// What the save leaves, with what the clauses leave open as the store has it.
+  /// Returns the result of the save; where the guarantees permit several results, that of the
+  /// store.
   private func settled(_ reference: CrewSave) throws -> CrewGraph {
     guard reference.isOpen || reference.isOrderOpen else { return reference.result }
     let found = try stored()
@@ -116,8 +117,8 @@ extension CrewRun {
     return result
   }
 
-  /// What the store shows, with the references to rows that are gone of rows that were not written:
-  /// they lead there again if the row comes back.
+  /// Returns the content of the store, with references to missing rows in rows that were not
+  /// written: they are valid again if the row returns.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {
@@ -129,7 +130,7 @@ extension CrewRun {
     return result
   }
 
-  /// New objects that have met a row are that row's objects, or have left.
+  /// New objects that became an existing row are that row's objects, or have left the context.
   private func replaceNew(_ place: CrewPlace, _ reference: CrewSave) throws {
     for (tag, met) in reference.became {
       let object = try place.object(tag)
@@ -162,7 +163,7 @@ extension CrewRun {
     try expectPruned(place, "after a rollback")
   }
 
-  /// A new object that was taken back keeps its attributes, and belongs to nobody.
+  /// A new object whose insertion was reverted keeps its attributes, and belongs to no context.
   private func expectLeft(_ place: CrewPlace, _ tag: Int) throws {
     guard let row = place.view.now[tag] else { return }
     let object = try place.object(tag)
@@ -192,29 +193,29 @@ extension CrewRun {
     try sync(place)
   }
 
-  /// Objects that have left the context are gone when nobody uses them.
+  /// Expects unused objects that left the context to be deallocated.
   func expectPruned(_ place: CrewPlace, _ moment: String) throws {
     for (tag, object) in place.prune() where object.object != nil {
-      // One that a reference without an inverse leads to is held by that.
+      // A reference without an inverse retains its target.
       let isHeld = place.handles.values.contains { ($0 as? CrewMember)?.mentor === object.object }
-      // The next save would look whether others have changed it.
+      // The next save would check whether others have changed it.
       if isHeld || place.view.watched.contains(tag) { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
   }
 
-  /// Brings a context up to date, which must have no changes: it reads everything again.
+  /// Updates a context without changes by rereading everything.
   func sync(_ place: CrewPlace) throws {
     place.context.refreshAllObjects()
     try readAll(place)
   }
 
-  /// Whether others have saved since a context has read what it could read.
+  /// Returns whether others have saved since the context has read everything.
   func isStale(_ place: CrewPlace) -> Bool {
     place.view.generation != (place.pinned ?? store).generation
   }
 
-  /// Fetches everything, which must be as a context with no others' changes left to see shows it.
+  /// Fetches everything, and compares it with a context that has seen all changes of others.
   func readAll(_ place: CrewPlace) throws {
     let orders = isStale(place) ? place.view.changedOrders : []
     place.view.rebase(place.pinned ?? store)
@@ -242,7 +243,7 @@ extension CrewRun {
     try expectPruned(place, "after everything was read again")
   }
 
-  /// Takes over the order that a context has merged, which has to have the right members.
+  /// Adopts the order that a context has merged, after checking its members.
   private func takeOrder(of tag: Int, _ link: CrewLink, _ place: CrewPlace) throws {
     let found = CrewAccess.targets(link, of: try place.object(tag)).map { place.tag($0) }
     guard Set(found) == Set(place.view.now.targets(tag, link)) else { return }

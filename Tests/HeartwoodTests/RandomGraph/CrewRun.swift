@@ -4,11 +4,11 @@ import HeartwoodTestSupport
 
 /// Steps in several contexts, and a reference of plain collections that takes the same steps.
 ///
-/// Every context holds all its objects with their values and members, read from one generation.
-/// What the clauses promise is exact then: whatever others save, the context stays as it is, until
-/// it reads again, and a save compares three known states. Where a context that others have
-/// overtaken saves or reads again, it is brought up to date as a whole (`sync`), and is compared
-/// before with what the clauses promise for that moment.
+/// Every context retains all its objects with their values and members, read from one generation.
+/// That makes the guarantees exact: whatever others save, the context does not change until it
+/// reads again, and a save compares three known states. When a context that is behind others saves
+/// or rereads, it is updated completely (`sync`), after a comparison with the guarantees for that
+/// moment.
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []
@@ -19,14 +19,14 @@ final class CrewRun {
   var tokens: Set<CrewValue> = []
   private var lastTag = 0
   var historyToken: PersistentHistoryToken?
-  /// What the history has of each generation.
+  /// The history transactions of each generation.
   var transactions: [Int: [PersistentHistoryTransaction]] = [:]
   private(set) var trace: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// How many steps were begun.
+  /// The number of steps begun.
   private(set) var stepNumber = 0
 
-  /// Begins in a store that this makes, or, if there is one at `url`, with what that holds.
+  /// Starts with a new store or, if there is one at `url`, with its content.
   init(_ setting: CrewSetting, at url: URL? = nil) throws {
     self.setting = setting
     let name = "crew \(UUID().uuidString)"
@@ -113,14 +113,14 @@ final class CrewRun {
     tags.isEmpty ? nil : tags[choice % tags.count]
   }
 
-  /// The objects that a relationship may lead to.
+  /// Returns the objects to which a relationship may lead.
   func candidates(_ link: CrewLink, _ place: CrewPlace) -> [Int] {
     place.view.live.filter { place.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
   }
 
   // MARK: The end
 
-  /// Objects that nobody uses are gone when their context is.
+  /// Expects unused objects to be deallocated with their context.
   private func expectFreed() throws {
     let objects = places.flatMap { place in place.handles.values.map { WeakObject($0) } }
     for place in places {

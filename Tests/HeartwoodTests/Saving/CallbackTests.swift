@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An object that writes down what it is told.
+/// An object that records its callbacks.
 private final class Diary: ManagedObject {
   @Attribute var text: String = ""
   @Attribute var length: Int = 0
@@ -18,7 +18,7 @@ private final class Diary: ManagedObject {
   override func prepareForDeletion() { entries.append("deleting \(text)") }
   override func willSave() throws {
     if text == "endless" { rounds += 1 }
-    // Setting what is the same already would be a change again, without an end.
+    // Setting an unchanged value would count as a change again, endlessly.
     if length != text.count { length = text.count }
   }
   override func validate() throws {
@@ -27,14 +27,14 @@ private final class Diary: ManagedObject {
     }
   }
 
-  /// No property of the model: kept while the object is a fault.
+  /// Not a property of the model, so it survives while the object is a fault.
   var pages: [String] = []
 }
 
-@Suite("The callbacks of objects")
+@Suite("Object callbacks")
 struct CallbackTests {
   @Test(.evidence("R-08"), .evidence("R-10"))
-  func `come around a save, and may change objects`() throws {
+  func `save callbacks may change objects`() throws {
     let fixture = try GraphFixture(Schema(Diary.self))
     let context = fixture.context()
     let diary = Diary(context: context)
@@ -49,7 +49,7 @@ struct CallbackTests {
   }
 
   @Test(.evidence("R-08"))
-  func `that never come to an end stop the save`() throws {
+  func `willSave callbacks that never converge fail the save`() throws {
     let fixture = try GraphFixture(Schema(Diary.self))
     let context = fixture.context()
     let diary = Diary(context: context)
@@ -64,7 +64,7 @@ struct CallbackTests {
   }
 
   @Test(.evidence("R-10"), .evidence("C-01"))
-  func `tell all that is wrong together`() throws {
+  func `validation reports all failures together`() throws {
     let fixture = try GraphFixture(Schema(Diary.self))
     let context = fixture.context()
     let diaries = (0..<3).map { _ in Diary(context: context) }
@@ -79,7 +79,7 @@ struct CallbackTests {
   }
 
   @Test(.evidence("F-12"), .evidence("F-13"), .evidence("S-02"))
-  func `tell of becoming a fault before and after`() throws {
+  func `fault callbacks run before and after`() throws {
     let fixture = try GraphFixture(Schema(Diary.self))
     let context = fixture.context()
     let diary = Diary(context: context)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two contexts that change the same object")
 struct ConflictTests {
-  /// What one context sets, what the other one had saved before, and what the store holds then.
+  /// Returns the stored result of one context's change after another context had saved its own.
   private func outcome(_ policy: MergePolicy) throws -> (name: String, age: Int, nickname: String?)
   {
     let fixture = try GraphFixture()
@@ -26,27 +26,27 @@ struct ConflictTests {
     return (stored.name, stored.age, stored.nickname)
   }
 
-  @Test(.evidence("C-02")) func `throw by default`() throws {
+  @Test(.evidence("C-02")) func `conflicts throw by default`() throws {
     let error = try #require(throws: ObjectGraphError.self) { try outcome(.error) }
     #expect(error.kind == .mergeConflict)
   }
 
-  @Test(.evidence("C-02")) func `merge property by property`() throws {
+  @Test(.evidence("C-02")) func `conflicts merge by property`() throws {
     #expect(try outcome(.mergeByPropertyObjectTrump) == ("Theirs", 10, "mine"))
     #expect(try outcome(.mergeByPropertyStoreTrump) == ("Theirs", 20, "mine"))
   }
 
-  @Test(.evidence("C-02")) func `overwrite or give way`() throws {
+  @Test(.evidence("C-02")) func `conflicts overwrite or roll back by policy`() throws {
     #expect(try outcome(.overwrite) == ("Ada", 10, "mine"))
     #expect(try outcome(.rollback) == ("Theirs", 20, nil))
   }
 
-  @Test(.evidence("C-02")) func `are settled by a policy of the program's own`() throws {
+  @Test(.evidence("C-02")) func `a custom policy resolves conflicts`() throws {
     let policy = MergePolicy.custom { conflict in
       guard case .integer(let mine)? = conflict.mine["age"],
         case .integer(let theirs)? = conflict.theirs?["age"],
         case .integer(let base)? = conflict.base["age"],
-        // Not changed here, and so as it was read.
+        // The attribute was not changed here, so it has the value that was read.
         conflict.base["name"] == .string("Ada"), conflict.mine["name"] == .string("Ada")
       else { return }
       conflict.result["age"] = .integer(mine + theirs - base)
@@ -54,7 +54,7 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Whether the row is there after one context changed it and another one had deleted it.
+  /// Returns whether the row exists after one context changed it and another had deleted it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -69,7 +69,7 @@ struct ConflictTests {
     return stored != nil
   }
 
-  @Test(.evidence("C-02")) func `bring a deleted row back if the object trumps`() throws {
+  @Test(.evidence("C-02")) func `a deleted row is restored if the object trumps`() throws {
     #expect(throws: ObjectGraphError.self) { try survives(.error) }
     #expect(try survives(.mergeByPropertyObjectTrump))
     #expect(try survives(.overwrite))
@@ -77,7 +77,7 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Whether the row is gone after one context deleted it and another one had changed it.
+  /// Returns whether the row is missing after one context deleted it and another had changed it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -93,7 +93,7 @@ struct ConflictTests {
     return stored == nil
   }
 
-  @Test(.evidence("C-02")) func `delete a changed row if the object trumps`() throws {
+  @Test(.evidence("C-02")) func `a changed row is deleted if the object trumps`() throws {
     #expect(throws: ObjectGraphError.self) { try isGone(.error) }
     #expect(try isGone(.mergeByPropertyObjectTrump))
     #expect(try isGone(.overwrite))
@@ -102,7 +102,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-02"), arguments: [false, true])
-  func `notice what is unchanged only if asked to`(isSet: Bool) throws {
+  func `changes of unchanged objects are detected on request only`(isSet: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -114,13 +114,13 @@ struct ConflictTests {
     context.detectConflicts(for: mine)
     if isSet { mine.age = 1 }
     #expect(throws: ObjectGraphError.self) { try context.save() }
-    // What was never read here cannot have changed since.
+    // A property that was never read here cannot have changed since.
     let other = fixture.context()
     other.detectConflicts(for: other.object(with: id) as Person)
     try other.save()
   }
 
-  /// What a new object with the unique name of a stored one becomes.
+  /// Returns the result of a new object with the unique name of a stored one.
   private func clash(_ policy: MergePolicy) throws -> (age: Int, isRow: Bool, cars: Int) {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 1)
@@ -140,7 +140,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-03"))
-  func `give new objects the place of stored ones with the same unique values`() throws {
+  func `a new object replaces a stored one with the same unique values`() throws {
     #expect(throws: ObjectGraphError.self) { try clash(.error) }
     #expect(try clash(.mergeByPropertyObjectTrump) == (2, true, 2))
     #expect(try clash(.overwrite) == (2, true, 2))
@@ -148,7 +148,7 @@ struct ConflictTests {
     #expect(try clash(.rollback) == (1, true, 2))
   }
 
-  /// Which of two new objects with the same unique name stays.
+  /// Returns which of two new objects with the same unique name remains.
   private func twins(_ policy: MergePolicy) throws -> Int {
     let fixture = try GraphFixture()
     let context = fixture.context()
@@ -164,7 +164,9 @@ struct ConflictTests {
     return people.first?.age ?? 0
   }
 
-  @Test(.evidence("C-03")) func `keep one of two new ones with the same unique values`() throws {
+  @Test(.evidence("C-03")) func `of two new objects with the same unique values one remains`()
+    throws
+  {
     #expect(throws: ObjectGraphError.self) { try twins(.error) }
     #expect(try twins(.mergeByPropertyObjectTrump) == 2)
     #expect(try twins(.overwrite) == 2)
@@ -173,12 +175,12 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-02"), arguments: [true, false])
-  func `are shown to a policy when one side has deleted`(keeps: Bool) throws {
+  func `a custom policy sees a deletion by either side`(keeps: Bool) throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
     context.mergePolicy = .custom { conflict in
-      // Ada was deleted by others, Bob here.
+      // Others deleted Ada; Bob was deleted here.
       #expect(conflict.isDeletedHere == (conflict.objectID == ids[1]))
       #expect((conflict.theirs == nil) == (conflict.objectID == ids[0]))
       #expect(conflict.isDeleted == conflict.isDeletedHere)
@@ -198,7 +200,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"))
-  func `show a policy what references lead to`() throws {
+  func `a custom policy sees the targets of references`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: $0 == "Ada" ? 1 : 0) }
     let context = fixture.context()
@@ -226,7 +228,7 @@ struct ConflictTests {
       ("age", .null), ("age", .string("x")), ("age", .double(.nan)),
       ("nickname", .bool(true)),
     ] as [(String, StoredValue)])
-  func `refuse a value of a policy that the attribute cannot have`(
+  func `a custom policy cannot set a value of the wrong type`(
     name: String, value: StoredValue
   ) throws {
     let fixture = try GraphFixture()
@@ -242,7 +244,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"), arguments: [false, true])
-  func `refuse a reference of a policy to an object of another class`(isNew: Bool) throws {
+  func `a custom policy cannot set a reference to an object of another class`(isNew: Bool) throws {
     let fixture = try GraphFixture()
     _ = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -258,7 +260,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"))
-  func `have a policy refer to an object that is new in the save`() throws {
+  func `a custom policy can set a reference to an object that is new in the save`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -281,7 +283,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-05"), .evidence("R-18"))
-  func `does not touch a row for a reference to one that is gone`() throws {
+  func `a reference to a missing row does not rewrite its row`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (mentor, member) = (CrewMember(context: writer), CrewMember(context: writer))
@@ -303,7 +305,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("U-03"))
-  func `holds no object that others have deleted for the sake of detecting conflicts`() throws {
+  func `conflict detection does not retain objects deleted by others`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let member = CrewMember(context: writer)

@@ -35,7 +35,7 @@ private final class Loose: ManagedObject {
   }
 }
 
-/// What a program had before anything was derived, and has later.
+/// The model of a program without derived attributes, and with them later.
 private enum Stage {
   enum Before {
     final class Town: ManagedObject {
@@ -79,7 +79,7 @@ private enum Stage {
     }
   }
 
-  /// The same attribute, otherwise.
+  /// The same attribute with another derivation.
   final class Shouting: ManagedObject {
     @Attribute var name: String = ""
     @Attribute var searchName: String = ""
@@ -89,7 +89,7 @@ private enum Stage {
   }
 }
 
-/// Declares something derived that its subclass has too.
+/// A class that declares a derived attribute which its subclass declares, too.
 private class Vehicle: ManagedObject {
   @Attribute var name: String = ""
   @Attribute var searchName: String = ""
@@ -126,7 +126,7 @@ private final class Station: Garage {}
 @Suite("A model with derived attributes")
 struct DerivedModelTests {
   @Test(.evidence("D-07"))
-  func `is refused if they cannot be computed`() throws {
+  func `derived attributes that cannot be computed are rejected`() throws {
     let error = try #require(throws: ObjectGraphError.self) {
       try PersistentContainer.inMemory(schema: Schema(Loose.self))
     }
@@ -145,7 +145,7 @@ struct DerivedModelTests {
     #expect(error.kind == .invalidModel && error.failures.count == 9)
   }
 
-  @Test func `derives inherited ones, and from objects of subclasses`() throws {
+  @Test func `derived attributes are inherited and include objects of subclasses`() throws {
     let fixture = try GraphFixture(Schema(Truck.self, Station.self))
     let context = fixture.context()
     let station = Station(context: context)
@@ -182,7 +182,7 @@ struct DerivedModelTests {
   }
 
   @Test(.evidence("D-08"))
-  func `computes them for the objects of an older one`() throws {
+  func `a migration computes new derived attributes`() throws {
     let directory = try ScratchDirectory()
     let url = URL(filePath: directory.path(of: "store"))
     try open(url, 1, Stage.Before.Town.self) { context in
@@ -193,7 +193,7 @@ struct DerivedModelTests {
       }
       Stage.Before.Town(context: context).name = "O2"
     }
-    // Two towns would be called the same.
+    // Two towns would have the same name.
     let error = try #require(throws: ObjectGraphError.self) {
       try open(url, 2, Stage.After.self) { _ in }
     }
@@ -217,7 +217,7 @@ struct DerivedModelTests {
       let towns = try context.fetch(FetchRequest<Stage.Shouting>())
       #expect(towns.map(\.searchName) == ["Ö0", "Ö1", "Ö2", "Q"])
     }
-    // What was derived once is not computed again: nothing is written.
+    // Derived attributes are not computed again: nothing is written.
     let container = try PersistentContainer(
       url: url, schema: Schema(version: 3, types: [Stage.Shouting.self]))
     #expect(container.store.statistics.activity.commits == 0)

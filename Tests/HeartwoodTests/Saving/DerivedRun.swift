@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Two contexts that change the same towns, and a plain computation of what is derived from them.
+/// Two contexts that change the same towns, and a plain computation of the derived attributes.
 private final class DerivedRun {
   private let fixture: GraphFixture
   private let contexts: [ManagedObjectContext]
@@ -82,7 +82,7 @@ private final class DerivedRun {
     guard let town = try one(Town.self, context), let team = try one(Team.self, context) else {
       return
     }
-    // Without those that were deleted elsewhere, and are of no context any more.
+    // Excludes objects that were deleted elsewhere and belong to no context.
     if random.isTrue(in256: 128) {
       let teams = town.teams.filter { $0.managedObjectContext != nil }
       town.teams = teams.symmetricDifference([team])
@@ -98,7 +98,7 @@ private final class DerivedRun {
   }
 }
 
-/// Compares what the store holds with a plain computation over all objects.
+/// Compares the store with a plain computation over all objects.
 private struct DerivedCheck {
   let place: String
   let context: ManagedObjectContext
@@ -118,7 +118,7 @@ private struct DerivedCheck {
     throw GraphMismatch("\(place): \(name) is \(found) and not \(wanted)")
   }
 
-  /// Others may have deleted what is still referred to.
+  /// Others may have deleted an object that is still referenced.
   private func there(_ town: Town?) throws -> Town? {
     guard let town else { return nil }
     return try context.existingObject(Town.self, with: town.objectID)
@@ -158,14 +158,14 @@ private struct DerivedCheck {
   }
 }
 
-@Suite("Random changes of what attributes are derived from")
+@Suite("Random changes of the sources of derived attributes")
 struct DerivedRunTests {
   @Test(
     .evidence("D-02"), .evidence("D-03"),
     arguments: [
       MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback,
     ], UInt64(9)..<13)
-  func `leave what a plain computation gives`(policy: MergePolicy, seed: UInt64) throws {
+  func `derived attributes equal a plain computation`(policy: MergePolicy, seed: UInt64) throws {
     do {
       try DerivedRun(policy, seed: seed).run(steps: 200)
     } catch {

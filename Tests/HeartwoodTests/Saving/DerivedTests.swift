@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Derived attributes")
 struct DerivedTests {
-  /// A town of a context with houses of these numbers of rooms, saved.
+  /// Returns a saved town with houses of these numbers of rooms.
   private func town(
     _ name: String, rooms: [Int] = [], _ context: ManagedObjectContext
   ) throws -> Town {
@@ -21,7 +21,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-01"))
-  func `are computed by a save and seen at once`() throws {
+  func `a save computes derived attributes and shows them`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let start = Date()
@@ -49,7 +49,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-02"))
-  func `follow who joins, leaves, changes and is deleted`() throws {
+  func `derived attributes follow members that join, leave, change or are deleted`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let rome = try town("Rome", rooms: [1, 2, 6], context)
@@ -78,7 +78,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-02"))
-  func `follow references that the other end does not list`() throws {
+  func `derived attributes follow references without an inverse list`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let stop = Stop(context: context)
@@ -91,7 +91,7 @@ struct DerivedTests {
     try other.save()
     let seen: Stop = fixture.context().object(with: stop.objectID)
     #expect(seen.townName == "Rome!" && seen.nextName == "Oslo!")
-    // Nobody tells those who refer to it without an inverse, so they still do.
+    // Referrers without an inverse are not notified, so they keep their reference.
     for town in try other.fetch(FetchRequest<Town>()) { other.delete(town) }
     try other.save()
     let left: Stop = fixture.context().object(with: stop.objectID)
@@ -99,7 +99,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-02"))
-  func `follow both sides of a relationship from many to many`() throws {
+  func `derived attributes follow both sides of a many-to-many relationship`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let places = [try town("Rome", context), try town("Oslo", context)]
@@ -120,7 +120,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-02"))
-  func `of unloaded objects are no conflict, and leave their time as it was`() throws {
+  func `recomputing derived attributes of unloaded objects causes no conflict`() throws {
     let fixture = try GraphFixture(towns)
     let id = try town("Rome", rooms: [1], fixture.context()).objectID
     let context = fixture.context()
@@ -142,7 +142,7 @@ struct DerivedTests {
     arguments: [
       MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .overwrite, .rollback,
     ])
-  func `fit what is written when a policy has settled a conflict`(policy: MergePolicy) throws {
+  func `derived attributes match the values that a merge policy chose`(policy: MergePolicy) throws {
     let fixture = try GraphFixture(towns)
     let id = try town("Rome", rooms: [1], fixture.context()).objectID
     let contexts = [fixture.context(), fixture.context()]
@@ -164,7 +164,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-04"))
-  func `are found by indexes and kept unique`() throws {
+  func `derived attributes can be indexed and unique`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     _ = try town("Rome", rooms: [1, 2], context)
@@ -191,13 +191,13 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-04"))
-  func `computed over a relationship are unique when all is written`() throws {
+  func `unique derived attributes over relationships are checked after all writes`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     context.mergePolicy = .overwrite
     let (rome, oslo) = (try town("Rome", context), try town("Oslo", context))
     let stops = (0..<3).map { _ in Stop(context: context) }
-    // Two that are alike but for their towns, which are not known before.
+    // The two stops differ only in their towns, which are not known before.
     stops[0].town = rome
     stops[1].town = oslo
     try context.save()
@@ -211,7 +211,7 @@ struct DerivedTests {
     #expect(error.kind == .constraintConflict && error.message.contains("townName, number"))
     stops[2].number = 1
     try context.save()
-    // A town takes the name that another gives up, and their stops with them.
+    // One town takes the name that another releases, with their stops.
     (rome.name, oslo.name) = ("Oslo", "Rome")
     try context.save()
     #expect(stops.map(\.townName) == ["Rome", "Oslo", "Oslo"])
@@ -220,7 +220,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-05"))
-  func `are computed when nested changes reach the store`() throws {
+  func `derived attributes are computed when nested changes reach the store`() throws {
     let fixture = try GraphFixture(towns)
     let parent = fixture.context()
     let rome = try town("Rome", rooms: [1], parent)
@@ -238,7 +238,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-06"))
-  func `are what a new object has where there is nothing, and throw where they do not fit`() throws
+  func `derived attributes without a source have the default, and throw if they do not fit`() throws
   {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
@@ -248,7 +248,7 @@ struct DerivedTests {
     house.townName = "set by hand"
     try context.save()
     #expect(house.townName == "nowhere" && house.townAlias == nil)
-    // On the way to the sum it may be too much.
+    // An intermediate sum may overflow.
     for rooms in [Int.max, 1, -1] {
       let house = House(context: context)
       house.rooms = rooms
@@ -264,7 +264,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-09"))
-  func `are computed by batch requests`() throws {
+  func `batch requests compute derived attributes`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let rome = try town("Rome", rooms: [1, 2], context)
@@ -273,7 +273,7 @@ struct DerivedTests {
     let stop = Stop(context: context)
     stop.next = rome
     try context.save()
-    /// The town of this number of houses as the store has it.
+    /// Returns the stored town with this number of houses.
     func stored(_ id: ManagedObjectID) throws -> Town {
       try #require(try fixture.context().existingObject(with: id))
     }
@@ -318,7 +318,7 @@ struct DerivedTests {
   }
 
   @Test(.evidence("D-10"))
-  func `are seen by fetches and merges when others have had them computed`() throws {
+  func `fetches and merges show derived attributes recomputed by others`() throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let rome = try town("Rome", rooms: [1], context)

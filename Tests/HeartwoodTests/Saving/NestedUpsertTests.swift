@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A new object of a child context with the unique values of a row")
+@Suite("Upserts in child contexts")
 struct NestedUpsertTests {
   private let fixture: GraphFixture
   private let root: ManagedObjectContext
@@ -25,7 +25,7 @@ struct NestedUpsertTests {
     child = ManagedObjectContext(parent: root)
   }
 
-  /// A new order with the number of the stored one, in the context below the root.
+  /// Creates an order with the number of the stored one, in the child context.
   private func make(_ context: ManagedObjectContext) -> Purchase {
     let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")
@@ -44,7 +44,9 @@ struct NestedUpsertTests {
 
   @Test(
     .evidence("C-12"), .evidence("U-01"), .evidence("N-02"), arguments: MergePolicy.Each.allCases)
-  func `is the row's object in each context that has no other`(policy: MergePolicy.Each) throws {
+  func `a new object becomes the object of the row in each context without another`(
+    policy: MergePolicy.Each
+  ) throws {
     guard policy != .error else { return }
     root.mergePolicy = policy.policy
     let known = try #require(try root.existingObject(Purchase.self, with: id))
@@ -70,7 +72,7 @@ struct NestedUpsertTests {
   }
 
   @Test(.evidence("C-12"), .evidence("U-01"), arguments: MergePolicy.Each.allCases)
-  func `leaves each context that has another, and that takes its place`(
+  func `a new object leaves each context that already has the row's object`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }
@@ -100,7 +102,9 @@ struct NestedUpsertTests {
   }
 
   @Test(.evidence("C-12"), arguments: [MergePolicy.Each.objectTrump, .storeTrump])
-  func `hands what was done to it since then to the other`(policy: MergePolicy.Each) throws {
+  func `later edits of a replaced object are applied to its successor`(policy: MergePolicy.Each)
+    throws
+  {
     root.mergePolicy = policy.policy
     let known = try #require(try root.existingObject(Purchase.self, with: id))
     let other = try #require(try child.existingObject(Purchase.self, with: id))
@@ -127,7 +131,7 @@ struct NestedUpsertTests {
   }
 
   @Test(.evidence("C-12"), .evidence("U-01"))
-  func `that was deleted there since then has the other deleted`() throws {
+  func `a later deletion of a replaced object deletes its successor`() throws {
     root.mergePolicy = .mergeByPropertyObjectTrump
     let known = try #require(try root.existingObject(Purchase.self, with: id))
     let other = try #require(try child.existingObject(Purchase.self, with: id))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two contexts that change the same relationships")
 struct RelationshipConflictTests {
-  @Test(.evidence("R-11")) func `leave both sides of a relationship the same`() throws {
+  @Test(.evidence("R-11")) func `both sides of a relationship agree after a conflict`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
     func context(_ policy: MergePolicy) -> (ManagedObjectContext, Person) {
@@ -15,7 +15,7 @@ struct RelationshipConflictTests {
       #expect(ada.clubs.isEmpty)
       return (context, ada)
     }
-    /// The names of Ada's clubs, and those of the clubs that say she is theirs.
+    /// Returns the names of Ada's clubs, and of the clubs that list her.
     func sides() throws -> [[String]] {
       let fresh = fixture.context()
       let ada = try fresh.existingObject(Person.self, with: id)
@@ -26,7 +26,7 @@ struct RelationshipConflictTests {
     let club = Club(context: first)
     club.name = "chess"
     try first.save()
-    // The club gives way, and is a club of hers for all that.
+    // The club's edit loses, but the club still becomes one of hers.
     club.members = [mine]
     let elsewhere = fixture.context()
     elsewhere.object(Club.self, with: club.objectID).name = "go"
@@ -46,7 +46,7 @@ struct RelationshipConflictTests {
     try second.save()
     #expect(try sides() == [[], []])
 
-    // Who deletes her does not know that she has joined.
+    // The context that deletes her does not know that she has joined.
     let (third, ada) = context(.mergeByPropertyObjectTrump)
     third.delete(ada)
     let (fourth, again) = context(.error)
@@ -56,7 +56,7 @@ struct RelationshipConflictTests {
     #expect(try sides() == [[], []])
   }
 
-  /// A car in the store.
+  /// Stores a car.
   private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
     try fixture.change(owner) { person in
       guard let context = person.managedObjectContext else { return }
@@ -66,7 +66,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("QG-23"), arguments: MergePolicy.Each.merging)
-  func `have the members of both`(policy: MergePolicy.Each) throws {
+  func `members added by both contexts are kept`(policy: MergePolicy.Each) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -84,7 +84,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("QG-27"), .evidence("S-03"))
-  func `have the members of both before that, too, when they have merged`() throws {
+  func `members added by both contexts are kept in contexts that merged before`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()
@@ -104,7 +104,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("R-11"))
-  func `have no members that had to give way`() throws {
+  func `members that lost in a conflict are removed`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let bob = try fixture.person("Bob")
@@ -119,7 +119,7 @@ struct RelationshipConflictTests {
     #expect(new.cars.isEmpty)
   }
 
-  /// Three people of whom the first has a car, in a context that shows all their cars.
+  /// Returns three people of whom the first has a car, in a context that shows all their cars.
   private func owners(
     _ fixture: GraphFixture
   ) throws -> (ids: [ManagedObjectID], shown: () throws -> [Int]) {
@@ -136,7 +136,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("F-09"), .evidence("H-02"))
-  func `have third ones read again from whom a reference was taken`() throws {
+  func `a third object is reread if a conflict removed its reference`() throws {
     let fixture = try GraphFixture()
     let (ids, shown) = try owners(fixture)
     let context = fixture.context()
@@ -155,7 +155,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-02"), .evidence("F-09"))
-  func `have third ones read again what came to one that gives way`() throws {
+  func `a third object is reread if a conflict gave it a reference`() throws {
     let fixture = try GraphFixture()
     let (ids, shown) = try owners(fixture)
     let context = fixture.context()
@@ -169,11 +169,12 @@ struct RelationshipConflictTests {
     #expect(bob.age == 5 && bob.cars.count == 1)
   }
 
-  /// Others have given a part to what is deleted here, and here it is somebody else's by then.
+  /// Others have added a part to an object that is deleted here, while the part was moved to
+  /// another object here.
   @Test(
     .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
   )
-  func `keep what has moved out of what is deleted`(policy: MergePolicy.Each) throws {
+  func `members moved out of a deleted object are kept`(policy: MergePolicy.Each) throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
@@ -194,7 +195,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-02"))
-  func `delete what nothing leads to once references are overwritten`() throws {
+  func `cascades delete objects that lose their reference to an overwrite`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
@@ -214,7 +215,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-08"), .evidence("C-06"))
-  func `leave no partner where the new one is gone`() throws {
+  func `a one-to-one relationship with a missing partner is cleared`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
@@ -234,7 +235,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-17"))
-  func `lead to nothing in memory that both have deleted`() throws {
+  func `no reference in memory leads to an object that both contexts deleted`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
@@ -254,7 +255,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-08"))
-  func `are as the store has them where both ends of an exchange give way`() throws {
+  func `an exchange that loses on both ends matches the store`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (ada, bob) = (CrewMember(context: writer), CrewMember(context: writer))

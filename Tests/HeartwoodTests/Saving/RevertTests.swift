@@ -6,7 +6,7 @@ import Testing
 @Suite("Reverting to a generation")
 struct RevertTests {
   @Test(.evidence("QG-58"), arguments: UInt64(0)..<8)
-  func `leaves the store as it was, entry for entry`(seed: UInt64) throws {
+  func `a revert restores the store entry by entry`(seed: UInt64) throws {
     let run = try GraphRun(seed: seed, tracksUndo: false)
     let container = run.container
     var all: [(token: QueryGenerationToken, reference: GraphReference)] = []
@@ -15,12 +15,12 @@ struct RevertTests {
       try container.keepGeneration(.current, as: "round \(round)")
       all.append((try #require(try container.keptGeneration("round \(round)")), run.saved))
     }
-    // Back, and also on again.
+    // Moves back and forth between generations.
     for (token, reference) in [all[2], all[0], all[3], all[1]] {
       let expected = try container.changes(from: .current, to: token)
       let changes = try container.revert(to: token, author: "Eve")
       #expect(changes.inserted == expected.inserted && changes.deleted == expected.deleted)
-      // Rows that were only written again as they were are left alone.
+      // Rows that were rewritten with the same values stay unchanged.
       #expect(changes.updated == expected.updated.filter { !$0.value.isEmpty })
       #expect(changes.generation != token)
       let found = try container.read(at: changes.generation) { try GraphReference($0) }
@@ -35,7 +35,8 @@ struct RevertTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  /// Only the versions of rows may differ, what is not of objects aside.
+  /// Expects only the versions of rows to differ; entries that do not belong to objects are
+  /// ignored.
   private func expectSameEntries(
     _ container: PersistentContainer, _ token: QueryGenerationToken
   ) throws {
@@ -50,7 +51,7 @@ struct RevertTests {
     }
   }
 
-  @Test(.evidence("QG-58")) func `is in conflict with what others have changed`() throws {
+  @Test(.evidence("QG-58")) func `a revert conflicts with changes of others`() throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let id = try fixture.person("Ada", age: 1, cars: 2)
@@ -75,7 +76,7 @@ struct RevertTests {
     #expect(try fixture.stored(id)?.age == 3)
   }
 
-  @Test(.evidence("QG-58")) func `takes unique values back and forth`() throws {
+  @Test(.evidence("QG-58")) func `a revert restores exchanged unique values`() throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
@@ -97,7 +98,7 @@ struct RevertTests {
     #expect(try fixture.person("Dan") != ids[0])
   }
 
-  @Test(.evidence("QG-58")) func `brings derived attributes back`() throws {
+  @Test(.evidence("QG-58")) func `a revert restores derived attributes`() throws {
     let fixture = try GraphFixture(towns)
     let container = fixture.container
     let context = fixture.context()
@@ -120,7 +121,7 @@ struct RevertTests {
     #expect(try context.fetch(FetchRequest<House>()).first?.townName == "Ábo")
   }
 
-  @Test(.evidence("QG-58")) func `waits for writers, and they for it`() async throws {
+  @Test(.evidence("QG-58")) func `a revert and writers wait for each other`() async throws {
     let fixture = try GraphFixture()
     let container = fixture.container
     let id = try fixture.person("Ada", age: 0)

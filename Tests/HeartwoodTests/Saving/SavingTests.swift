@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Saving")
 struct SavingTests {
-  @Test(.evidence("C-01")) func `is one generation, and nothing without changes`() throws {
+  @Test(.evidence("C-01")) func `a save creates one generation, or none without changes`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let before = try fixture.container.store.snapshot().generation
@@ -21,7 +21,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("U-07"), .evidence("U-08"))
-  func `exchanges temporary IDs for lasting ones`() throws {
+  func `a save replaces temporary IDs with permanent ones`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let person = Person(context: context)
@@ -41,7 +41,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("C-01"))
-  func `of a class with a rule that does not hold throws and changes nothing`() throws {
+  func `a save with invalid objects throws and changes nothing`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -57,7 +57,7 @@ struct SavingTests {
     #expect(ada.age == 1 && !context.hasChanges)
   }
 
-  @Test(.evidence("C-04")) func `lets unique values move between objects`() throws {
+  @Test(.evidence("C-04")) func `a save can move unique values between objects`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada"), try fixture.person("Bob"))
     let context = fixture.context()
@@ -76,7 +76,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("S-07"))
-  func `can be given up`() throws {
+  func `unsaved changes can be rolled back`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 2)
     let context = fixture.context()
@@ -93,7 +93,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("U-01"), .evidence("U-02"), .evidence("U-03"), .evidence("U-04"))
-  func `frees objects that nobody holds, and keeps one for each row`() throws {
+  func `a context releases unused objects and has one object for each row`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
     let context = fixture.context()
@@ -118,7 +118,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("U-08"))
-  func `finds nothing by the ID of another store`() throws {
+  func `an ID of another store finds nothing`() throws {
     let (fixture, other) = (try GraphFixture(), try GraphFixture())
     let id = try fixture.person("Ada")
     try other.person("Bob")
@@ -131,7 +131,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("R-03"))
-  func `of a deleted object leaves nothing of it behind`() throws {
+  func `saving a deletion removes all entries of the object`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let club = Club(context: context)
@@ -150,12 +150,13 @@ struct SavingTests {
   }
 
   @Test(.evidence("C-06"), arguments: [false, true], [false, true])
-  func `leaves no reference to a new object that was deleted`(isNew: Bool, isOnlyEdit: Bool) throws
+  func `a save leaves no reference to a new object that was deleted`(isNew: Bool, isOnlyEdit: Bool)
+    throws
   {
     let context = try GraphFixture(crew).context()
     let member = CrewMember(context: context)
     if !isNew { try context.save() }
-    // Its mentor does not know of it.
+    // Its mentor has no inverse.
     let mentor = CrewMember(context: context)
     member.mentor = mentor
     if !isOnlyEdit { member.title = "changed" }

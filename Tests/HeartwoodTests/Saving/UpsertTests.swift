@@ -3,9 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A new object with the unique values of a row")
+@Suite("Upserts")
 struct UpsertTests {
-  /// A stored order with a line, a piece, a label, an invoice and a customer.
+  /// Stores an order with a line, a piece, a label, an invoice and a customer.
   private func store(_ fixture: GraphFixture) throws -> ManagedObjectID {
     try fixture.saved { context in
       let order = Purchase(context: context)
@@ -29,7 +29,7 @@ struct UpsertTests {
     }.objectID
   }
 
-  /// A new order with the number of the stored one, and a part of each kind.
+  /// Creates an order with the number of the stored one, and a related object of each kind.
   private func make(_ context: ManagedObjectContext) -> Purchase {
     let order = Purchase(context: context)
     (order.number, order.note) = (7, "new")
@@ -48,7 +48,9 @@ struct UpsertTests {
   @Test(
     .evidence("C-03"), .evidence("C-06"), .evidence("C-07"), .evidence("C-11"), .evidence("C-12"),
     arguments: MergePolicy.Each.allCases)
-  func `becomes that row with all that it is related to`(policy: MergePolicy.Each) throws {
+  func `a new object becomes the row with its unique values, with its relationships`(
+    policy: MergePolicy.Each
+  ) throws {
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
@@ -64,7 +66,7 @@ struct UpsertTests {
     #expect(try context.existingObject(Purchase.self, with: temporary) === order)
     let wins = policy.prefersMine
     #expect(order.note == (wins ? "new" : "stored"))
-    // What was not set.
+    // The attribute was not set.
     #expect(order.code == (policy == .overwrite ? nil : "old"))
     #expect(order.weight == (policy == .overwrite ? 0 : 1.5))
     #expect(order.customer?.name == (policy == .overwrite ? nil : "stored"))
@@ -80,7 +82,7 @@ struct UpsertTests {
       let owned = try fresh.count(for: FetchRequest<Article>(where: #Predicate { $0.order != nil }))
       #expect(owned == 2)
     }
-    // Nothing refers to the row when it is gone.
+    // Nothing refers to the row after its deletion.
     context.delete(order)
     try context.save()
     try fixture.stored { fresh in
@@ -94,7 +96,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-12"), .evidence("U-01"), arguments: MergePolicy.Each.allCases)
-  func `leaves the row to the object that has it, and can be read`(
+  func `an existing object keeps its row, and the new one stays readable`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }
@@ -119,7 +121,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-13"), .evidence("C-03"), arguments: MergePolicy.Each.allCases)
-  func `is met by later ones in their order`(policy: MergePolicy.Each) throws {
+  func `several new objects become the same row in their order`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
@@ -144,7 +146,7 @@ struct UpsertTests {
       let found = try fresh.fetch(FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
       #expect(found.map(\.number) == [7, 8])
       #expect(found[0].note == (policy.prefersMine ? "2" : "stored"))
-      // The second of the two with this number has not set it, but it counts for all.
+      // The second of the two with this number has not set it, but its value applies to all.
       let weight = policy == .overwrite ? 0 : policy.prefersMine ? 9 : 1.5
       #expect(found[0].weight == weight)
       #expect(found[0].lines.map(\.text) == ["stored", "1", "2"])
@@ -156,7 +158,9 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-13"), arguments: MergePolicy.Each.allCases)
-  func `meets what was changed or deleted in the same context`(policy: MergePolicy.Each) throws {
+  func `a new object can become a row changed or deleted in the same context`(
+    policy: MergePolicy.Each
+  ) throws {
     guard policy != .error else { return }
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
@@ -169,7 +173,7 @@ struct UpsertTests {
     try context.save()
     #expect(new.objectID == id && known.note == (policy.prefersMine ? "new" : "stored"))
     #expect(known.weight == (policy == .overwrite ? 0 : 3))
-    // Its number is given up, and free then.
+    // Its number is released, and available.
     known.number = 9
     let free = Purchase(context: context)
     free.number = 7
@@ -184,7 +188,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-14"), arguments: MergePolicy.Each.allCases)
-  func `throws if it would be two rows at once`(policy: MergePolicy.Each) throws {
+  func `a new object that would become two rows throws`(policy: MergePolicy.Each) throws {
     let fixture = try GraphFixture(purchases)
     _ = try store(fixture)
     try fixture.saved { context in
@@ -212,7 +216,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-15"), .evidence("H-02"))
-  func `is an update to the history, to listeners and to lists`() async throws {
+  func `an upsert is an update in the history, for observers and for lists`() async throws {
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
@@ -242,7 +246,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-06"), .evidence("C-12"))
-  func `shows what others have related the row to, on both sides`() throws {
+  func `an upsert shows relationships changed by others on both sides`() throws {
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     let context = fixture.context()
@@ -254,7 +258,7 @@ struct UpsertTests {
     let row: Purchase = others.object(with: id)
     row.labels.insert(others.object(with: label.objectID))
     try others.save()
-    // This reads nothing of what the others have done.
+    // This does not read the changes of others.
     Sticker(context: context).name = "another"
     try context.save()
     let order = Purchase(context: context)
@@ -264,7 +268,7 @@ struct UpsertTests {
     try fixture.expectAgreement(in: context)
   }
 
-  @Test(.evidence("C-16")) func `takes no longer for each the more there are`() throws {
+  @Test(.evidence("C-16")) func `the time of upserts grows linearly`() throws {
     func seconds(_ count: Int) throws -> Double {
       let fixture = try GraphFixture(purchases)
       for _ in 0..<2 {
@@ -277,12 +281,12 @@ struct UpsertTests {
       return 0
     }
     let (few, many) = (try seconds(500), try seconds(4000))
-    // Quadratic would be 64 times as long.
+    // Quadratic time would be a factor of 64.
     #expect(many < few * 30, "\(few) s for 500, \(many) s for 4,000")
   }
 
   @Test(.evidence("BR-02"), .evidence("C-11"), .evidence("C-13"))
-  func `is the same in a batch request`() throws {
+  func `a batch insert upserts like a save`() throws {
     let fixture = try GraphFixture(purchases)
     let id = try store(fixture)
     for policy in MergePolicy.Each.allCases where policy != .error {
@@ -307,7 +311,7 @@ struct UpsertTests {
 
   @Test(
     .evidence("C-11"), .evidence("BR-02"), arguments: [MergePolicy.Each.objectTrump, .overwrite])
-  func `leaves what is computed of a row as it is`(policy: MergePolicy.Each) throws {
+  func `an upsert keeps the derived attributes of the row`(policy: MergePolicy.Each) throws {
     let fixture = try GraphFixture(crew)
     let member = try fixture.saved { context in
       let member = CrewMember(context: context)
@@ -331,7 +335,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-07"), .evidence("C-11"), arguments: MergePolicy.Each.allCases)
-  func `have the members that joined again under another object, on both sides`(
+  func `members that join again through another object are kept on both sides`(
     _ policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }
@@ -357,7 +361,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-12"))
-  func `has the row's values also if its context was pinned to an earlier generation`() throws {
+  func `an upsert in a pinned context shows the values of the newest row`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let tag = CrewTag(context: writer)

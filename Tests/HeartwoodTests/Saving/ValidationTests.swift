@@ -5,7 +5,7 @@ import Testing
 @Suite("Validation")
 struct ValidationTests {
   @Test(.evidence("R-17"))
-  func `names objects, classes and properties, and keeps what was thrown`() throws {
+  func `a validation error names object, class and property, and keeps the cause`() throws {
     let fixture = try GraphFixture(Schema(Applicant.self))
     let context = fixture.context()
     let nameless = Applicant(context: context)
@@ -26,7 +26,7 @@ struct ValidationTests {
     try context.save()
   }
 
-  @Test(.evidence("R-17")) func `names the relationship that denies a deletion`() throws {
+  @Test(.evidence("R-17")) func `a denied deletion names the relationship`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let club = Club(context: context)

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("A damaged model in a store")
 struct DamagedModelTests {
-  /// Makes a store, changes a value of its model, and opens it again, with another one perhaps.
+  /// Creates a store, changes a value of its model, and opens it again, possibly with another
+  /// model.
   private func open(
     _ key: String, _ schema: Schema = people, _ change: (inout [UInt8]) -> Void
   ) throws {
@@ -52,7 +53,7 @@ struct DamagedModelTests {
     try context.save()
   }
 
-  @Test(.evidence("M-06")) func `is refused where it says nothing, or one thing twice`() throws {
+  @Test(.evidence("M-06")) func `a model with missing or duplicate entries is rejected`() throws {
     func replacing(_ text: String, _ other: String) -> (inout [UInt8]) -> Void {
       { bytes in
         let json = String(decoding: bytes, as: UTF8.self).replacing(text, with: other)
@@ -71,7 +72,7 @@ struct DamagedModelTests {
   }
 
   @Test(.evidence("M-06"), arguments: 1...40 as ClosedRange<UInt64>)
-  func `never traps, whichever number in it is another`(seed: UInt64) throws {
+  func `a model with altered numbers never traps`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     do {
       try open("model") { bytes in
@@ -84,7 +85,7 @@ struct DamagedModelTests {
   }
 
   @Test(.evidence("M-06"), arguments: 100...140 as ClosedRange<UInt64>)
-  func `never traps when it is to become another one`(seed: UInt64) throws {
+  func `migrating a model with altered numbers never traps`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     do {
       try open("model", Schema(version: 2, Later.Person.self)) { bytes in
@@ -97,7 +98,7 @@ struct DamagedModelTests {
   }
 }
 
-/// A model that changes the relationships of the one that is damaged.
+/// A model that changes the relationships of the damaged one.
 private enum Later {
   final class Person: ManagedObject {
     @Attribute var name: String = ""

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Cats and dogs without anything in common, and their owners.
+/// Cats and dogs without a common superclass, and their owners.
 private enum V1 {
   final class Cat: ManagedObject {
     @Attribute var name: String = ""
@@ -21,7 +21,7 @@ private enum V1 {
   static let schema = Schema(Cat.self, Dog.self, Owner.self)
 }
 
-/// They are animals now, which have the name and the owner.
+/// Both are animals now, which have the name and the owner.
 private enum V2 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -38,7 +38,7 @@ private enum V2 {
     @ToOne var favourite: Animal?
     @OrderedToMany(inverse: \Animal2.fans) var liked: [Animal2]
   }
-  /// Another family, of which a part goes later.
+  /// Another hierarchy, part of which is removed later.
   class Animal2: ManagedObject {
     @Attribute var name: String = ""
     @ToMany var fans: Set<Owner>
@@ -47,7 +47,7 @@ private enum V2 {
   static let schema = Schema(version: 2, Cat.self, Dog.self, Owner.self, Bird.self)
 }
 
-/// Without dogs and birds.
+/// The model without dogs and birds.
 private enum V3 {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -77,7 +77,7 @@ private enum V3 {
   static let schema = Schema(version: 3, Cat.self, Owner.self)
 }
 
-@Suite("Entities in a store of an earlier model")
+@Suite("Migrating entities")
 struct EntityEvolutionTests {
   private func filled() throws -> EvolvingStore {
     let store = EvolvingStore()
@@ -96,7 +96,7 @@ struct EntityEvolutionTests {
     return store
   }
 
-  /// Gives Ada a dog, and has her like all there is.
+  /// Gives Ada a dog, and makes her like all animals.
   private func addSecond(_ context: ManagedObjectContext) throws {
     let ada = try #require(try context.all(V2.Owner.self).first)
     let dog = try #require(try context.all(V2.Dog.self).first)
@@ -111,7 +111,7 @@ struct EntityEvolutionTests {
   }
 
   @Test(.evidence("E-08"))
-  func `become a family, and keep what they had`() throws {
+  func `entities can gain a superentity and keep their objects`() throws {
     let store = try filled()
     try store.open(V2.schema) { context in
       try context.expect("name > ''", \V2.Animal.name, ["Kit", "Rex", "Tom"])
@@ -133,7 +133,7 @@ struct EntityEvolutionTests {
   }
 
   @Test(.evidence("E-08"), .evidence("E-09"))
-  func `go with all that was said of them`() throws {
+  func `removed entities disappear with all their entries`() throws {
     let store = try filled()
     try store.open(V2.schema) { try addSecond($0) }
     let before = Set(try store.keyspaces("objects."))
@@ -152,7 +152,7 @@ struct EntityEvolutionTests {
       for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }
     }
     #expect(before.subtracting(try store.keyspaces("objects.")).count == 2)
-    // They do not come back with their names.
+    // The removed objects do not return with their names.
     try store.open(Schema(version: 4, V2.Cat.self, V2.Dog.self, V2.Owner.self)) { context in
       let count = try context.count(for: FetchRequest<V2.Dog>())
       #expect(count == 0)
@@ -165,10 +165,10 @@ struct EntityEvolutionTests {
   }
 
   @Test(.evidence("E-08"))
-  func `leave a family, and keep what they had`() throws {
+  func `entities can lose their superentity and keep their objects`() throws {
     let store = try filled()
     try store.open(V2.schema) { try addSecond($0) }
-    // Ada likes all animals, and dogs are to be none any more.
+    // Ada likes all animals, but dogs would no longer be animals.
     let refusal = try store.refusal(Schema(version: 3, Apart.Cat.self, Apart.Dog.self))
     #expect("\(refusal)".contains("Owner.favourite can lead to a Dog in the store"))
     try store.open(Schema(version: 3, Parted.Cat.self, Parted.Dog.self)) { context in
@@ -180,7 +180,7 @@ struct EntityEvolutionTests {
   }
 
   @Test(.evidence("E-09"))
-  func `stay as long as the version does`() throws {
+  func `removed entities stay while the version is the same`() throws {
     let store = try filled()
     let refusal = try store.refusal(Schema(V1.Cat.self))
     #expect(refusal.kind == .incompatibleSchema && refusal.message.contains("Dog"))
@@ -193,7 +193,7 @@ struct EntityEvolutionTests {
   }
 }
 
-/// Dogs are no animals any more, though owners still have some.
+/// Dogs are no longer animals, but owners still have some.
 private enum Apart {
   class Animal: ManagedObject {
     @Attribute var name: String = ""
@@ -212,7 +212,7 @@ private enum Apart {
   }
 }
 
-/// Nor do owners have any.
+/// Owners no longer have dogs either.
 private enum Parted {
   class Animal: ManagedObject {
     @Attribute var name: String = ""

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A class of books in the versions of a program.
+/// A class of books in several versions of a program.
 private enum V1 {
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
@@ -22,7 +22,7 @@ private enum V1 {
   }
   static let schema = Schema(Book.self)
 
-  /// Numbers count the books; a third of them has no title, and all but one no rank.
+  /// Stores numbered books; a third of them has no title, and all but one have no rank.
   static func fill(_ store: EvolvingStore, count: Int = 12) throws {
     try store.open(schema) { context in
       for number in 0..<count {
@@ -39,7 +39,7 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// What was optional is required, numbers are wider, one attribute is new and one is gone.
+  /// An optional attribute is required, numbers are wider, one attribute is new and one is removed.
   final class Book: ManagedObject {
     @Attribute var title: String = "untitled"
     @Attribute var pages: Int = 0
@@ -62,7 +62,7 @@ private enum V2 {
 }
 
 private enum V3 {
-  /// The same with other defaults, and the title optional again.
+  /// The same with other declared values, and an optional title again.
   final class Book: ManagedObject {
     @Attribute var title: String? = nil
     @Attribute var pages: Int = 0
@@ -84,10 +84,10 @@ private enum V3 {
   static let schema = Schema(version: 3, Book.self)
 }
 
-@Suite("A store of an earlier model")
+@Suite("Migrating attributes")
 struct EvolutionTests {
   @Test(.evidence("E-01"), .evidence("E-02"), .evidence("E-04"))
-  func `shows what rows have no value of as it was declared`() throws {
+  func `existing rows show the declared value of a new attribute`() throws {
     let store = EvolvingStore()
     try V1.fill(store)
     try store.open(V2.schema) { context in
@@ -100,7 +100,7 @@ struct EvolutionTests {
       #expect(books.map(\.search) == books.map { $0.title.uppercased() })
     }
     try store.open(V2.schema) { context in
-      // By index and without, by a path and a text where they lie.
+      // By index and without one, by key path and by a string where it is stored.
       let untitled = [0, 300, 600, 900]
       try context.expect("title == 'untitled'", \V2.Book.pages, untitled)
       try context.expect("title BEGINSWITH 'unt'", \V2.Book.pages, untitled)
@@ -120,7 +120,7 @@ struct EvolutionTests {
   }
 
   @Test(.evidence("E-01"), .evidence("E-02"))
-  func `keeps what rows showed when the declared values change`() throws {
+  func `existing rows keep their values when declared values change`() throws {
     let store = EvolvingStore()
     try V1.fill(store)
     try store.open(V2.schema) { context in
@@ -132,7 +132,7 @@ struct EvolutionTests {
       try context.expect("stars == 3", \V3.Book.pages, (0..<12).map { $0 * 100 } + [5000])
       try context.expect("stars == 5", \V3.Book.pages, [])
       try context.expect("title == 'untitled'", \V3.Book.pages, [0, 300, 600, 900])
-      // What was removed is gone, though it is called the same.
+      // The removed attribute does not return under the same name.
       let notes = try context.all(V3.Book.self).map(\.note)
       #expect(Set(notes) == ["new"])
       let new = V3.Book(context: context)
@@ -143,14 +143,14 @@ struct EvolutionTests {
       try context.expect("search == nil", \V3.Book.pages, [6000])
       try context.expect("stars == 5", \V3.Book.pages, [6000])
     }
-    // And back to required, with another value: that of rows written in between only.
+    // Required again, with another declared value, which applies only to rows written in between.
     try store.open(Schema(version: 4, V2.Book.self)) { context in
       try context.expect("title == 'untitled'", \V2.Book.pages, [0, 300, 600, 900, 6000])
     }
   }
 
   @Test(.evidence("E-01"))
-  func `has its rows untouched, and their layout changes when they are saved`() throws {
+  func `a migration leaves rows unchanged until they are saved`() throws {
     let store = EvolvingStore()
     try V1.fill(store)
     func versions(_ schema: Schema) throws -> [[UInt8]] {
@@ -165,7 +165,7 @@ struct EvolutionTests {
       }
     }
     let before = try versions(V1.schema)
-    // Nothing is derived from anew here.
+    // Nothing here is derived anew.
     let after = try versions(Schema(version: 2, Plain.Book.self))
     #expect(before == after)
     try store.open(Schema(version: 2, Plain.Book.self)) { context in
@@ -176,7 +176,7 @@ struct EvolutionTests {
   }
 
   @Test(.evidence("E-02"))
-  func `tells rows without a value from those that had to have one`() throws {
+  func `rows without a value differ from rows that needed one`() throws {
     let store = EvolvingStore()
     func add(_ schema: Schema, optional: Bool) throws {
       try store.open(schema) { context in
@@ -201,7 +201,7 @@ struct EvolutionTests {
   }
 
   @Test(.evidence("E-04"))
-  func `shows numbers as they were in wider types`() throws {
+  func `numbers keep their values in wider types`() throws {
     let store = EvolvingStore()
     try store.open(Schema(Narrow.Sample.self)) { context in
       for sign in [-1, 1] {
@@ -231,7 +231,7 @@ struct EvolutionTests {
   }
 
   @Test(.evidence("E-05"))
-  func `is refused if what had no value must be unique`() throws {
+  func `a unique constraint on existing rows without values is rejected`() throws {
     let store = EvolvingStore()
     try V1.fill(store)
     let refusal = try store.refusal(Schema(version: 2, Strict.Book.self))
@@ -275,7 +275,7 @@ private enum Wide {
   }
 }
 
-/// A text that is there or not.
+/// A string attribute that may be missing.
 private enum Alone {
   final class Optional: ManagedObject {
     @Attribute var text: String? = nil
@@ -327,14 +327,14 @@ private enum Names {
     @Attribute("b") var z: Int = 0
     override class var entity: Entity { Entity("C", renamedFrom: "B", "A") { Index(\C.y) } }
   }
-  /// Not what the one above was, but called so.
+  /// Another class under the previous name.
   final class Other: ManagedObject {
     @Attribute var a: Int = 90
     override class var entity: Entity { Entity("A") }
   }
 }
 
-@Suite("Names in a store of an earlier model")
+@Suite("Migrating names")
 struct RenamingTests {
   private func filled() throws -> EvolvingStore {
     let store = EvolvingStore()
@@ -359,7 +359,7 @@ struct RenamingTests {
   }
 
   @Test(.evidence("M-04"), .evidence("E-03"))
-  func `change one version after the other`() throws {
+  func `names can change in each version`() throws {
     let store = try filled()
     try store.open(Schema(version: 2, Names.B.self)) { context in
       let found = try context.all(Names.B.self)
@@ -370,7 +370,7 @@ struct RenamingTests {
   }
 
   @Test(.evidence("M-04"), .evidence("E-03"))
-  func `change over several versions at once`() throws {
+  func `names can change over several versions at once`() throws {
     let store = try filled()
     try expect(store, a: 80)
     try expect(store, a: 80)

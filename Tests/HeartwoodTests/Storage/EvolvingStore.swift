@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store that is opened with one model after the other, on a disk of its own.
+/// A store on a simulated disk that is opened with one model after the other.
 final class EvolvingStore {
   private(set) var disk: SimulatedDisk
   private var options = StoreOptions()
@@ -41,7 +41,7 @@ final class EvolvingStore {
     all.stages = stages
     all.progress = progress
     let store = try Store(at: "/store", options: options, fileSystem: disk)
-    // One that fails has to be closed as well.
+    // A store that fails must be closed, too.
     defer { try? store.close() }
     let container = try PersistentContainer(store: store, schema: schema, options: all)
     let result = try body(container)
@@ -50,14 +50,14 @@ final class EvolvingStore {
     return result
   }
 
-  /// The error that opening the store throws.
+  /// Returns the error that opening the store throws.
   func refusal(
     _ schema: Schema, _ stages: [MigrationStage] = []
   ) throws -> ObjectGraphError {
     try #require(throws: ObjectGraphError.self) { try open(schema, stages) { _ in } }
   }
 
-  /// The names of the keyspaces that begin with one of some words.
+  /// Returns the names of the keyspaces with one of some prefixes.
   func keyspaces(_ words: String...) throws -> [String] {
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     defer { try? store.close() }
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
   /// All objects of a class.
   func all<M: ManagedObject>(_ type: M.Type = M.self) throws -> [M] { try fetch(FetchRequest<M>()) }
 
-  /// Looks for the objects for which a format holds, and compares an attribute of theirs.
+  /// Fetches the objects that match a format, and compares one of their attributes.
   func expect<M: ManagedObject, V: Comparable & Sendable>(
     _ format: String, _ attribute: KeyPath<M, V>, _ expected: [V],
     _ location: SourceLocation = #_sourceLocation

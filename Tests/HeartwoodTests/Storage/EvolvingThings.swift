@@ -1,17 +1,17 @@
 import Heartwood
 
-/// A class of things in one of many versions of a program.
+/// A class in one of many versions of a program.
 protocol Thing: ManagedObject {
   var number: Int { get set }
   static var columns: [ThingColumn<Self>] { get }
   static var link: ThingLink { get }
-  /// Whom it is linked to.
+  /// The objects to which it is linked.
   var targets: [Self] { get set }
-  /// Who is linked to it; `nil` if it is not told.
+  /// The objects that are linked to it; `nil` if there is no inverse.
   var sources: [Self]? { get }
 }
 
-/// A value of a thing, whatever its type.
+/// A value of an attribute, of any type.
 enum ThingValue: Hashable {
   case none
   case number(Int)
@@ -23,7 +23,7 @@ struct ThingColumn<M> {
   let name: String
   let isOptional: Bool
   let isText: Bool
-  /// What a new thing has.
+  /// The value in a new object.
   let initial: ThingValue
   let get: (M) -> ThingValue
   let set: (M, ThingValue) -> Void
@@ -73,10 +73,10 @@ struct ThingColumn<M> {
   }
 }
 
-/// What things are linked to.
+/// The kinds of links.
 enum ThingLink { case nothing, one, many, list }
 
-/// The versions, in no order: each can come after each.
+/// The versions, any of which can follow any other.
 enum Things {
   final class Zero: ManagedObject, Thing {
     @Attribute var number: Int = 0

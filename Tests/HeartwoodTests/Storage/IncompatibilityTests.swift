@@ -20,7 +20,7 @@ private enum Now {
   static let schema = Schema(version: 2, Item.self)
 }
 
-/// All that cannot be.
+/// Models with an incompatible change each.
 private enum Wrong {
   final class Item: ManagedObject {
     @Attribute var count: Int16 = 1
@@ -52,7 +52,7 @@ private enum Elsewhere {
   }
 }
 
-/// With one more attribute.
+/// The model with one more attribute.
 private enum Next {
   final class Item: ManagedObject {
     @Attribute var count: Int = 1
@@ -70,7 +70,7 @@ private enum Next {
   }
 }
 
-@Suite("A model that a store cannot follow")
+@Suite("Incompatible models")
 struct IncompatibilityTests {
   private func filled() throws -> EvolvingStore {
     let store = EvolvingStore()
@@ -83,7 +83,7 @@ struct IncompatibilityTests {
   }
 
   @Test(.evidence("E-10"))
-  func `is refused with everything that differs and what to do`() throws {
+  func `an incompatible model throws with all differences and a remedy`() throws {
     let store = try filled()
     let refusal = try store.refusal(Schema(version: 3, Wrong.Item.self))
     #expect(refusal.kind == .incompatibleSchema)
@@ -103,12 +103,12 @@ struct IncompatibilityTests {
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
       elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
-    // Nothing of it has happened.
+    // Nothing was changed.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
 
   @Test(.evidence("E-11"))
-  func `is refused if it is older, unless nothing differs`() throws {
+  func `an older model is rejected unless nothing differs`() throws {
     let store = try filled()
     try store.open(Schema(version: 1, Now.Item.self)) {
       try $0.expect("text == 'x'", \Now.Item.text, ["x"])
@@ -124,7 +124,7 @@ struct IncompatibilityTests {
   }
 
   @Test(.evidence("E-12"))
-  func `is met by containers that were opened with the one before`() throws {
+  func `a model change makes containers with the previous model throw`() throws {
     let name = "changed \(UUID())"
     let first = try PersistentContainer.inMemory(name: name, schema: Now.schema)
     let context = first.newContext()
@@ -136,7 +136,7 @@ struct IncompatibilityTests {
     let token = context.queryGenerationToken
     let second = try PersistentContainer.inMemory(
       name: name, schema: Schema(version: 3, Next.Item.self))
-    // What it has pinned it can read; what is newer it cannot.
+    // A pinned context can read its generation, but nothing newer.
     #expect(try context.count(for: FetchRequest<Now.Item>()) == 1)
     item.text = "y"
     func expectRefusal(_ body: () throws -> Void) {

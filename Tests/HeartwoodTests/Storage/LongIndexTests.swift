@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Attributes with an index, and the same values in others without one.
+/// Attributes with an index, and the same values without one.
 private class Page: ManagedObject {
   @Attribute var number: Int = 0
   @Attribute var title: String = ""
@@ -58,7 +58,7 @@ private enum Later {
   }
 }
 
-/// Texts around the length that a key has room for, which share long beginnings.
+/// Strings of about the maximum length of a key, with long common prefixes.
 private struct LongTexts {
   var random: SeededGenerator
   private let endings = [
@@ -85,7 +85,7 @@ private struct LongTexts {
 @Suite("Indexes of long values")
 struct LongIndexTests {
   @Test(.evidence("V-05"), arguments: 0..<3 as Range<UInt64>)
-  func `find and sort what no index does`(seed: UInt64) throws {
+  func `indexes of long values find and sort like a scan`(seed: UInt64) throws {
     let fixture = try GraphFixture(Schema(SubPage.self))
     let context = fixture.context()
     var texts = LongTexts(seed: seed)
@@ -123,7 +123,7 @@ struct LongIndexTests {
       #expect(found == expected, "seed \(seed), \(round): \(format)\n\(explanation)")
     }
     #expect(indexed > 20)
-    // Nothing is left of what was deleted.
+    // No entries of deleted objects remain.
     for page in all { context.delete(page) }
     try context.save()
     let least: [(String, any Sendable)] = [("title", ""), ("body", ""), ("data", Data())]
@@ -185,7 +185,9 @@ struct LongIndexTests {
     return request
   }
 
-  @Test(.evidence("V-05")) func `are in order where only the ends differ`() throws {
+  @Test(.evidence("V-05")) func `indexes of long values order values that differ only at the end`()
+    throws
+  {
     let fixture = try GraphFixture(Schema(Page.self))
     let context = fixture.context()
     let start = String(repeating: "long ", count: 400)
@@ -206,7 +208,7 @@ struct LongIndexTests {
   }
 
   @Test(.evidence("V-05"), arguments: [true, false])
-  func `keep long values unique`(isOneSave: Bool) throws {
+  func `unique constraints apply to long values`(isOneSave: Bool) throws {
     let fixture = try GraphFixture(Schema(Feed.self))
     let context = fixture.context()
     var texts = LongTexts(seed: 9)
@@ -252,7 +254,7 @@ struct LongIndexTests {
   }
 
   @Test(.evidence("V-05"), .evidence("V-06"))
-  func `take time in proportion to their letters, however those are written`() throws {
+  func `the time for long strings grows linearly in any composition`() throws {
     let fixture = try GraphFixture(Schema(Feed.self))
     func seconds(_ count: Int) throws -> Double {
       let context = fixture.context()
@@ -267,11 +269,11 @@ struct LongIndexTests {
     _ = try seconds(1000)
     let few = try seconds(8000)
     let many = try seconds(128_000)
-    // The square would be 256 times as much.
+    // Quadratic time would be a factor of 256.
     #expect(many < few * 100, "\(few), \(many)")
   }
 
-  @Test(.evidence("V-05")) func `let long values change, be upserted and go`() throws {
+  @Test(.evidence("V-05")) func `long values can be changed, upserted and deleted`() throws {
     let fixture = try GraphFixture(Schema(Feed.self))
     let context = fixture.context()
     let start = String(repeating: "h", count: 2000)
@@ -282,7 +284,7 @@ struct LongIndexTests {
       return feed
     }
     try context.save()
-    // Values that one gives up are taken by another.
+    // One object takes a value that another releases.
     (feeds[0].url, feeds[1].url) = (feeds[1].url, feeds[0].url)
     feeds[2].url = "short"
     context.delete(feeds[3])
@@ -315,7 +317,7 @@ struct LongIndexTests {
     }
   }
 
-  @Test(.evidence("V-05")) func `are made for rows that are there`() throws {
+  @Test(.evidence("V-05")) func `indexes of long values are built for existing rows`() throws {
     let store = EvolvingStore()
     let start = String(repeating: "\u{0}\u{E9}", count: 1000)
     try store.open(Schema(Earlier.Feed.self)) { context in

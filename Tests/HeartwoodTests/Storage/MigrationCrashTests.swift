@@ -2,11 +2,11 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// What a power cut leaves of a store that is brought up to another model.
-@Suite("A migration that is cut off")
+/// The store that remains after a power cut during a migration.
+@Suite("An interrupted migration")
 struct MigrationCrashTests {
-  /// The power goes off at one call after the other that the migration makes; then the store is as
-  /// it was or as it is to be, and opens.
+  /// Cuts the power at each call of the migration in turn; afterwards, the store has the old or the
+  /// new model, and opens.
   private func cutEverywhere(count: Int, step: Int, seed: UInt64) throws {
     let store = EvolvingStore(SimulatedDisk(seed: seed))
     let rows = try Contacts.fill(store, count: count)
@@ -50,18 +50,21 @@ struct MigrationCrashTests {
   }
 
   @Test(.evidence("E-14"), arguments: [1, 2] as [UInt64])
-  func `has happened as a whole or not at all, at every call`(seed: UInt64) throws {
+  func `an interrupted migration is applied completely or not at all`(seed: UInt64) throws {
     try cutEverywhere(count: 4, step: 1, seed: seed)
   }
 
   @Test(.evidence("E-14"))
-  func `leaves nothing of what was larger than memory`() throws {
+  func `an interrupted migration larger than memory leaves nothing behind`() throws {
     try cutEverywhere(count: 400, step: 13, seed: 3)
   }
 
-  /// One kind of change, alone and with a cut at every call; all values are compared each time.
+  /// Migrates each kind of change with a power cut at every call, and compares all values each
+  /// time.
   @Test(.evidence("E-14"), arguments: MigrationKind.all)
-  func `leaves the old values or the new ones, whatever has changed`(kind: MigrationKind) throws {
+  func `an interrupted migration leaves either the old or the new values`(kind: MigrationKind)
+    throws
+  {
     let store = EvolvingStore(SimulatedDisk(seed: 7))
     try store.open(kind.old) { try kind.fill($0) }
     let whole = store.disk.crashed(.everything)
@@ -89,7 +92,7 @@ struct MigrationCrashTests {
     #expect(old > 0 && new > 0)
   }
 
-  /// Whether a store can be opened as it was; then all is as it was.
+  /// Returns whether a store opens with the old model; all values are the old ones then.
   private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ place: String) throws -> Bool
   {
     do {

@@ -1,13 +1,13 @@
 import Heartwood
 import Testing
 
-/// One kind of change to a model: the store before, and all its values in both models.
+/// One kind of change to a model: the store before it, and all its values in both models.
 struct MigrationKind: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let old: Schema
   let new: Schema
   let fill: @Sendable (ManagedObjectContext) throws -> Void
-  /// What a context of each model shows, and what it has to.
+  /// The values that a context of each model shows, and the expected ones.
   let oldValues: @Sendable (ManagedObjectContext) throws -> [String]
   let newValues: @Sendable (ManagedObjectContext) throws -> [String]
   let oldReference: [String]

@@ -28,9 +28,11 @@ private enum After {
   }
 }
 
-@Suite("The memory of a migration")
+@Suite("Memory use of a migration")
 struct MigrationMemoryTests {
-  @Test(.evidence("E-15")) func `does not grow with what there is`() async {
+  @Test(.evidence("E-15")) func `the memory of a migration does not depend on the number of rows`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       let url = URL(filePath: scratch.path)

@@ -2,8 +2,8 @@ import Heartwood
 
 /// Contacts in three versions.
 ///
-/// A name is in two parts, then both ways, then in one, and a phone number was an integer. Friends
-/// are to-one, and to-many from version 2 on.
+/// A name consists of two attributes, then of both forms, then of one; a phone number was an
+/// integer. Friends are to-one, and to-many from version 2.
 enum Contacts {
   enum V1 {
     final class Contact: ManagedObject {
@@ -42,12 +42,12 @@ enum Contacts {
         }
       }
     }
-    /// Of which there are none.
+    /// There are none of these.
     final class Circle: ManagedObject { @Attribute var name: String = "" }
     static let schema = Schema(version: 3, Contact.self, Circle.self)
   }
 
-  /// What the store has in the end, by name.
+  /// The final content of the store, by name.
   struct Row: Equatable {
     var phone: String
     var friends: Set<String>
@@ -71,7 +71,7 @@ enum Contacts {
     .lightweight(to: V3.schema),
   ]
 
-  /// Makes a store of the first version; every contact is the friend of the next one's, and one has
+  /// Creates a store of the first version; every contact is the friend of the next one, and one has
   /// no name.
   static func fill(_ store: EvolvingStore, count: Int) throws -> [String: Row] {
     try store.open(V1.schema) { context in
@@ -96,7 +96,7 @@ enum Contacts {
     return rows
   }
 
-  /// What a context of the last version shows.
+  /// Returns the content of a context of the last version.
   static func rows(_ context: ManagedObjectContext) throws -> [String: Row] {
     var rows: [String: Row] = [:]
     for contact in try context.fetch(FetchRequest<V3.Contact>()) {

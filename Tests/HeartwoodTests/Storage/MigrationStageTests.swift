@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// What was told of a migration.
+/// The reported progress of a migration.
 private final class Reports: Sendable {
   private let reports = Mutex<[MigrationProgress]>([])
   var all: [MigrationProgress] { reports.withLock { $0 } }
@@ -13,17 +13,17 @@ private final class Reports: Sendable {
 
 private struct Interruption: Error {}
 
-@Suite("Stages of a migration")
+@Suite("Migration stages")
 struct MigrationStageTests {
   typealias V1 = Contacts.V1
   typealias V2 = Contacts.V2
   typealias V3 = Contacts.V3
 
   @Test(.evidence("E-13"))
-  func `change objects before and after the store follows the model`() throws {
+  func `stages change objects before and after the migration`() throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 30)
-    // Without them, it could not.
+    // Without the stages, the migration is impossible.
     #expect("\(try store.refusal(V3.schema))".contains("Contact.phone"))
     for _ in 0..<2 {
       try store.open(V3.schema, Contacts.stages) { context in
@@ -33,14 +33,14 @@ struct MigrationStageTests {
         try context.expect("name BEGINSWITH 'F1 '", \V3.Contact.stars, [3])
       }
     }
-    // A new store needs none of them.
+    // A new store needs no stages.
     try EvolvingStore().open(V3.schema, Contacts.stages) { context in
       V3.Contact(context: context).name = "first"
     }
   }
 
   @Test(.evidence("E-13"))
-  func `begin where the store is`() throws {
+  func `stages start at the version of the store`() throws {
     let store = EvolvingStore()
     _ = try Contacts.fill(store, count: 3)
     try store.open(V2.schema) { context in
@@ -56,7 +56,7 @@ struct MigrationStageTests {
   }
 
   @Test(.evidence("E-14"))
-  func `have not happened if one of them throws`() throws {
+  func `a stage that throws leaves the store unchanged`() throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 5)
     let last = MigrationStage.custom(
@@ -82,7 +82,7 @@ struct MigrationStageTests {
   }
 
   @Test(.evidence("E-13"), .evidence("E-14"))
-  func `save, fail to save, and go on in one transaction`() throws {
+  func `stages may save several times within one transaction`() throws {
     let store = EvolvingStore()
     _ = try Contacts.fill(store, count: 4)
     let stage = MigrationStage.custom(
@@ -103,7 +103,7 @@ struct MigrationStageTests {
               throw Interruption()
             })
         }
-        // What was made for that is gone again.
+        // Temporary data of the stages was removed.
         #expect(try context.count(for: FetchRequest<V3.Circle>()) == 0)
         #expect(throws: ObjectGraphError.self) { try context.setQueryGenerationFrom(.current) }
         let child = ManagedObjectContext(parent: context)
@@ -118,7 +118,7 @@ struct MigrationStageTests {
       let context = container.newContext()
       try context.expect("stars == 4", \V3.Contact.phone, ["+0", "+11", "+33"])
       try context.expect("stars == 3", \V3.Contact.phone, ["child"])
-      // The history has what the bodies have saved.
+      // The history contains the saves of the bodies.
       let changes = try container.fetchHistory(after: nil as PersistentHistoryToken?)
         .flatMap(\.changes)
       #expect(changes.count { if case .insert = $0.kind { true } else { false } } == 6)
@@ -128,7 +128,7 @@ struct MigrationStageTests {
   }
 
   @Test(.evidence("E-13"))
-  func `are refused in another order`() throws {
+  func `stages in the wrong order are rejected`() throws {
     let store = EvolvingStore()
     let cases: [[MigrationStage]] = [
       Contacts.stages.reversed(), [.lightweight(to: Schema(version: 4, V3.Contact.self))],
@@ -139,7 +139,7 @@ struct MigrationStageTests {
   }
 
   @Test(.evidence("E-15"))
-  func `and all else tell how far they are`() throws {
+  func `stages and other work report progress`() throws {
     let store = EvolvingStore()
     let count = 2500
     _ = try Contacts.fill(store, count: count)
@@ -154,7 +154,7 @@ struct MigrationStageTests {
   }
 
   @Test(.evidence("E-14"), .evidence("E-16"))
-  func `are gone through once by two who open the store at the same time`() async throws {
+  func `stages run once if two processes open the store at the same time`() async throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 50)
     let runs = Atomic(0)

@@ -2,9 +2,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store that is opened with one version of things after the other, and a plain model of it.
+/// A store that is opened with one version after the other, and a plain model of it.
 private struct EvolutionRun {
-  /// A thing as it must be there.
+  /// The expected values of an object.
   struct Row: Equatable {
     var values: [String: ThingValue] = [:]
     var targets: [Int] = []
@@ -19,7 +19,7 @@ private struct EvolutionRun {
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// Opens the store with a version, or sees that it cannot be, and works in it.
+  /// Opens the store with a version and works in it, or expects the version to be rejected.
   mutating func step<M: Thing>(_ type: M.Type) throws {
     version += 1
     let schema = Schema(version: version, type)
@@ -38,7 +38,7 @@ private struct EvolutionRun {
     self = copy
   }
 
-  /// Makes the model what the store is to make of its rows.
+  /// Applies the migration of the store to the plain model.
   private mutating func follow<M: Thing>(_ type: M.Type) {
     for number in rows.keys {
       var values: [String: ThingValue] = [:]
@@ -52,9 +52,9 @@ private struct EvolutionRun {
     link = M.link
   }
 
-  /// Compares everything there is with the model.
+  /// Compares everything with the plain model.
   ///
-  /// - Parameter sorts: Whether lists may have come into any order.
+  /// - Parameter sorts: Whether lists may be in any order.
   private mutating func expect<M: Thing>(
     _ type: M.Type, _ context: ManagedObjectContext, sorts: Bool
   ) throws {
@@ -79,7 +79,7 @@ private struct EvolutionRun {
     }
   }
 
-  /// Looks for things by one of their values, by index or not.
+  /// Finds objects by one of their values, with or without an index.
   private func expect<M: Thing>(
     _ type: M.Type, _ column: ThingColumn<M>, _ value: ThingValue, _ context: ManagedObjectContext
   ) throws {
@@ -104,7 +104,7 @@ private struct EvolutionRun {
     let thing = things[random.below(things.count)]
     switch random.below(4) {
     case 0:
-      // One that nobody would be told of leaves its number behind.
+      // An object without an inverse leaves its number in references.
       for other in things where other.targets.contains(where: { $0 === thing }) {
         other.targets = other.targets.filter { $0 !== thing }
       }
@@ -148,10 +148,10 @@ private struct EvolutionRun {
   }
 }
 
-@Suite("A store that goes through models by chance")
+@Suite("Random migrations")
 struct RandomEvolutionTests {
   @Test(.evidence("E-01"), .evidence("E-02"), .evidence("E-06"), arguments: 0..<12 as Range<UInt64>)
-  func `has what a plain model says after each`(seed: UInt64) throws {
+  func `a store equals a plain model after each random migration`(seed: UInt64) throws {
     var run = EvolutionRun(seed: seed)
     for _ in 0..<12 {
       let type = Things.all[run.random.below(Things.all.count)]

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// What all objects here have, so that they can be told apart.
+/// A class whose objects have names to tell them apart.
 private protocol Named: ManagedObject {
   var name: String { get set }
 }
@@ -46,7 +46,7 @@ private enum V1 {
 }
 
 private enum V2 {
-  /// Each relationship is another now.
+  /// Each relationship has another kind now.
   final class Person: ManagedObject, Named {
     @Attribute var name: String = ""
     @Attribute var petCount: Int = 0
@@ -87,7 +87,7 @@ private enum V2 {
 }
 
 private enum V3 {
-  /// And another again; no car is told of any more.
+  /// Another kind again, and cars have no inverse any more.
   final class Person: ManagedObject, Named {
     @Attribute var name: String = ""
     @ToMany(inverse: \House.people) var homes: Set<House>
@@ -118,9 +118,9 @@ private enum V3 {
   static let schema = Schema(version: 3, Person.self, Car.self)
 }
 
-@Suite("Relationships in a store of an earlier model")
+@Suite("Migrating relationships")
 struct RelationshipEvolutionTests {
-  /// Who is related to whom, by name.
+  /// All relations, by name.
   private struct Links {
     var home: [String: String] = [:]
     var car: [String: String] = [:]
@@ -133,7 +133,7 @@ struct RelationshipEvolutionTests {
     }
   }
 
-  /// Fills a store by chance.
+  /// Fills a store with random objects.
   private func filled(seed: UInt64, _ store: EvolvingStore) throws -> Links {
     var random = SeededGenerator(seed: seed)
     var links = Links()
@@ -224,14 +224,14 @@ struct RelationshipEvolutionTests {
   }
 
   @Test(.evidence("E-06"), .evidence("E-07"), arguments: 0..<6 as Range<UInt64>)
-  func `are what they were, in their new shape`(seed: UInt64) throws {
+  func `relationships keep their members in a new form`(seed: UInt64) throws {
     let store = EvolvingStore()
     let links = try filled(seed: seed, store)
     try store.open(V2.schema) { try expectSecond($0, links) }
     #expect(try store.keyspaces("heartwood.sorting").isEmpty)
     try store.open(V3.schema) { context in
       try expectThird(context, links)
-      // They can be worked with.
+      // The relationships can be used.
       guard let person = try context.all(V3.Person.self).first else { return }
       for pet in person.pets { context.delete(pet) }
       for club in person.clubs { club.members.removeAll { $0 === person } }
@@ -244,26 +244,26 @@ struct RelationshipEvolutionTests {
   }
 
   @Test(.evidence("E-06"), .evidence("E-07"), arguments: 10..<14 as Range<UInt64>)
-  func `pass over a version`(seed: UInt64) throws {
+  func `relationships can skip a version`(seed: UInt64) throws {
     let store = EvolvingStore()
     let links = try filled(seed: seed, store)
     try store.open(V3.schema) { context in
-      // The homes are another relationship without the version that tells of the name.
+      // Homes are another relationship without the version that declares the former name.
       #expect(try context.all(V3.Person.self).flatMap(\.homes).isEmpty)
       var others = links
       others.home = [:]
       try expectThird(context, others)
     }
-    // Of what was before nothing is left.
+    // No entries of the previous form remain.
     #expect(try store.keyspaces("edges.").count == 0)
   }
 
   @Test(.evidence("E-06"))
-  func `leave behind whose row is gone`() throws {
+  func `relationships to missing rows are dropped`() throws {
     let store = EvolvingStore()
     let links = try filled(seed: 6, store)
     let gone = try store.open(V1.schema) { context in
-      // Nobody is told of it.
+      // The relationship has no inverse.
       let house = try #require(try context.all(V1.House.self).first)
       let name = house.name
       context.delete(house)
@@ -280,13 +280,13 @@ struct RelationshipEvolutionTests {
   }
 
   @Test(.evidence("E-07"))
-  func `are refused if one object would have to refer to several`() throws {
+  func `a to-one relationship that would need several targets is rejected`() throws {
     let store = EvolvingStore()
     let links = try filled(seed: 5, store)
     let refusal = try store.refusal(Schema(version: 2, Single.Person.self))
     #expect(refusal.kind == .incompatibleSchema && refusal.objectID?.entityName == "House")
     #expect(refusal.message.contains("House.person can lead to one object only"))
-    // Until there is one each.
+    // Until each has one at most.
     let kept = try store.open(V1.schema) { context in
       var kept: [String: String] = [:]
       for person in try context.all(V1.Person.self) {
@@ -308,7 +308,7 @@ struct RelationshipEvolutionTests {
   }
 
   @Test(.evidence("E-06"))
-  func `keep their order where they had one`() throws {
+  func `ordered relationships keep their order`() throws {
     let store = EvolvingStore()
     let links = try filled(seed: 77, store)
     try store.open(Schema(version: 2, Listed.Person.self)) { context in
@@ -320,7 +320,7 @@ struct RelationshipEvolutionTests {
   }
 }
 
-/// Homes know who lives there, and tracks are without an order.
+/// Homes have an inverse, and tracks are unordered.
 private enum Single {
   final class Person: ManagedObject {
     @Attribute var name: String = ""
@@ -337,7 +337,7 @@ private enum Single {
   }
 }
 
-/// Tracks have several singers, and are still in an order.
+/// Tracks have several singers, and are still ordered.
 private enum Listed {
   final class Person: ManagedObject {
     @Attribute var name: String = ""

@@ -33,14 +33,14 @@ private final class Blob: ManagedObject {
   }
 }
 
-@Suite("Values that cannot be read back")
+@Suite("Values that cannot be stored")
 struct UnstorableTests {
   private static let limit = 67_108_864
 
   private func refusal(
     _ change: (Blob) -> Void, _ names: String...
   ) throws {
-    // In a new object, in one that is there, and in batch requests.
+    // In a new object, in an existing one, and in batch requests.
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     let known = Blob(context: context)
@@ -58,7 +58,7 @@ struct UnstorableTests {
     #expect(stored.map(\.name) == ["known"])
   }
 
-  @Test(.evidence("V-02")) func `are refused when they are saved`() throws {
+  @Test(.evidence("V-02")) func `a save with a value that cannot be stored throws`() throws {
     try refusal({ $0.amount = .nan }, "Blob.amount", "NaN")
     try refusal({ $0.spare = .nan }, "Blob.spare")
     try refusal({ $0.data = Data(count: Self.limit + 1) }, "Blob.data", "64 MiB")
@@ -73,7 +73,8 @@ struct UnstorableTests {
     try refusal({ $0.label = Data(count: Self.limit * 7 / 8) }, "Blob.label")
   }
 
-  @Test(.evidence("V-02")) func `are refused together`() throws {
+  @Test(.evidence("V-02")) func `a save reports all values that cannot be stored together`() throws
+  {
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     let objects = (0..<4).map { _ in Blob(context: context) }
@@ -91,7 +92,7 @@ struct UnstorableTests {
     #expect(try fixture.context().count(for: FetchRequest<Blob>()) == 4)
   }
 
-  @Test(.evidence("V-02")) func `are refused in batch requests`() throws {
+  @Test(.evidence("V-02")) func `batch requests with values that cannot be stored throw`() throws {
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     try context.execute(
@@ -128,7 +129,7 @@ struct UnstorableTests {
     #expect(found.map(\.name) == ["known"] && found.first?.amount == 0)
   }
 
-  @Test(.evidence("V-02")) func `do not keep the largest that can from being saved`() throws {
+  @Test(.evidence("V-02")) func `the largest storable values can be saved`() throws {
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     let object = Blob(context: context)
@@ -144,7 +145,7 @@ struct UnstorableTests {
     #expect(try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).count == 2)
   }
 
-  @Test(.evidence("V-02")) func `are no URLs`() throws {
+  @Test(.evidence("V-02")) func `invalid URLs cannot be read`() throws {
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     var urls = ["https://a.b/c?d=e#f", "file:///", "a", "mailto:x@y.z", "/x y", "http://[::1]/"]

@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Undo of random changes")
 struct UndoModelTests {
-  /// What is done between the changes.
+  /// The events between the changes.
   enum Disturbance: CaseIterable, Sendable {
     case nothing, refreshAll, faults, othersSave
   }
 
   @Test(
     .evidence("G-02"), arguments: UInt64(11)..<24, Disturbance.allCases)
-  func `shows each state again, and leaves nothing in the end`(
+  func `undo restores each state and leaves nothing in the end`(
     seed: UInt64, disturbance: Disturbance
   ) throws {
     var run = try UndoRun(seed: seed)
@@ -23,7 +23,7 @@ struct UndoModelTests {
       run.context.endUndoGroup()
       states.append(run.shown())
     }
-    // Groups without changes are none.
+    // Groups without changes do not count.
     states = states.enumerated().filter { $0.offset == 0 || $0.element != states[$0.offset - 1] }
       .map(\.element)
     let note = Comment(rawValue: "seed \(seed), \(disturbance)")
@@ -45,7 +45,7 @@ struct UndoModelTests {
     for _ in 0..<undone { run.context.undo() }
     #expect(!run.context.hasChanges, note)
     try run.othersSave()
-    // Nothing of it is written, and nobody is in conflict.
+    // Nothing is written, so nothing conflicts.
     try run.context.save()
     #expect(!run.context.hasChanges, note)
     for _ in 0..<3 {
@@ -59,7 +59,7 @@ struct UndoModelTests {
   }
 }
 
-/// Orders that are changed at random.
+/// Random changes of orders.
 private struct UndoRun {
   let fixture: GraphFixture
   let context: ManagedObjectContext
@@ -76,7 +76,7 @@ private struct UndoRun {
     random = SeededGenerator(seed: seed)
   }
 
-  /// All objects, in the order in which they were made.
+  /// All objects, in the order of their creation.
   var all: [ManagedObject] = []
 
   private mutating func make<Object: ManagedObject>(_ type: Object.Type) -> Object {
@@ -159,7 +159,7 @@ private struct UndoRun {
     }
   }
 
-  /// What the context shows, by the positions of the objects.
+  /// Returns the content of the context, by the positions of the objects.
   func shown() -> [String] {
     func place(_ object: ManagedObject?) -> String {
       object.flatMap { one in all.firstIndex { $0 === one } }.map { "\($0)" } ?? "-"
@@ -181,7 +181,7 @@ private struct UndoRun {
       default: return "?"
       }
     }
-    // New objects come at the end: before they were there, nothing of them is shown.
+    // New objects are at the end; before their insertion, nothing of them is shown.
     .reversed().drop { $0.isEmpty }.reversed()
   }
 
@@ -199,12 +199,12 @@ private struct UndoRun {
     }
   }
 
-  /// The objects that count as changed, by their positions.
+  /// The objects that count as changed, by position.
   var changedObjects: [String] {
     all.enumerated().filter { $0.element.hasChanges }.map { "\($0.offset) \($0.element)" }
   }
 
-  /// Has another context change attributes.
+  /// Changes attributes in another context.
   func othersSave() throws {
     let other = fixture.context()
     for order in try other.fetch(FetchRequest<Order>()) {

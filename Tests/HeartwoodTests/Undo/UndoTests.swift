@@ -6,7 +6,7 @@ import Testing
 @Suite("Undo")
 struct UndoTests {
   @Test(.evidence("G-01"))
-  func `takes back groups of changes, and does them again`() throws {
+  func `undo and redo apply to groups of changes`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1, cars: 2)
     let context = fixture.context()
@@ -45,7 +45,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"))
-  func `of everything leaves nothing to save`() throws {
+  func `undoing all changes leaves nothing to save`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -60,7 +60,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"))
-  func `puts members back where they were`() throws {
+  func `undo restores members at their positions`() throws {
     let fixture = try GraphFixture()
     let context = fixture.context()
     let club = Club(context: context)
@@ -87,7 +87,7 @@ struct UndoTests {
     #expect(stored.halls.map(\.number) == [2, 0, 3])
   }
 
-  @Test(.evidence("G-02")) func `of faults reads them first`() throws {
+  @Test(.evidence("G-02")) func `undo loads faults first`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -106,7 +106,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-02"), .evidence("R-13"), arguments: [false, true])
-  func `leaves nothing that would overwrite what others have saved`(isByHand: Bool) throws {
+  func `undo leaves no change that would overwrite saves of others`(isByHand: Bool) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.mergePolicy = .overwrite
@@ -134,7 +134,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"), arguments: [false, true])
-  func `takes back what was set to the value it had, though it was read again`(
+  func `undo reverts an assignment of the same value after a refresh`(
     isFetched: Bool
   ) throws {
     let fixture = try GraphFixture()
@@ -156,7 +156,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"))
-  func `refers again to an object that was deleted before the one that refers to it`() throws {
+  func `undo restores a reference to an object deleted before its referrer`() throws {
     let fixture = try GraphFixture(crew)
     let context = fixture.context()
     context.tracksUndo = true
@@ -174,7 +174,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-02"))
-  func `refers again to a new object after a refresh without it`() throws {
+  func `undo restores a reference to a new object after a refresh`() throws {
     let fixture = try GraphFixture(crew)
     let context = fixture.context()
     let member = CrewMember(context: context)
@@ -193,7 +193,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"), .evidence("R-01"))
-  func `gives an owner back its members after it was deleted again`() throws {
+  func `undo restores the members of an owner that was deleted twice`() throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksUndo = true
@@ -218,7 +218,7 @@ struct UndoTests {
     }
   }
 
-  /// An order in a context with undo, and the same in a context of others.
+  /// An order in a context with undo, and the same order in another context.
   private struct SharedOrder {
     let fixture: GraphFixture
     let context: ManagedObjectContext
@@ -243,7 +243,7 @@ struct UndoTests {
 
     var numbers: [Int] { mine.lines.map(\.number) }
 
-    /// Has others put line 0 in front, and the context merge that.
+    /// Moves line 0 to the front in the other context, and merges that.
     func mergeFirstLine(refreshes: Bool) throws {
       let token = try fixture.container.currentHistoryToken
       theirs.lines.insert(OrderLine(context: writer), at: 0)
@@ -256,7 +256,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-02"), arguments: [false, true], [false, true])
-  func `has the order of the store again after a merge`(removes: Bool, refreshes: Bool) throws {
+  func `undo restores the order of the store after a merge`(removes: Bool, refreshes: Bool) throws {
     let shared = try SharedOrder(lineCount: 3)
     if removes { shared.mine.lines.removeLast() } else { shared.mine.lines.swapAt(0, 1) }
     try shared.mergeFirstLine(refreshes: refreshes)
@@ -267,7 +267,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-02"), arguments: [false, true])
-  func `has the order of the store again after groups that a merge came between`(
+  func `undo restores the order of the store after groups with a merge in between`(
     refreshes: Bool
   ) throws {
     let shared = try SharedOrder(lineCount: 4)
@@ -297,7 +297,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"))
-  func `outlives a save that has only looked for conflicts`() throws {
+  func `the undo log survives a save that only detects conflicts`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -311,7 +311,7 @@ struct UndoTests {
     #expect(ada.age == 2 && ada.isUpdated)
   }
 
-  @Test(.evidence("G-02")) func `spans stores`() throws {
+  @Test(.evidence("G-02")) func `undo spans stores`() throws {
     let fixture = try StoresFixture()
     let context = fixture.context()
     let (memo, person) = (Memo(context: context), Person(context: context))

@@ -5,7 +5,7 @@ import Testing
 
 private enum Day: Int, Codable { case monday, tuesday, sunday }
 
-/// A value with every kind of content that has no order of its own.
+/// A value with every kind of unordered content.
 private struct Plan: Codable, Equatable, AttributeValue {
   var names: Set<String>
   var days: Set<Day> = [.sunday, .monday, .tuesday]
@@ -55,11 +55,11 @@ private final class Course: ManagedObject {
   @Attribute var plan = Plan(names: [])
 }
 
-@Suite("A Codable value with sets in it")
+@Suite("Codable values with sets")
 struct CodableValueTests {
   private let plan = Plan(names: Set((0..<40).map { "name \($0)" }))
 
-  @Test(.evidence("V-03")) func `is read back equal`() throws {
+  @Test(.evidence("V-03")) func `a Codable value with sets is read back equal`() throws {
     let fixture = try GraphFixture(Schema(Course.self))
     let context = fixture.context()
     let course = Course(context: context)
@@ -70,7 +70,7 @@ struct CodableValueTests {
   }
 
   @Test(.evidence("C-05"), arguments: [1, 100, 1000, 10_000])
-  func `has not changed when it is set to an equal one`(capacity: Int) throws {
+  func `setting a Codable value to an equal one is no change`(capacity: Int) throws {
     let fixture = try GraphFixture(Schema(Course.self))
     let mine = fixture.context()
     mine.mergePolicy = .mergeByPropertyObjectTrump
@@ -82,7 +82,7 @@ struct CodableValueTests {
     try mine.save()
     #expect(try fixture.container.store.snapshot().generation == version)
 
-    // What others have made of it is not overwritten.
+    // The change of another context is not overwritten.
     let others = fixture.context()
     let theirs: Course = try #require(try others.existingObject(with: course.objectID))
     theirs.plan.names = ["theirs"]

@@ -2,14 +2,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A table by number")
+@Suite("Number tables")
 struct NumberTableTests {
   @Test(arguments: UInt64(0)..<6)
-  func `holds what a dictionary would`(seed: UInt64) {
+  func `a number table equals a dictionary`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var table = NumberTable<Int>()
     var reference: [Int64: Int] = [:]
-    // Few numbers, so that they collide and are removed; high bits as of entities.
+    // Few numbers, so that they collide and are removed; high bits like those of entities.
     let range = 1 << (3 + Int(seed))
     for step in 0..<4000 {
       let bits = Int64(random.below(range)) | Int64(random.below(3)) << 48

@@ -49,9 +49,9 @@ private let decomposed = "cafe\u{301}"
 
 private func scalars(_ text: String?) -> [UInt32]? { text?.unicodeScalars.map(\.value) }
 
-@Suite("Values that are equal but not the same")
+@Suite("Values that are equal but not identical")
 struct ValueIdentityTests {
-  @Test(.evidence("V-03")) func `are stored as they were given`() throws {
+  @Test(.evidence("V-03")) func `equal but not identical values are stored as given`() throws {
     let fixture = try GraphFixture(Schema(Sample.self))
     let context = fixture.context()
     let object = Sample(context: context)
@@ -69,7 +69,8 @@ struct ValueIdentityTests {
     #expect(found.day?.timeIntervalSinceReferenceDate.sign == .minus)
   }
 
-  @Test(.evidence("V-03")) func `are a change when one takes the place of the other`() throws {
+  @Test(.evidence("V-03"))
+  func `replacing a value with an equal but not identical one is a change`() throws {
     let fixture = try GraphFixture(Schema(Sample.self))
     let context = fixture.context()
     context.tracksUndo = true
@@ -95,7 +96,7 @@ struct ValueIdentityTests {
     #expect(last.kind == .update(properties: ["name", "number"]))
   }
 
-  @Test(.evidence("V-03")) func `are written by batch requests`() throws {
+  @Test(.evidence("V-03")) func `batch requests write equal but not identical values`() throws {
     let fixture = try GraphFixture(Schema(Sample.self, Key.self))
     let context = fixture.context()
     let object = Sample(context: context)
@@ -122,7 +123,8 @@ struct ValueIdentityTests {
     #expect(keys.map { scalars($0.name) } == [scalars(composed)])
   }
 
-  @Test(.evidence("V-03")) func `are told apart by generations and merges`() throws {
+  @Test(.evidence("V-03"))
+  func `generations and merges distinguish equal but not identical values`() throws {
     let fixture = try GraphFixture(Schema(Sample.self))
     let context = fixture.context()
     let object = Sample(context: context)
@@ -138,14 +140,14 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // The other has changed only the form, which is a change all the same.
+    // The other context has changed only the representation, which counts as a change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()
     #expect(scalars(mine.name) == scalars(composed))
   }
 
-  @Test(.evidence("V-06")) func `are unique as one`() throws {
+  @Test(.evidence("V-06")) func `unique constraints treat equal values as one`() throws {
     let zeros: [(Key) -> Void] = [
       { $0.number = $0.note == 0 ? 0.0 : -0.0 }, { $0.float = $0.note == 0 ? -0.0 : 0.0 },
       { $0.day = Date(timeIntervalSinceReferenceDate: $0.note == 0 ? 0.0 : -0.0) },
@@ -172,7 +174,9 @@ struct ValueIdentityTests {
     }
   }
 
-  @Test(.evidence("V-06")) func `can follow each other in one object`() throws {
+  @Test(.evidence("V-06")) func `an object can be set to equal but not identical values in turn`()
+    throws
+  {
     let fixture = try GraphFixture(Schema(Key.self))
     let context = fixture.context()
     let object = Key(context: context)
@@ -190,7 +194,7 @@ struct ValueIdentityTests {
     try context.save()
     let found: Key? = try fixture.context().existingObject(where: \Key.number, equals: -0.0)
     #expect(found?.objectID == other.objectID)
-    // As no fetch finds it either.
+    // No fetch finds it either.
     other.number = .nan
     try context.save()
     let none: Key? = try fixture.context().existingObject(where: \Key.number, equals: .nan)
@@ -198,7 +202,9 @@ struct ValueIdentityTests {
   }
 
   @Test(.evidence("V-06"))
-  func `are found and sorted alike by an index and without`() throws {
+  func `equal but not identical values are found and sorted alike with and without an index`()
+    throws
+  {
     let fixture = try GraphFixture(Schema(Sample.self))
     let context = fixture.context()
     var random = SeededGenerator(seed: 5)
@@ -247,7 +253,7 @@ struct ValueIdentityTests {
     #expect(distinct.count == 8)
   }
 
-  @Test(.evidence("V-09")) func `are in one order however they are written`() throws {
+  @Test(.evidence("V-09")) func `strings have one order in any composition`() throws {
     let fixture = try GraphFixture(Schema(Sample.self, Caption.self))
     let context = fixture.context()
     var names: [String] = []
@@ -279,7 +285,7 @@ struct ValueIdentityTests {
     #expect(found == 7)
   }
 
-  @Test(.evidence("V-10")) func `are named in errors by entity and property`() throws {
+  @Test(.evidence("V-10")) func `errors name the entity and property of a value`() throws {
     let fixture = try GraphFixture(Schema(Sample.self, Caption.self))
     let context = fixture.context()
     Caption(context: context).name = "a"
@@ -290,7 +296,7 @@ struct ValueIdentityTests {
     let request = FetchRequest<Caption>(where: #Predicate { $0.length > 1 })
     let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
     #expect(other.message.contains("from Caption to Int") && !"\(other)".contains("0x"))
-    // Nothing is lost by asking for it in memory.
+    // Sorting in memory preserves the representation.
     let sorted = FetchRequest<Caption>(sort: [SortDescriptor(\.length, order: .reverse)])
     for name in ["ccc", "bb"] { Caption(context: context).name = name }
     try context.save()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes")
 struct ValueTests {
-  @Test(.evidence("M-01")) func `of every kind come back as they were`() throws {
+  @Test(.evidence("M-01")) func `attributes of every type are read back unchanged`() throws {
     let fixture = try GraphFixture(Schema(More.self))
     let context = fixture.context()
     let object = More(context: context)
@@ -31,7 +31,7 @@ struct ValueTests {
     #expect(found.note == "kept in memory")
   }
 
-  @Test(.evidence("M-01")) func `can be set to every kind of value and to none`() throws {
+  @Test(.evidence("M-01")) func `attributes can be set to every kind of value and to nil`() throws {
     let fixture = try GraphFixture(Schema(Everything.self))
     let context = fixture.context()
     let object = Everything(context: context)
@@ -54,7 +54,7 @@ struct ValueTests {
     #expect(found.colour == nil && found.severity == .low && found.uint64 == 1)
   }
 
-  @Test(.evidence("M-01")) func `inherited by a subclass are found by fetching either class`()
+  @Test(.evidence("M-01")) func `inherited attributes are found by fetching either class`()
     throws
   {
     let fixture = try GraphFixture(Schema(More.self))
