@@ -69,11 +69,11 @@ struct Feed: Decodable, Sendable {
   /// Returns the decoder's error and its position, as a sentence.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
-    case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing."
-    case .valueNotFound(_, let context): "\(place(context.codingPath)) is null."
-    case .typeMismatch(let type, let context): "\(place(context.codingPath)) is not \(word(type))."
+    case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."
+    case .valueNotFound(_, let context): "\(path(context.codingPath)) is null."
+    case .typeMismatch(let type, let context): "\(path(context.codingPath)) is not \(word(type))."
     case .dataCorrupted(let context) where context.codingPath.isEmpty: syntaxError(in: content)
-    case .dataCorrupted(let context): "\(place(context.codingPath)) is not valid."
+    case .dataCorrupted(let context): "\(path(context.codingPath)) is not valid."
     @unknown default: "\(error)"
     }
   }
@@ -89,7 +89,7 @@ struct Feed: Decodable, Sendable {
   }
 
   /// Returns the path of a value, such as `features[3].properties.time`.
-  private static func place(_ path: [any CodingKey]) -> String {
+  private static func path(_ path: [any CodingKey]) -> String {
     guard !path.isEmpty else { return "the document" }
     return path.reduce("") { way, key in
       if let index = key.intValue { return "\(way)[\(index)]" }

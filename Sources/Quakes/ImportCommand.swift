@@ -31,7 +31,7 @@ struct ImportCommand: Command {
     keptCount =
       try arguments.value(of: "--keep", range) { text in
         Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
-      } ?? Past.usualCount
+      } ?? Past.defaultCount
     guard let path = arguments.operand() else {
       throw Complaint.usage("FILE is missing. Type: quakes import FILE, or - to read a pipe.")
     }

@@ -33,7 +33,7 @@ struct Past {
   }
 
   /// The default number of imports that can be undone.
-  static let usualCount = 10
+  static let defaultCount = 10
   /// The valid numbers.
   ///
   /// Each kept state retains older images of some pages.

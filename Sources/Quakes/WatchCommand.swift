@@ -27,7 +27,7 @@ struct WatchCommand: Command {
     newest quakes, and then a block of lines for each change.
     """
 
-  private static let usualLimit = 10
+  private static let defaultLimit = 10
 
   private let minimum: Double?
   private let changeCount: Int?
@@ -44,7 +44,7 @@ struct WatchCommand: Command {
       }
     }
     changeCount = try count("--changes")
-    limit = try count("--limit") ?? Self.usualLimit
+    limit = try count("--limit") ?? Self.defaultLimit
     wantsJSON = arguments.flag("--json")
   }
 

@@ -10,16 +10,16 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   let text: String
 
   static let package = URL(filePath: #filePath).appending(path: "../../..").standardized
-  private static let folder = package.appending(path: "Tests/DocumentTests/Programs")
+  private static let directory = package.appending(path: "Tests/DocumentTests/Programs")
 
   /// Returns all programs, by name.
   static func all() throws -> [DocumentProgram] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    try FileManager.default.contentsOfDirectory(atPath: directory.path)
       .filter { $0.hasSuffix(".swift") }.sorted()
       .map { file in
         DocumentProgram(
           name: String(file.dropLast(6)),
-          text: try String(contentsOf: folder.appending(path: file), encoding: .utf8))
+          text: try String(contentsOf: directory.appending(path: file), encoding: .utf8))
       }
   }
 
@@ -48,7 +48,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   /// - Parameter folder: The directory with the modules of the package.
   func options(_ folder: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
-      return ["-swift-version", "6", "-parse-as-library", "-I", folder]
+      return ["-swift-version", "6", "-parse-as-library", "-I", directory]
     }
     // The manifest of a package imports a module of its own, which is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])
@@ -59,11 +59,11 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
 
   /// Builds the program, and returns the path of the executable.
   func build(in scratch: ScratchDirectory) throws -> String {
-    let folder = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.folder)
     let program = scratch.path(of: "program")
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
-      ["-o", program, path] + options(folder) + BuiltModules.objects(in: folder))
+      ["-o", program, path] + options(directory) + BuiltModules.objects(in: directory))
     try #require(exitCode == 0, "\(output)")
     return program
   }

@@ -36,12 +36,12 @@ struct DocumentProgramTests {
   func `code blocks compile without warnings under either default isolation`(
     program: DocumentProgram, isolation: String
   ) throws {
-    let folder = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.folder)
     let scratch = try ScratchDirectory()
     // Compiles completely, because the compiler checks isolation only after type checking.
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
-      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(folder)
+      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(directory)
         + ["-default-isolation", isolation])
     #expect(output == "")
     #expect(exitCode == 0)

@@ -70,26 +70,26 @@ private struct SymbolGraph {
     let target: Target
   }
 
-  let folder: ScratchDirectory
+  let directory: ScratchDirectory
   let symbols: [Symbol]
 
   init(of module: String) throws {
     let platform = try JSONDecoder().decode(
       Platform.self, from: Data(BuiltModules.run("swiftc", ["-print-target-info"]).output.utf8))
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     let (output, exitCode) = try BuiltModules.run(
       "swift",
       [
         "symbolgraph-extract", "-module-name", module, "-I", #require(BuiltModules.folder),
         "-minimum-access-level", "public", "-skip-synthesized-members",
-        "-target", platform.target.triple, "-output-dir", folder.path,
+        "-target", platform.target.triple, "-output-dir", directory.path,
       ])
     try #require(exitCode == 0, "\(output)")
     // There is one file for the module, and one for each module that it extends.
-    symbols = try FileManager.default.contentsOfDirectory(atPath: folder.path).flatMap { name in
-      let content = try Data(contentsOf: URL(filePath: folder.path(of: name)))
+    symbols = try FileManager.default.contentsOfDirectory(atPath: directory.path).flatMap { name in
+      let content = try Data(contentsOf: URL(filePath: directory.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols
     }
-    self.folder = folder
+    self.folder = directory
   }
 }

@@ -9,7 +9,7 @@ import Testing
 struct UsageTests {
   @Test(arguments: [[], ["-default-isolation", "MainActor"]])
   func `the usage program runs under either default isolation`(options: [String]) throws {
-    let folder = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.folder)
     let scratch = try ScratchDirectory()
     let here = URL(filePath: #filePath).deletingLastPathComponent()
     let usage = try String(
@@ -22,8 +22,8 @@ struct UsageTests {
     let program = scratch.path(of: "program")
     let built = try BuiltModules.run(
       "swiftc",
-      ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", folder]
-        + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: folder))
+      ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", directory]
+        + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: directory))
         + options)
     #expect(built.exitCode == 0, "\(built.output)")
     let ran = try BuiltModules.run(program, [scratch.path(of: "store")])

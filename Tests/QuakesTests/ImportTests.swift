@@ -8,14 +8,14 @@ struct ImportTests {
   @Test(arguments: [1, 2]) func `an import adds every quake of a feed once`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 300, seed: seed)
-    let first = try quakes.take(feed)
+    let first = try quakes.importFeed(feed)
     first.expectFine()
     #expect(first.output.hasPrefix("300 quakes in standard input: 300 added, 0 updated"))
-    let again = try quakes.take(try feed.content)
+    let again = try quakes.importFeed(try feed.content)
     again.expectFine()
     #expect(again.output.hasSuffix("feed.geojson: 0 added, 0 updated, 300 unchanged\n"))
     let part = FeedContent(Array(feed.quakes.prefix(40)))
-    #expect(try quakes.take(part).output.contains(": 0 added, 0 updated, 40 unchanged"))
+    #expect(try quakes.importFeed(part).output.contains(": 0 added, 0 updated, 40 unchanged"))
     #expect(try quakes.codes().sorted() == feed.quakes.map(\.id).sorted())
     try quakes.expectSound()
   }
@@ -23,7 +23,7 @@ struct ImportTests {
   @Test func `an import stores all values of a quake`() throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 60, seed: 3)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     func milliseconds(_ text: Any?) throws -> Int {
       let date = try style.parse(try #require(text as? String))
@@ -47,14 +47,14 @@ struct ImportTests {
   @Test func `an import updates known quakes`() throws {
     let quakes = try QuakesFixture()
     var feed = FeedContent(count: 20, seed: 4)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     feed.quakes[3].magnitude = 9.1
     feed.quakes[7].magnitude = nil
     feed.quakes[8].place = "renamed"
     feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
     // A quake that is reported twice is stored once.
     feed.quakes.append(feed.quakes[0])
-    let run = try quakes.take(feed)
+    let run = try quakes.importFeed(feed)
     #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))
     let strongest = try quakes.list("--sort", "magnitude", "--limit", "1")
     #expect(strongest.first?["code"] as? String == feed.quakes[3].id)
@@ -63,7 +63,7 @@ struct ImportTests {
 
   @Test func `an import accepts a feed without quakes`() throws {
     let quakes = try QuakesFixture()
-    let run = try quakes.take(FeedContent([]))
+    let run = try quakes.importFeed(FeedContent([]))
     run.expectFine()
     #expect(run.output.contains("0 quakes in standard input: 0 added"))
     #expect(try quakes.run("list").output == "0 of 0 quakes\n")
@@ -87,7 +87,7 @@ struct ImportTests {
     throws
   {
     let quakes = try QuakesFixture()
-    let run = try quakes.take(Data(content.utf8))
+    let run = try quakes.importFeed(Data(content.utf8))
     run.expectComplaint("is not a GeoJSON feed of earthquakes: \(words)", exitCode: 1)
     #expect(!FileManager.default.fileExists(atPath: quakes.path))
   }
@@ -100,7 +100,7 @@ struct ImportTests {
       atPath: quakes.path, withIntermediateDirectories: true)
     try Data("Dear".utf8).write(to: URL(filePath: quakes.path + "/letter.txt"))
     let feed = FeedContent(count: 1, seed: 1)
-    try quakes.take(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
+    try quakes.importFeed(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
   }
 
   @Test func `an import accepts the URL of a feed`() throws {

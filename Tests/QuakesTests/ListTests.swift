@@ -17,7 +17,7 @@ struct ListTests {
     }
     let quakes = try QuakesFixture()
     // The first hour is midnight, 2019-02-16.
-    try quakes.take(
+    try quakes.importFeed(
       FeedContent([
         quake("a", 5.1, "Delta", hours: -30, at: (38.8, -122.8)),
         quake("b", 1.2, "Alpha", hours: -1, at: (38.9, -122.8)),
@@ -67,7 +67,7 @@ struct ListTests {
   @Test(arguments: [5, 6, 7]) func `the list equals a manual search`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 200, seed: seed)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let strong = feed.quakes.filter { ($0.magnitude ?? -.infinity) >= 3.5 }
     #expect(try quakes.codes("--min-magnitude=3.5") == strong.map(\.id))
     // By the law of cosines, which is exact enough for such distances.
@@ -100,7 +100,7 @@ struct ListTests {
 
   @Test func `the list uses an index and explains it`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(FeedContent(count: 3000, seed: 8)).expectFine()
+    try quakes.importFeed(FeedContent(count: 3000, seed: 8)).expectFine()
     let newest = try quakes.run("list", "--limit", "10", "--explain")
     newest.expectFine()
     #expect(
@@ -115,7 +115,8 @@ struct ListTests {
   @Test func `control characters in a feed do not reach the terminal`() throws {
     let quakes = try QuakesFixture()
     let place = "x\u{1B}[31m\ny"
-    try quakes.take(FeedContent([.init(code: "\u{7}", magnitude: 1, place: place)])).expectFine()
+    try quakes.importFeed(FeedContent([.init(code: "\u{7}", magnitude: 1, place: place)]))
+      .expectFine()
     let run = try quakes.run("list")
     #expect(run.output.contains("x [31m y\n"))
     #expect(!run.output.contains("\u{1B}") && !run.output.contains("\u{7}"))

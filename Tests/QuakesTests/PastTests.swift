@@ -10,8 +10,8 @@ struct PastTests {
   }
 
   /// Imports feeds of one quake each.
-  private func take(_ quakes: QuakesFixture, _ codes: String...) throws {
-    for code in codes { try quakes.take(FeedContent([quake(code, 1)])).expectFine() }
+  private func importFeeds(_ quakes: QuakesFixture, _ codes: String...) throws {
+    for code in codes { try quakes.importFeed(FeedContent([quake(code, 1)])).expectFine() }
   }
 
   /// Returns the times of the kept states, oldest first.
@@ -23,9 +23,9 @@ struct PastTests {
 
   @Test func `the state after each import is available by time`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
-    try quakes.take(FeedContent([quake("a", 1), quake("b", 1)])).expectFine()
-    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    try importFeeds(quakes, "a", "b")
+    try quakes.importFeed(FeedContent([quake("a", 1), quake("b", 1)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
     let kept = try quakes.run("at")
     kept.expectFine()
     // An import without changes keeps no state.
@@ -52,8 +52,8 @@ struct PastTests {
 
   @Test func `diff shows added, changed and removed quakes`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(FeedContent([quake("a", 1), quake("b", 2)])).expectFine()
-    try quakes.take(FeedContent([quake("a", 1.5), quake("c", 3)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 1), quake("b", 2)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 1.5), quake("c", 3)])).expectFine()
     let times = try times(quakes)
     let run = try quakes.run("diff", times[1])
     run.expectFine()
@@ -80,8 +80,8 @@ struct PastTests {
 
   @Test func `undo reverts one import after the other`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
-    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    try importFeeds(quakes, "a", "b")
+    try quakes.importFeed(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
     let times = try times(quakes)
     let first = try quakes.run("undo")
     first.expectFine()
@@ -91,7 +91,7 @@ struct PastTests {
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
     // A later import is undone before the earlier one.
-    try take(quakes, "d")
+    try importFeeds(quakes, "d")
     #expect(try quakes.codes().sorted() == ["nca", "ncd"])
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes() == ["nca"])
@@ -105,7 +105,7 @@ struct PastTests {
 
   @Test func `undo does not overwrite later changes of others`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
+    try importFeeds(quakes, "a", "b")
     let file = try quakes.file("c.geojson", FeedContent([quake("b", 2), quake("c", 1)]))
     try quakes.run("follow", file).expectFine()
     let times = try times(quakes)
@@ -114,7 +114,7 @@ struct PastTests {
       "Type quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
     // A later import is not undone with it.
-    try take(quakes, "d")
+    try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
@@ -123,7 +123,7 @@ struct PastTests {
 
   @Test func `states are kept as configured by --keep`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b", "c", "d")
+    try importFeeds(quakes, "a", "b", "c", "d")
     #expect(try times(quakes).count == 5)
     let run = try quakes.run(
       "import", "-", "--keep", "2", input: FeedContent([quake("e", 1)]).content)
@@ -134,7 +134,7 @@ struct PastTests {
     #expect(try times(quakes).count == 5)
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
-    for number in 0..<14 { try take(quakes, "n\(number)") }
+    for number in 0..<14 { try importFeeds(quakes, "n\(number)") }
     #expect(try times(quakes).count == 11)
     try quakes.expectSound()
   }
@@ -145,7 +145,7 @@ struct PastTests {
       try ProgramRun("quakes", arguments + ["--store", quakes.path])
         .expectComplaint(of: "quakes", ["Type: quakes import FILE"], exitCode: 1, #_sourceLocation)
     }
-    try quakes.take(FeedContent([])).expectFine()
+    try quakes.importFeed(FeedContent([])).expectFine()
     #expect(try quakes.run("at").output == "No states are kept yet. Type: quakes import FILE\n")
     try quakes.run("diff", "7d").expectComplaint("No states are kept yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)

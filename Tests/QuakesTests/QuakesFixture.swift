@@ -5,12 +5,12 @@ import Testing
 
 /// A directory for a store of quakes, and the built `quakes` program.
 struct QuakesFixture {
-  private let folder: ScratchDirectory
+  private let directory: ScratchDirectory
   let path: String
 
   init() throws {
-    folder = try ScratchDirectory()
-    path = folder.path(of: "quakes")
+    directory = try ScratchDirectory()
+    path = directory.path(of: "quakes")
   }
 
   /// Runs a command on the store.
@@ -24,20 +24,20 @@ struct QuakesFixture {
   }
 
   /// Imports a feed from standard input.
-  func take(_ feed: FeedContent) throws -> ProgramRun {
+  func importFeed(_ feed: FeedContent) throws -> ProgramRun {
     try run("import", "-", input: feed.content)
   }
 
   /// Imports bytes from a file.
-  func take(_ content: Data) throws -> ProgramRun {
-    let file = folder.path(of: "feed.geojson")
+  func importFeed(_ content: Data) throws -> ProgramRun {
+    let file = directory.path(of: "feed.geojson")
     try content.write(to: URL(filePath: file))
     return try run("import", file)
   }
 
   /// Returns a file with a feed.
   func file(_ name: String, _ feed: FeedContent) throws -> String {
-    let path = folder.path(of: name)
+    let path = directory.path(of: name)
     try feed.content.write(to: URL(filePath: path))
     return path
   }

@@ -7,7 +7,7 @@ struct StatsTests {
   @Test(arguments: [8, 9]) func `the statistics count every quake once`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 250, seed: seed)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let run = try quakes.run("stats", "--json")
     run.expectFine()
     let stats = try run.json([String: Any].self)
@@ -37,7 +37,7 @@ struct StatsTests {
     func quake(_ code: String, _ magnitude: Double?, day: Int = 0) -> FeedContent.Quake {
       .init(code: code, magnitude: magnitude, place: "Cobb", time: 1_550_275_200_000 + day)
     }
-    try quakes.take(
+    try quakes.importFeed(
       FeedContent([
         quake("a", -0.6), quake("b", 0.4), quake("c", 0.1), quake("d", nil),
         quake("e", 0.2, day: 86_400_000),

@@ -19,15 +19,15 @@ struct WatchTests {
 
   @Test func `in a pipe, watch prints each import of another process`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(first).expectFine()
+    try quakes.importFeed(first).expectFine()
     let watch = try quakes.start("watch", "--changes", "2", "--min-magnitude", "1", "--limit=1")
     // It is ready after it has printed its first line.
     #expect(try watch.line().hasPrefix("2 quakes, generation "))
     #expect(try watch.line() == "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb")
     #expect(try watch.line() == "  and 1 more")
     // A quake that does not match the list changes nothing in it.
-    try quakes.take(FeedContent([quake("e", 0.1, hours: 5)])).expectFine()
-    try quakes.take(second).expectFine()
+    try quakes.importFeed(FeedContent([quake("e", 0.1, hours: 5)])).expectFine()
+    try quakes.importFeed(second).expectFine()
     #expect(try watch.line() == "")
     #expect(try watch.line().hasPrefix("3 quakes, generation "))
     #expect(try watch.line().hasPrefix("1 new, 1 changed, 0 gone; written by import, 20"))
@@ -44,7 +44,7 @@ struct WatchTests {
 
   @Test func `watch prints one line of JSON for each change`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(first).expectFine()
+    try quakes.importFeed(first).expectFine()
     let watch = try quakes.start("watch", "--changes", "1", "--limit", "2", "--json")
     /// Returns the next line, parsed as JSON.
     func said() throws -> [String: Any] {
@@ -57,7 +57,7 @@ struct WatchTests {
     let before = try said()
     #expect(before["count"] as? Int == 3)
     #expect(codes(before["quakes"]) == ["ncc", "ncb"])
-    try quakes.take(second).expectFine()
+    try quakes.importFeed(second).expectFine()
     let after = try said()
     #expect(after["count"] as? Int == 4)
     #expect(codes(after["added"]) == ["ncd"])

@@ -125,8 +125,8 @@ struct StoreAddingTests {
     // The store is unchanged.
     let copy = try PersistentContainer(
       url: fixture.url("copy"), schema: Schema(Memo.self, Remark.self))
-    let texts = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
-    #expect(texts == ["milk"])
+    let strings = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
+    #expect(strings == ["milk"])
     #expect(try copy.store.verify().findings.isEmpty)
   }
 

@@ -32,7 +32,7 @@ struct StoreRun {
   private typealias Rows = [Int: Int]
 
   /// A context and its pin, by store; the pin is `nil` if the context is not pinned.
-  private struct Place {
+  private struct ContextState {
     let context: ManagedObjectContext
     var pin: [Int: Rows]?
   }
@@ -40,7 +40,7 @@ struct StoreRun {
   private let scratch: ScratchDirectory
   private let container: PersistentContainer
   private var random: SeededGenerator
-  private var places: [Place] = []
+  private var contextStates: [ContextState] = []
   private var committed: [Int: Rows] = [0: [:], 1: [:], 2: [:]]
   private var present: Set<Int> = [0]
   /// The tokens of named generations, with their content.
@@ -60,30 +60,30 @@ struct StoreRun {
     for _ in 0..<4 {
       let context = container.newContext()
       context.mergePolicy = .overwrite
-      places.append(Place(context: context))
+      contextStates.append(ContextState(context: context))
     }
   }
 
   /// Performs a number of steps, with a check after each.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
-      let place = random.below(places.count)
+      let index = random.below(contextStates.count)
       switch random.below(12) {
-      case 0, 1, 2, 3: try save(in: place)
-      case 4: try saveToTwo(in: place)
-      case 5: try pin(place)
-      case 6: try goBack(place)
+      case 0, 1, 2, 3: try save(in: index)
+      case 4: try saveToTwo(in: index)
+      case 5: try pin(index)
+      case 6: try goBack(index)
       case 7:
-        try places[place].context.setQueryGenerationFrom(nil)
-        places[place].pin = nil
-      case 8: try keep(place)
+        try contextStates[index].context.setQueryGenerationFrom(nil)
+        contextStates[index].pin = nil
+      case 8: try keep(index)
       case 9: try addOrRemove()
       case 10: try readHistory()
-      default: places[place].context.refreshAllObjects()
+      default: contextStates[index].context.refreshAllObjects()
       }
-      try check(random.below(places.count))
+      try check(random.below(contextStates.count))
     }
-    for place in places.indices { try check(place) }
+    for index in contextStates.indices { try check(index) }
     try readHistory()
     for store in container.stores { #expect(try store.verify().findings == []) }
   }
@@ -91,9 +91,9 @@ struct StoreRun {
   // MARK: Steps
 
   /// Changes an object of one store, and saves it.
-  private mutating func save(in place: Int) throws {
+  private mutating func save(in index: Int) throws {
     guard let store = present.sorted().randomElement(using: &random) else { return }
-    let context = places[place].context
+    let context = contextStates[index].context
     func change<T: Item>(_ type: T.Type) throws {
       let all = try context.fetch(FetchRequest<T>())
       let value = random.below(1000)
@@ -119,15 +119,15 @@ struct StoreRun {
     try context.save()
     let after = try container.store(of: classes[store])?.snapshot().generation
     if hadChanges, before != after { unread[store, default: 0] += 1 }
-    if places[place].pin != nil { places[place].pin = current }
+    if contextStates[index].pin != nil { contextStates[index].pin = current }
   }
 
   private var current: [Int: Rows] { committed.filter { present.contains($0.key) } }
 
   /// Changes objects of two stores, which cannot be saved together, and rolls back.
-  private mutating func saveToTwo(in place: Int) throws {
+  private mutating func saveToTwo(in index: Int) throws {
     guard present.count > 1 else { return }
-    let context = places[place].context
+    let context = contextStates[index].context
     for store in present.sorted().shuffled(using: &random).prefix(2) {
       context.insert(classes[store].init())
     }
@@ -138,28 +138,30 @@ struct StoreRun {
     #expect(!context.hasChanges)
   }
 
-  private mutating func pin(_ place: Int) throws {
+  private mutating func pin(_ index: Int) throws {
     // Without a store, no context can be pinned.
     guard let store = present.min() else { return }
-    try places[place].context.setQueryGenerationFrom(.current)
-    places[place].pin = current
-    _ = try rows(of: classes[store], in: places[place].context)
+    try contextStates[index].context.setQueryGenerationFrom(.current)
+    contextStates[index].pin = current
+    _ = try rows(of: classes[store], in: contextStates[index].context)
   }
 
   /// Moves the pin to a named generation, as far as the container has its stores.
-  private mutating func goBack(_ place: Int) throws {
+  private mutating func goBack(_ index: Int) throws {
     guard let (token, rows) = kept.randomElement(using: &random) else { return }
     let left = rows.filter { present.contains($0.key) }
     guard !left.isEmpty else {
-      return expect(.removedStore) { try places[place].context.setQueryGenerationFrom(token) }
+      return expect(.removedStore) {
+        try contextStates[index].context.setQueryGenerationFrom(token)
+      }
     }
-    try places[place].context.setQueryGenerationFrom(token)
-    places[place].pin = left
+    try contextStates[index].context.setQueryGenerationFrom(token)
+    contextStates[index].pin = left
   }
 
-  private mutating func keep(_ place: Int) throws {
-    guard let pin = places[place].pin, !present.isEmpty,
-      let token = places[place].context.queryGenerationToken, token != .current
+  private mutating func keep(_ index: Int) throws {
+    guard let pin = contextStates[index].pin, !present.isEmpty,
+      let token = contextStates[index].context.queryGenerationToken, token != .current
     else { return }
     let left = pin.filter { present.contains($0.key) }
     guard !left.isEmpty else { return }
@@ -174,7 +176,7 @@ struct StoreRun {
       try container.removeStore(url: url)
       present.remove(store)
       // After it is added again, pinned contexts treat it as another store.
-      for place in places.indices { places[place].pin?[store] = nil }
+      for index in contextStates.indices { contextStates[index].pin?[store] = nil }
     } else {
       try container.addStore(url: url, entities: [classes[store]])
       present.insert(store)
@@ -204,8 +206,8 @@ struct StoreRun {
   }
 
   /// Compares a context with the expected content.
-  private func check(_ place: Int) throws {
-    let context = places[place].context
+  private func check(_ index: Int) throws {
+    let context = contextStates[index].context
     for store in 0..<3 {
       guard present.contains(store) else {
         let error = #expect(throws: ObjectGraphError.self) {
@@ -214,12 +216,12 @@ struct StoreRun {
         #expect(error?.kind == .removedStore || error?.kind == .unknownEntity)
         continue
       }
-      let wanted = places[place].pin.map { $0[store] ?? [:] } ?? committed[store]
+      let wanted = contextStates[index].pin.map { $0[store] ?? [:] } ?? committed[store]
       #expect(
         try rows(of: classes[store], in: context) == wanted,
-        "store \(store), \(String(describing: places[place].pin)), \(wanted ?? [:])")
+        "store \(store), \(String(describing: contextStates[index].pin)), \(wanted ?? [:])")
     }
-    #expect((context.queryGenerationToken == nil) == (places[place].pin == nil))
+    #expect((context.queryGenerationToken == nil) == (contextStates[index].pin == nil))
     #expect(!context.hasChanges)
   }
 }

@@ -7,14 +7,14 @@ import Testing
 final class Watched: ManagedObject {
   final class End: Sendable {
     private static let key = DispatchSpecificKey<Bool>()
-    private let told: AsyncStream<Bool>.Continuation
+    private let continuation: AsyncStream<Bool>.Continuation
 
-    init(_ told: AsyncStream<Bool>.Continuation) {
-      self.told = told
+    init(_ continuation: AsyncStream<Bool>.Continuation) {
+      self.continuation = continuation
       DispatchQueue.main.setSpecific(key: Self.key, value: true)
     }
 
-    deinit { told.yield(DispatchQueue.getSpecific(key: Self.key) == true) }
+    deinit { continuation.yield(DispatchQueue.getSpecific(key: Self.key) == true) }
   }
 
   @Attribute var number: Int = 0
@@ -98,10 +98,12 @@ struct ViewContextTests {
 
   @Test(.evidence("K-04"))
   func `the view context is deallocated on the main actor`() async throws {
-    let (ends, told) = AsyncStream.makeStream(of: Bool.self)
+    let (ends, continuation) = AsyncStream.makeStream(of: Bool.self)
     let (gate, opened) = AsyncStream.makeStream(of: Void.self)
     var container: PersistentContainer? = try .inMemory(schema: Schema(Watched.self))
-    if let context = container?.viewContext { Watched(context: context).end = Watched.End(told) }
+    if let context = container?.viewContext {
+      Watched(context: context).end = Watched.End(continuation)
+    }
     let task = Task.detached { [container] in
       for await _ in gate { break }
       withExtendedLifetime(container) {}

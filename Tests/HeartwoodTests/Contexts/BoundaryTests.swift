@@ -165,21 +165,21 @@ struct BoundaryTests {
 
   @Test(.evidence("R-04"), .evidence("R-07"))
   func `deleted objects are marked and cannot be used again`() throws {
-    let fixture = try GraphFixture(Schema(Witness.self))
+    let fixture = try GraphFixture(Schema(CallbackLog.self))
     let context = fixture.context()
-    let parent = Witness(context: context)
-    let child = Witness(context: context)
+    let parent = CallbackLog(context: context)
+    let child = CallbackLog(context: context)
     child.parent = parent
     try context.save()
-    Witness.notes.withLock { $0 = [] }
+    CallbackLog.notes.withLock { $0 = [] }
     context.delete(parent)
     #expect(child.isDeleted && context.deletedObjects == [parent, child])
     try context.save()
     #expect(
-      Witness.notes.withLock { $0 } == [
+      CallbackLog.notes.withLock { $0 } == [
         "prepares with 1", "prepares with 0", "will save", "will save", "did save", "did save",
       ])
-    #expect(try fixture.context().count(for: FetchRequest<Witness>()) == 0)
+    #expect(try fixture.context().count(for: FetchRequest<CallbackLog>()) == 0)
     #expect(parent.isDeleted && parent.managedObjectContext == nil && !context.hasChanges)
   }
 
@@ -219,10 +219,10 @@ struct BoundaryTests {
 }
 
 /// An object that records its callbacks.
-private final class Witness: ManagedObject {
+private final class CallbackLog: ManagedObject {
   @Attribute var text: String = ""
-  @ToMany(inverse: \Witness.parent, deleteRule: .cascade) var children: Set<Witness>
-  @ToOne var parent: Witness?
+  @ToMany(inverse: \CallbackLog.parent, deleteRule: .cascade) var children: Set<CallbackLog>
+  @ToOne var parent: CallbackLog?
 
   static let notes = Mutex<[String]>([])
 

@@ -18,11 +18,11 @@ struct GenerationModelTests {
     arguments: 0..<(isLong ? 40 : 2) as Range<UInt64>)
   func `every context shows the generation that it reads`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
-    let (folder, url) = (scratch.path(of: ""), URL(filePath: scratch.path(of: "store")))
+    let (directory, url) = (scratch.path(of: ""), URL(filePath: scratch.path(of: "store")))
     try TileRun.fill(url)
-    try TilePipe.make(in: folder)
-    async let served: Void = Self.other(folder, url.path)
-    let failure = await Self.drive(folder, url, seed, steps: Self.isLong ? 1500 : 220)
+    try TilePipe.make(in: directory)
+    async let served: Void = Self.other(directory, url.path)
+    let failure = await Self.drive(directory, url, seed, steps: Self.isLong ? 1500 : 220)
     await served
     if let failure { Issue.record("seed \(seed), \(failure)") }
   }
@@ -30,11 +30,11 @@ struct GenerationModelTests {
   /// The other process.
   private static func other(_ folder: String, _ store: String) async {
     await #expect(processExitsWith: .success) {
-      [folder = folder as String, store = store as String] in
+      [directory = directory as String, store = store as String] in
       try TilePipe.serve(
-        folder, store: URL(filePath: store), contextCount: TileRun.otherCount)
+        directory, store: URL(filePath: store), contextCount: TileRun.otherCount)
     }
-    TilePipe.release(folder)
+    TilePipe.release(directory)
   }
 
   /// Runs on a separate thread, because it waits for the other process, which tasks must not do.
@@ -45,7 +45,7 @@ struct GenerationModelTests {
       let thread = Thread {
         var failure: String?
         do {
-          let pipe = try TilePipe(in: folder, commands: true)
+          let pipe = try TilePipe(in: directory, commands: true)
           defer { try? pipe.close() }
           var run = try TileRun(store, pipe, seed: seed)
           try run.run(steps: steps)

@@ -45,11 +45,11 @@ final class GraphRun {
   }
 
   private func expectSame(
-    _ context: ManagedObjectContext, _ reference: GraphReference, _ place: String
+    _ context: ManagedObjectContext, _ reference: GraphReference, _ label: String
   ) throws {
     let found = try GraphReference(context)
     guard found == reference else {
-      throw GraphMismatch("\(place): found\n\(found)\nnot\n\(reference)")
+      throw GraphMismatch("\(label): found\n\(found)\nnot\n\(reference)")
     }
   }
 

@@ -148,13 +148,13 @@ struct PinnedReadingTests {
   /// 400 saves of the same 32 KiB: 13 MB of page images, of which two stay readable.
   @Test(.evidence("QG-49"))
   func `the cost of reads in a pinned context does not depend on later writes`() throws {
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     var options = ContainerOptions()
     options.store.durability = .normal
     options.store.segmentByteCount = 1 << 20
     options.tracksHistory = false
     let container = try PersistentContainer(
-      url: URL(filePath: folder.path(of: "store")), schema: Schema(Everything.self),
+      url: URL(filePath: directory.path(of: "store")), schema: Schema(Everything.self),
       options: options)
     let writer = container.newContext()
     let object = Everything(context: writer)

@@ -10,13 +10,13 @@ struct TilePipe {
   /// Creates the pipes in a directory.
   static func make(in folder: String) throws {
     for name in ["commands", "answers"] {
-      guard mkfifo("\(folder)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
+      guard mkfifo("\(directory)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
     }
   }
 
   /// Opens one end, and waits for the other.
   init(in folder: String, commands: Bool) throws {
-    let (commandPath, answerPath) = ("\(folder)/commands", "\(folder)/answers")
+    let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
     if commands {
       sink = try FileHandle(forWritingTo: URL(filePath: commandPath))
       source = try FileHandle(forReadingFrom: URL(filePath: answerPath))
@@ -29,7 +29,7 @@ struct TilePipe {
   /// Ends the wait for a process that has ended.
   static func release(_ folder: String) {
     for name in ["commands", "answers"] {
-      try? FileHandle(forUpdating: URL(filePath: "\(folder)/\(name)")).close()
+      try? FileHandle(forUpdating: URL(filePath: "\(directory)/\(name)")).close()
     }
   }
 
@@ -61,7 +61,7 @@ struct TilePipe {
     // The site is created before the other end continues: it has merged the history up to the
     // current generation.
     let site = try TileSite(store, contextCount: contextCount)
-    var pipe = try TilePipe(in: folder, commands: false)
+    var pipe = try TilePipe(in: directory, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }
     let findings = try site.container.store.verify().findings
     guard findings.isEmpty else { throw GraphMismatch("\(findings)") }

@@ -155,7 +155,7 @@ struct TileReference {
       let stored = generations[last].tiles[name]
       let isConflict = copy.version != nil && stored?.version != copy.version
       if isConflict, !(copy.isDeleted && stored == nil) { save.isRefused = true }
-      let row = settled(copy, stored, isConflict: isConflict, policy)
+      let row = resolved(copy, stored, isConflict: isConflict, policy)
       switch row {
       case .none: continue
       // None of the edits is stored, and the row stays unchanged.
@@ -173,7 +173,7 @@ struct TileReference {
   }
 
   /// Returns the resulting row of a tile, or its deletion; `nil` if it stays unchanged.
-  private func settled(
+  private func resolved(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {
     let mineWins = policy == .objectTrump || policy == .overwrite

@@ -14,25 +14,25 @@ extension TileRun {
     let answer = try ask(context) { .read($0, below: below, asked) }
     guard let view = answer.view else { throw GraphMismatch("nothing was read") }
     let own = reference.contexts[context]
-    let place = "context \(context)\(below ? ", below" : "") at \(own.pin)"
-    try require(view.tiles == rows, "\(place): \(Self.difference(view.tiles, rows))")
+    let label = "context \(context)\(below ? ", below" : "") at \(own.pin)"
+    try require(view.tiles == rows, "\(label): \(Self.difference(view.tiles, rows))")
     let light = Set(rows.filter { $0.value.weight < 3 }.keys)
-    try require(view.light == light, "\(place), light: \(view.light), not \(light)")
+    try require(view.light == light, "\(label), light: \(view.light), not \(light)")
     let plain = rows.count { $0.value.colour == nil }
-    try require(view.plainCount == plain, "\(place): \(view.plainCount) plain, not \(plain)")
+    try require(view.plainCount == plain, "\(label): \(view.plainCount) plain, not \(plain)")
     let found = Set(some.filter { rows[$0] != nil })
-    try require(view.found == found, "\(place), by ID: \(view.found), not \(found)")
+    try require(view.found == found, "\(label), by ID: \(view.found), not \(found)")
     for box in boxNames {
       let inside = Set(rows.filter { $0.value.box == box }.keys)
       let byBox = view.byBox[box] ?? []
-      try require(byBox == inside, "\(place), asked for \(box): \(byBox), not \(inside)")
+      try require(byBox == inside, "\(label), asked for \(box): \(byBox), not \(inside)")
       // If a member was changed both here and there, the two sides may show either.
       guard own.boxes[box] == nil else { continue }
       let members = (view.boxes[box] ?? []).subtracting(own.copies.keys)
       let expected = inside.subtracting(own.copies.keys)
-      try require(members == expected, "\(place), in \(box): \(members), not \(expected)")
+      try require(members == expected, "\(label), in \(box): \(members), not \(expected)")
     }
-    try require(answer.token == token(of: own.pin), "\(place): another token")
+    try require(answer.token == token(of: own.pin), "\(label): another token")
   }
 
   /// Returns the token of the generation to which a context is pinned.
@@ -84,9 +84,9 @@ extension TileRun {
       throw GraphMismatch("no changes")
     }
     let (old, new) = (Set(before.tiles.keys), Set(after.tiles.keys))
-    let place = "changes from \(source) to \(target)"
-    try require(changes.inserted == ids(new.subtracting(old)), "\(place): inserted")
-    try require(changes.deleted == ids(old.subtracting(new)), "\(place): deleted")
+    let label = "changes from \(source) to \(target)"
+    try require(changes.inserted == ids(new.subtracting(old)), "\(label): inserted")
+    try require(changes.deleted == ids(old.subtracting(new)), "\(label): deleted")
     var updated: [ManagedObjectID: Set<String>] = [:]
     for (name, stored) in after.tiles {
       guard let earlier = before.tiles[name], let id = ids[name],
@@ -95,7 +95,7 @@ extension TileRun {
       updated[id] = Self.fields(earlier.row, stored.row)
     }
     let tilesOnly = changes.updated.filter { $0.key.entityName == "Tile" }
-    try require(tilesOnly == updated, "\(place): updated \(tilesOnly), not \(updated)")
+    try require(tilesOnly == updated, "\(label): updated \(tilesOnly), not \(updated)")
     let boxes = changes.updated.filter { $0.key.entityName == "Box" && !$0.value.isEmpty }
     let others = boxNames.filter { name in
       func members(_ generation: TileReference.Generation) -> Set<String> {
@@ -103,7 +103,7 @@ extension TileRun {
       }
       return members(before) != members(after)
     }
-    try require(boxes.count == others.count, "\(place): boxes \(boxes), not \(others)")
+    try require(boxes.count == others.count, "\(label): boxes \(boxes), not \(others)")
   }
 
   /// Reads the new transactions of the history: one for each generation.

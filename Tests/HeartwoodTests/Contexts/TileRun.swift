@@ -151,7 +151,7 @@ struct TileRun {
     }
     try require(!expected.isRefused, "a conflict was not noticed")
     let hasChanges = !before.copies.isEmpty || !before.boxes.isEmpty
-    try note(expected.tiles, boxes: before.boxes.keys.sorted())
+    try record(expected.tiles, boxes: before.boxes.keys.sorted())
     reference.rollback(context)
     if before.pin != .none {
       reference.contexts[context].pin =
@@ -166,7 +166,7 @@ struct TileRun {
   }
 
   /// Records the newest generation, which has these tiles.
-  private mutating func note(
+  private mutating func record(
     _ tiles: [String: TileReference.Stored], boxes: [String] = []
   ) throws {
     let token = try site.anchor()
@@ -257,7 +257,7 @@ struct TileRun {
     begin("context \(context): \(batch)")
     let expected = reference.executing(batch)
     _ = try ask(context) { .batch($0, batch) }
-    try note(expected)
+    try record(expected)
   }
 
   /// Lets the other process commit independently, and reads pinned generations meanwhile.

@@ -16,51 +16,51 @@ struct AggregateTests {
         format: condition.format, arguments: condition.arguments)
       for (name, context) in herd.contexts {
         let all = try context.fetch(request)
-        let place = Comment("seed \(seed), \(number), \(name): \(condition.format)")
-        try check(request, context, all, place)
-        try checkGroups(request, context, all, place)
+        let label = Comment("seed \(seed), \(number), \(name): \(condition.format)")
+        try check(request, context, all, label)
+        try checkGroups(request, context, all, label)
       }
     }
   }
 
   private func check(
     _ request: FetchRequest<Animal>, _ context: ManagedObjectContext, _ all: [Animal],
-    _ place: Comment
+    _ label: Comment
   ) throws {
     let (count, ranked, legs) = try context.aggregate(
       request, .count, .count(\.rank), .sum(\.legs))
-    #expect(count == all.count && ranked == all.count { $0.rank != nil }, place)
-    #expect(legs == all.reduce(0) { $0 + $1.legs }, place)
+    #expect(count == all.count && ranked == all.count { $0.rank != nil }, label)
+    #expect(legs == all.reduce(0) { $0 + $1.legs }, label)
     let (least, most, ranks) = try context.aggregate(
       request, .min(\.nick), .max(\.alias), .sum(\.rank))
-    #expect(least == all.compactMap(\.nick).min() && most == all.map(\.alias).max(), place)
-    #expect(ranks == all.compactMap(\.rank).reduce(0, +), place)
+    #expect(least == all.compactMap(\.nick).min() && most == all.map(\.alias).max(), label)
+    #expect(ranks == all.compactMap(\.rank).reduce(0, +), label)
     let prices = try context.aggregate(request, .sum(\.price))
     let total = all.map(\.price).reduce(0, +)
-    #expect(prices == total, place)
+    #expect(prices == total, label)
     let mean = try context.aggregate(request, .average(\.rank))
     let expected = all.compactMap(\.rank)
     #expect(
       mean == (expected.isEmpty ? nil : Double(expected.reduce(0, +)) / Double(expected.count)),
-      place)
+      label)
     let streets = try context.aggregate(request, .distinctCount(\Animal.home?.street))
-    #expect(streets == Set(all.compactMap { $0.home?.street }).count, place)
+    #expect(streets == Set(all.compactMap { $0.home?.street }).count, label)
     let rows = try context.fetchValues(request, \.alias, \.home?.town?.name, \.rank)
-    #expect(rows.map(\.0) == all.map(\.alias) && rows.map(\.2) == all.map(\.rank), place)
-    #expect(rows.map(\.1) == all.map { $0.home?.town?.name }, place)
+    #expect(rows.map(\.0) == all.map(\.alias) && rows.map(\.2) == all.map(\.rank), label)
+    #expect(rows.map(\.1) == all.map { $0.home?.town?.name }, label)
   }
 
   private func checkGroups(
     _ request: FetchRequest<Animal>, _ context: ManagedObjectContext, _ all: [Animal],
-    _ place: Comment
+    _ label: Comment
   ) throws {
     let groups = try context.aggregate(request, by: \.rank, .count, .max(\.legs))
     let expected = Dictionary(grouping: all, by: \.rank)
-    #expect(groups.count == expected.count, place)
-    #expect(groups.compactMap(\.key) == expected.keys.compactMap { $0 }.sorted(), place)
+    #expect(groups.count == expected.count, label)
+    #expect(groups.compactMap(\.key) == expected.keys.compactMap { $0 }.sorted(), label)
     for group in groups {
       let members = expected[group.key] ?? []
-      #expect(group.values == (members.count, members.map(\.legs).max()), place)
+      #expect(group.values == (members.count, members.map(\.legs).max()), label)
     }
     guard request.fetchLimit == nil else { return }
     var distinct = request
@@ -68,7 +68,7 @@ struct AggregateTests {
     let aliases = try context.fetchValues(distinct, \.alias, isDistinct: true)
     var known: Set<String> = []
     #expect(
-      aliases == Array(all.map(\.alias).filter { known.insert($0).inserted }.prefix(4)), place)
+      aliases == Array(all.map(\.alias).filter { known.insert($0).inserted }.prefix(4)), label)
   }
 
   @Test(.evidence("FO-04")) func `a sum that does not fit its type throws`() throws {

@@ -27,7 +27,7 @@ struct FetchOrderModelTests {
       }
       let explanation = try herd.contexts[0].context.explain(request)
       if !explanation.indexes.isEmpty { indexed += 1 }
-      let place =
+      let label =
         "seed \(seed), \(number): \(condition?.format ?? "all") \(condition?.arguments ?? []) by "
         + "\(terms.map(\.name)), \(request.fetchOffset) ..+ \(request.fetchLimit ?? -1)\n"
         + "\(explanation)"
@@ -35,11 +35,11 @@ struct FetchOrderModelTests {
         let found = try context.fetch(request)
         let expected = Self.expected(all, terms, condition, request)
         guard found != expected else { continue }
-        Issue.record("\(place)\n\(name): \(found.map(\.name)) instead of \(expected.map(\.name))")
+        Issue.record("\(label)\n\(name): \(found.map(\.name)) instead of \(expected.map(\.name))")
       }
       let context = herd.contexts[0].context
       let expected = Self.expected(herd.all[0], terms, condition, request).map(\.objectID)
-      #expect(try context.fetchObjectIDs(request) == expected, "\(place)")
+      #expect(try context.fetchObjectIDs(request) == expected, "\(label)")
     }
     #expect(indexed > 10)
   }

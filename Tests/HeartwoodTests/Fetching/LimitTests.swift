@@ -41,22 +41,22 @@ struct LimitTests {
     for order in Order.allCases {
       for limit in Self.numbers.map(Optional.some) + [nil] {
         for offset in Self.numbers {
-          let part = titles.dropFirst(max(0, offset)).prefix(max(0, limit ?? .max))
+          let page = titles.dropFirst(max(0, offset)).prefix(max(0, limit ?? .max))
           let request = request(order, limit, offset)
           let what: Comment = "\(order), limit \(limit ?? -99), offset \(offset)"
           for context in [context, child] {
             let fetched = try context.fetch(request).map(\.title)
-            #expect(fetched == Array(part), what)
+            #expect(fetched == Array(page), what)
             let count = try context.count(for: request)
-            #expect(count == part.count, what)
+            #expect(count == page.count, what)
           }
-          #expect(try context.fetchObjectIDs(request).count == part.count, what)
-          #expect(try context.fetchBatched(request).map(\.title) == Array(part), what)
-          #expect(try context.fetchValues(request, \.title) == Array(part), what)
+          #expect(try context.fetchObjectIDs(request).count == page.count, what)
+          #expect(try context.fetchBatched(request).map(\.title) == Array(page), what)
+          #expect(try context.fetchValues(request, \.title) == Array(page), what)
           let distinct = try context.fetchValues(request, \.title, isDistinct: true)
-          #expect(distinct == Array(part), what)
+          #expect(distinct == Array(page), what)
           let (counted, least) = try context.aggregate(request, .count, .min(\.rank))
-          #expect(counted == part.count && least == part.first?.last?.wholeNumberValue, what)
+          #expect(counted == page.count && least == page.first?.last?.wholeNumberValue, what)
         }
       }
     }
@@ -72,10 +72,10 @@ struct LimitTests {
         let song = Song(context: context)
         (song.title, song.rank) = ("new", 0)
         live.check()
-        let part = (["new"] + (1...5).map { "song \($0)" })
+        let page = (["new"] + (1...5).map { "song \($0)" })
           .dropFirst(max(0, offset)).prefix(max(0, limit ?? .max))
         #expect(
-          live.controller.fetchedObjects.map(\.title) == Array(part),
+          live.controller.fetchedObjects.map(\.title) == Array(page),
           "limit \(limit ?? -99), offset \(offset)")
         context.delete(song)
         live.check()

@@ -81,12 +81,12 @@ final class Herd {
   }
 
   private func text() -> String {
-    RandomCondition.texts[random.below(RandomCondition.texts.count)]
+    RandomCondition.strings[random.below(RandomCondition.strings.count)]
   }
 
   /// Compares the result of a predicate in each context with that of a closure.
   func check(
-    _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ place: String
+    _ predicate: QueryPredicate<Animal>, _ holds: (Animal) -> Bool, _ label: String
   ) throws {
     var request = FetchRequest<Animal>()
     request.predicate = predicate
@@ -94,11 +94,11 @@ final class Herd {
       let found = Set(try context.fetch(request))
       let expected = Set(animals.filter(holds))
       guard found != expected else { continue }
-      Issue.record("\(place), \(name): \(found.count) found, \(expected.count) expected")
+      Issue.record("\(label), \(name): \(found.count) found, \(expected.count) expected")
     }
     let count = try contexts[0].context.count(for: request)
     let ids = try contexts[0].context.fetchObjectIDs(request)
     let expected = all[0].filter(holds)
-    #expect(count == expected.count && Set(ids) == Set(expected.map(\.objectID)), "\(place)")
+    #expect(count == expected.count && Set(ids) == Set(expected.map(\.objectID)), "\(label)")
   }
 }

@@ -314,11 +314,11 @@ final class ResultsRun {
   private func checkUpdates(_ index: Int, _ found: [Song], _ place: String) throws {
     let news = watched[index].followed.news()
     changeCount += news.count
-    var told: Set<ManagedObjectID> = []
+    var reported: Set<ManagedObjectID> = []
     for change in news {
-      told.formUnion(change.updated)
+      reported.formUnion(change.updated)
       for case .insert(_, let id, let source) in change.difference {
-        told.insert(id)
+        reported.insert(id)
         if source != nil { moveCount += 1 }
       }
     }
@@ -328,7 +328,7 @@ final class ResultsRun {
     // Objects show unsaved changes even if the list excludes them.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
-      guard told.contains(id) else {
+      guard reported.contains(id) else {
         throw GraphMismatch("\(place): not told that \(before[id] ?? []) is \(values)")
       }
     }

@@ -91,19 +91,19 @@ private final class MergeRun {
     }
   }
 
-  private func check(_ place: String) throws {
+  private func check(_ label: String) throws {
     let fresh = fixture.container.newContext()
     for (number, id) in ids.enumerated() {
       let person = try fresh.existingObject(Person.self, with: id)
       let found = person.map { MergeReference.Values(age: $0.age, nickname: $0.nickname) }
       guard found == reference.rows[number]?.values else {
-        throw GraphMismatch("\(place): row \(number) is \(String(describing: found))")
+        throw GraphMismatch("\(label): row \(number) is \(String(describing: found))")
       }
       for (context, copies) in reference.copies.enumerated() {
         guard let copy = copies[number], !copy.isDeleted else { continue }
         let here: Person = contexts[context].object(with: id)
         guard here.age == copy.values.age, here.nickname == copy.values.nickname else {
-          throw GraphMismatch("\(place): person \(number) is another in \(context)")
+          throw GraphMismatch("\(label): person \(number) is another in \(context)")
         }
       }
     }

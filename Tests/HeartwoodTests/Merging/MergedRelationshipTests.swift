@@ -123,8 +123,8 @@ struct MergedRelationshipTests {
     try context.save()
     try fixture.stored { fresh in
       try fixture.expectAgreement(in: fresh)
-      let texts = try fresh.fetch(FetchRequest<Article>()).map(\.text)
-      #expect(texts == (policy.prefersMine ? [] : ["t"]))
+      let strings = try fresh.fetch(FetchRequest<Article>()).map(\.text)
+      #expect(strings == (policy.prefersMine ? [] : ["t"]))
       #expect(try fresh.count(for: FetchRequest<Purchase>()) == (policy.prefersMine ? 0 : 1))
     }
     try fixture.expectAgreement(in: context)

@@ -90,11 +90,12 @@ struct PredicateFormTests {
   private static func found(
     _ pattern: Regex<(Substring, Substring)>, in files: String...
   ) throws -> Set<String> {
-    let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/Heartwood/Queries")
+    let directory = URL(filePath: #filePath).appending(
+      path: "../../../../Sources/Heartwood/Queries")
     var found: Set<String> = []
     for file in files {
       let source = try String(
-        contentsOf: folder.appending(path: "\(file).swift").standardized, encoding: .utf8)
+        contentsOf: directory.appending(path: "\(file).swift").standardized, encoding: .utf8)
       found.formUnion(source.matches(of: pattern).map { String($0.output.1) })
     }
     return found

@@ -38,7 +38,7 @@ struct PredicateModelTests {
 
   private static func condition(_ random: inout SeededGenerator, _ kind: Int) -> Triple {
     let (low, high) = (random.below(5) - 3, random.below(5))
-    let text = RandomCondition.texts[random.below(RandomCondition.texts.count)]
+    let text = RandomCondition.strings[random.below(RandomCondition.strings.count)]
     let weight = RandomCondition.numbers[random.below(RandomCondition.numbers.count)]
     let rank: Int? = random.isTrue(in256: 80) ? nil : low
     switch kind {

@@ -8,7 +8,7 @@ struct RandomCondition {
   var arguments: [any Sendable] = []
   let holds: (Animal) -> Bool
 
-  static let texts = [
+  static let strings = [
     "", "a", "A", "ab", "B", "\u{e9}", "e\u{301}", "\u{c9}t\u{e9}", "e", "zebra", "K", "\u{212A}",
     "stra\u{df}e", "\u{1F332}", "a*b", "a?b", "'", "\\", "a\u{0}b", "\r\n",
   ]
@@ -126,7 +126,7 @@ struct RandomCondition {
       ("name", { $0.name }), ("alias", { $0.alias }), ("nick", { $0.nick }),
     ]
     let (name, value) = places[random.below(3)]
-    let wanted = texts[random.below(texts.count)]
+    let wanted = strings[random.below(strings.count)]
     let tests: [(String, (String, String) -> Bool)] = [
       ("CONTAINS", { $1.isEmpty || !$0.ranges(of: $1).isEmpty }),
       ("BEGINSWITH", { $0.starts(with: $1) }),
@@ -163,7 +163,7 @@ struct RandomCondition {
 
   private static func list(_ random: inout SeededGenerator, _ prefix: String) -> RandomCondition {
     let (lower, upper) = (random.below(5) - 3, random.below(4))
-    let names = (0..<random.below(4)).map { _ in texts[random.below(texts.count)] }
+    let names = (0..<random.below(4)).map { _ in strings[random.below(strings.count)] }
     let ranks: [Int?] = [lower, nil, upper]
     switch random.below(4) {
     case 0:
@@ -212,7 +212,7 @@ struct RandomCondition {
   private static func home(_ random: inout SeededGenerator, _ prefix: String) -> RandomCondition {
     let (sign, compare) = comparison(&random, String.self)
     let (other, compareNumbers) = comparison(&random, Int.self)
-    let wanted = texts[random.below(texts.count)]
+    let wanted = strings[random.below(strings.count)]
     let bound = random.below(4)
     switch random.below(5) {
     case 0:
@@ -280,7 +280,7 @@ extension RandomCondition {
 
   private static func simpleLookup(_ random: inout SeededGenerator) -> RandomCondition {
     let (low, high) = (random.below(7) - 3, random.below(7) - 3)
-    let text = texts[random.below(texts.count)]
+    let text = strings[random.below(strings.count)]
     let number = numbers[random.below(numbers.count)]
     switch random.below(11) {
     case 9:

@@ -175,10 +175,10 @@ extension RandomTerms {
     _ lower: Term<Value, Model>, _ value: Term<Value, Model>, _ upper: Term<Value, Model>,
     isClosed: Bool
   ) -> Condition {
-    let texts = [value.format, lower.format, upper.format].compactMap { $0 }
-    let isSaid = isClosed && texts.count == 3
+    let strings = [value.format, lower.format, upper.format].compactMap { $0 }
+    let isSaid = isClosed && strings.count == 3
     return Condition(
-      format: isSaid ? "\(texts[0]) BETWEEN {\(texts[1]), \(texts[2])}" : nil,
+      format: isSaid ? "\(strings[0]) BETWEEN {\(strings[1]), \(strings[2])}" : nil,
       arguments: value.arguments + lower.arguments + upper.arguments,
       node: lower.node.flatMap { low in
         value.node.flatMap { middle in

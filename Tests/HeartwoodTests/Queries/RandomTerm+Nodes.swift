@@ -41,8 +41,8 @@ func disjunction(
   PredicateExpressions.build_Disjunction(lhs: first, rhs: second)
 }
 
-func negation(_ part: some NodeType<Bool>) -> PredicateNode<Bool> {
-  PredicateExpressions.build_Negation(part)
+func negation(_ operand: some NodeType<Bool>) -> PredicateNode<Bool> {
+  PredicateExpressions.build_Negation(operand)
 }
 
 func conditional<L: NodeType, R: NodeType>(
@@ -78,36 +78,37 @@ func remainder(_ first: some NodeType<Int>, _ second: some NodeType<Int>) -> Pre
   PredicateExpressions.build_Remainder(lhs: first, rhs: second)
 }
 
-func negative<P: NodeType>(_ part: P) -> PredicateNode<P.Output> where P.Output: SignedNumeric {
-  PredicateExpressions.build_UnaryMinus(part)
+func negative<P: NodeType>(_ operand: P) -> PredicateNode<P.Output> where P.Output: SignedNumeric {
+  PredicateExpressions.build_UnaryMinus(operand)
 }
 
 // MARK: Optionals
 
 func coalescing<P: NodeType, O: NodeType>(
-  _ part: P, _ other: O
+  _ operand: P, _ other: O
 ) -> PredicateNode<O.Output> where P.Output == O.Output? {
-  PredicateExpressions.build_NilCoalesce(lhs: part, rhs: other)
+  PredicateExpressions.build_NilCoalesce(lhs: operand, rhs: other)
 }
 
 func unwrapped<P: NodeType, Wrapped: Sendable>(
-  _ part: P
+  _ operand: P
 ) -> PredicateNode<Wrapped> where P.Output == Wrapped? {
-  PredicateExpressions.build_ForcedUnwrap(part)
+  PredicateExpressions.build_ForcedUnwrap(operand)
 }
 
 /// Returns the node of `part.map { $0 > bound }`.
-func isAbove<P: NodeType>(_ part: P, _ bound: Int) -> PredicateNode<Bool?> where P.Output == Int? {
-  PredicateExpressions.build_flatMap(part) {
+func isAbove<P: NodeType>(_ operand: P, _ bound: Int) -> PredicateNode<Bool?>
+where P.Output == Int? {
+  PredicateExpressions.build_flatMap(operand) {
     PredicateExpressions.build_Comparison(
       lhs: $0, rhs: PredicateExpressions.build_Arg(bound), op: .greaterThan)
   }
 }
 
 /// Returns the node of `part?.contains(text)`.
-func contains<P: NodeType>(_ part: P, _ text: String) -> PredicateNode<Bool?>
+func contains<P: NodeType>(_ operand: P, _ text: String) -> PredicateNode<Bool?>
 where P.Output == String? {
-  PredicateExpressions.build_flatMap(part) {
+  PredicateExpressions.build_flatMap(operand) {
     PredicateExpressions.build_contains($0, PredicateExpressions.build_Arg(text))
   }
 }

@@ -16,12 +16,12 @@ extension RandomTerms {
     case 4:
       return Integer(
         integer(depth - 1), { "-(\($0))" }, node: { negative($0) },
-        value: { Self.whole(0, $0) { $0 - $1 } })
+        value: { Self.integral(0, $0) { $0 - $1 } })
     case 5: return memberCount(depth)
     case 100:
       return Integer(
         integer(depth - 1), integer(depth - 1), { _, _ in nil }, node: { remainder($0, $1) },
-        value: { Self.whole($0, $1) { $1 == 0 ? nil : $0 % $1 } })
+        value: { Self.integral($0, $1) { $1 == 0 ? nil : $0 % $1 } })
     case 101: return choice(condition(depth - 1), integer(depth - 1), integer(depth - 1))
     case 102: return coalesced(optionalInteger(), integer(depth - 1))
     case 103:
@@ -35,7 +35,7 @@ extension RandomTerms {
   }
 
   /// Returns a result as it is stored; `nil` if it is too large.
-  private static func whole(
+  private static func integral(
     _ first: Int128?, _ second: Int128?, _ operation: (Int128, Int128) -> Int128?
   ) -> Int128? {
     guard let first, let second, let result = operation(first, second) else { return nil }
@@ -48,7 +48,7 @@ extension RandomTerms {
     Term(
       first, second, { "(\($0) \(sign) \($1))" }, node: { arithmetic($0, sign, $1) },
       value: {
-        Self.whole($0, $1) { first, second in
+        Self.integral($0, $1) { first, second in
           guard sign == "*" else { return sign == "+" ? first + second : first - second }
           let (product, overflows) = first.multipliedReportingOverflow(by: second)
           return overflows ? nil : product
@@ -61,7 +61,7 @@ extension RandomTerms {
   ) -> Term<Value, Int128> {
     Term(
       first, second, { "(\($0) / \($1))" }, node: { quotient($0, $1) },
-      value: { Self.whole($0, $1) { $1 == 0 ? nil : $0 / $1 } })
+      value: { Self.integral($0, $1) { $1 == 0 ? nil : $0 / $1 } })
   }
 
   mutating func simpleInteger() -> Integer {
@@ -158,26 +158,27 @@ extension RandomTerms {
       let literals = bound.isFinite ? ["\(bound)", "%f", "%g", "%lf", "%@"] : ["%@"]
       return constant(bound, bound, as: one(of: literals))
     }
-    let parts = (number(depth - 1), number(depth - 1))
+    let operands = (number(depth - 1), number(depth - 1))
     switch form(both: 5, predicate: 1, format: 5) {
-    case 0: return calculation(parts, "+", +)
-    case 1: return calculation(parts, "-", -)
-    case 2: return calculation(parts, "*", *)
+    case 0: return calculation(operands, "+", +)
+    case 1: return calculation(operands, "-", -)
+    case 2: return calculation(operands, "*", *)
     case 3:
       return Number(
-        parts.0, parts.1, { "(\($0) / \($1))" }, node: { ratio($0, $1) },
+        operands.0, operands.1, { "(\($0) / \($1))" }, node: { ratio($0, $1) },
         value: { Self.both($0, $1, /) })
     case 4:
       return Number(
-        parts.0, { "-(\($0))" }, node: { negative($0) }, value: { $0.map { 0 - $0 } })
-    case 100: return choice(condition(depth - 1), parts.0, parts.1)
+        operands.0, { "-(\($0))" }, node: { negative($0) }, value: { $0.map { 0 - $0 } })
+    case 100: return choice(condition(depth - 1), operands.0, operands.1)
     case 200, 201:
       return Number(
-        parts.0, parts.1, { "(\($0)) ** (\($1))" }, node: nil, value: { Self.both($0, $1, pow) })
+        operands.0, operands.1, { "(\($0)) ** (\($1))" }, node: nil,
+        value: { Self.both($0, $1, pow) })
     case 202:
       // Only small numbers, which are exact as floating-point numbers.
       return Number(
-        property("legs", \.legs) { Double($0) }, parts.0, { "(\($0) + \($1))" }, node: nil,
+        property("legs", \.legs) { Double($0) }, operands.0, { "(\($0) + \($1))" }, node: nil,
         value: { Self.both($0, $1, +) })
     default:
       let subject = random.below(subjectCount)
@@ -191,10 +192,10 @@ extension RandomTerms {
   }
 
   private func calculation(
-    _ parts: (Number, Number), _ sign: String, _ operation: @escaping (Double, Double) -> Double
+    _ operands: (Number, Number), _ sign: String, _ operation: @escaping (Double, Double) -> Double
   ) -> Number {
     Number(
-      parts.0, parts.1, { "(\($0) \(sign) \($1))" }, node: { arithmetic($0, sign, $1) },
+      operands.0, operands.1, { "(\($0) \(sign) \($1))" }, node: { arithmetic($0, sign, $1) },
       value: { Self.both($0, $1, operation) })
   }
 

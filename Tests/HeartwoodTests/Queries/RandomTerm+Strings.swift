@@ -23,7 +23,7 @@ extension RandomTerms {
 
   private mutating func textConstant() -> Text {
     let odd = ["%d%\t'", "\\ \r\n", "\"a*b?"]
-    let text = one(of: choose(3) == 0 ? odd : RandomCondition.texts)
+    let text = one(of: choose(3) == 0 ? odd : RandomCondition.strings)
     guard choose(3) > 0 else { return constant(text, text) }
     let literal = quoted(text)
     return Text(
@@ -80,8 +80,8 @@ extension RandomTerms {
 
   mutating func textCondition() -> Condition {
     let (first, second) = (text(1), text(1))
-    let wanted = one(of: RandomCondition.texts)
-    let names = (0..<random.below(4)).map { _ in one(of: RandomCondition.texts) }
+    let wanted = one(of: RandomCondition.strings)
+    let names = (0..<random.below(4)).map { _ in one(of: RandomCondition.strings) }
     switch form(both: 7, predicate: 4, format: 10) {
     case 0: return comparison(first, second)
     case 1: return comparison(optionalText(), optionalText())
@@ -165,17 +165,17 @@ extension RandomTerms {
     case 2: return search("BEGINSWITH") { $0.starts(with: $1) }
     case 3: return search("ENDSWITH") { $0.reversed().starts(with: $1.reversed()) }
     case 4:
-      let names = (0..<random.below(4)).map { _ in one(of: RandomCondition.texts) }
+      let names = (0..<random.below(4)).map { _ in one(of: RandomCondition.strings) }
       let folded = names.map(fold)
       return Condition(
         first, { "\($0) IN\(options) %@" }, node: nil, value: { $0.map(folded.contains) }
       ).with(names)
     case 5:
       let pattern = one(of: ["*", "a*", "*b", "?", "a?b", "a\\*b", "*\u{e9}*", "", "Z*R?", "**e"])
-      let parts = Array(fold(pattern))
+      let operands = Array(fold(pattern))
       return Condition(
         first, { "\($0) LIKE\(options) %@" }, node: nil,
-        value: { $0.map { Self.isLike(Array($0)[...], parts[...]) } }
+        value: { $0.map { Self.isLike(Array($0)[...], operands[...]) } }
       ).with(pattern)
     default: return matches(first, options)
     }

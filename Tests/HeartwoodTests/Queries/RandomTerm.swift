@@ -24,13 +24,13 @@ struct Term<Output, Model> {
 extension Term {
   /// Creates a term with one operand.
   init<A, M>(
-    _ part: Term<A, M>, _ format: (String) -> String?,
+    _ operand: Term<A, M>, _ format: (String) -> String?,
     node: ((PredicateNode<A>) -> PredicateNode<Output>)?, value: @escaping (M?) -> Model?
   ) {
     self.init(
-      format: part.format.flatMap(format), arguments: part.arguments,
-      node: node.flatMap { make in part.node.map { inner in { make(inner($0)) } } },
-      value: { value(part.value($0)) })
+      format: operand.format.flatMap(format), arguments: operand.arguments,
+      node: node.flatMap { make in operand.node.map { inner in { make(inner($0)) } } },
+      value: { value(operand.value($0)) })
   }
 
   /// Creates a term with two operands, in the order of the format.
@@ -39,9 +39,9 @@ extension Term {
     node: ((PredicateNode<A>, PredicateNode<B>) -> PredicateNode<Output>)?,
     value: @escaping (M?, N?) -> Model?
   ) {
-    let texts = first.format.flatMap { text in second.format.map { (text, $0) } }
+    let strings = first.format.flatMap { text in second.format.map { (text, $0) } }
     self.init(
-      format: texts.flatMap { format($0, $1) }, arguments: first.arguments + second.arguments,
+      format: strings.flatMap { format($0, $1) }, arguments: first.arguments + second.arguments,
       node: node.flatMap { make in
         first.node.flatMap { one in
           second.node.map { other in { make(one($0), other($0)) } }
@@ -96,13 +96,13 @@ struct RandomTerms {
   mutating func choose(
     _ count: Int, file: String = #fileID, line: Int = #line, column: Int = #column
   ) -> Int {
-    let place = "\(file) \(line) \(column) \(count)"
-    var counts = choices[place] ?? Array(repeating: 0, count: count)
+    let location = "\(file) \(line) \(column) \(count)"
+    var counts = choices[location] ?? Array(repeating: 0, count: count)
     let least = counts.min() ?? 0
     let options = counts.indices.filter { counts[$0] == least }
     let choice = options[random.below(options.count)]
     counts[choice] += 1
-    choices[place] = counts
+    choices[location] = counts
     return choice
   }
 

@@ -74,7 +74,7 @@ struct CrewRelay {
     for turn in Self.turns {
       if turn % 2 == 1 {
         try await elsewhere(turn)
-        try Self.report(run, seed) { try run.takeOver() }
+        try Self.report(run, seed) { try run.adopt() }
       } else {
         if turn == 4 {
           try Self.report(run, seed) { try run.finish() }

@@ -4,15 +4,15 @@ import HeartwoodTestSupport
 
 extension CrewRun {
   /// Executes a batch request, and compares the store; contexts do not change.
-  func execute(_ place: CrewPlace, _ step: CrewStep) throws {
-    var reference = CrewBatch(graph: store.graph, policy: place.policy)
+  func execute(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    var reference = CrewBatch(graph: store.graph, policy: workspace.policy)
     var expected: CrewFailure?
     var result = BatchResult?.none
     do {
       switch step.operation {
-      case .batchInsert: result = try insertBatch(place, step, &reference, &expected)
-      case .batchUpdate: result = try updateBatch(place, step, &reference, &expected)
-      default: result = try deleteBatch(place, step, &reference, &expected)
+      case .batchInsert: result = try insertBatch(workspace, step, &reference, &expected)
+      case .batchUpdate: result = try updateBatch(workspace, step, &reference, &expected)
+      default: result = try deleteBatch(workspace, step, &reference, &expected)
       }
     } catch let error as ObjectGraphError {
       note("  throws \(error)")
@@ -60,7 +60,7 @@ extension CrewRun {
   // MARK: Insertions
 
   private func insertBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     var random = SeededGenerator(seed: UInt64(step.a))
@@ -84,7 +84,7 @@ extension CrewRun {
         return false
       }
       request.resultType = .objectIDs
-      return try place.context.execute(request)
+      return try workspace.context.execute(request)
     }
     var request = BatchInsertRequest<CrewTag> { row in
       guard let next = left.popFirst() else { return true }
@@ -92,7 +92,7 @@ extension CrewRun {
       return false
     }
     request.resultType = .objectIDs
-    return try place.context.execute(request)
+    return try workspace.context.execute(request)
   }
 
   /// Returns a value for a batch to set, except those that a save would reject: a save also
@@ -105,7 +105,7 @@ extension CrewRun {
   // MARK: Updates
 
   private func updateBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     let number = step.a % 5
@@ -117,7 +117,7 @@ extension CrewRun {
       expected = reference.update({ $0.kind == .tag }, field, value)
       var request = BatchUpdateRequest<CrewTag> { $0[\.name] = CrewAccess.text(value) }
       request.resultType = .objectIDs
-      return try place.context.execute(request)
+      return try workspace.context.execute(request)
     }
     note("  members of more than \(number) jobs: \(field) = \(value)")
     expected = reference.update(
@@ -127,13 +127,13 @@ extension CrewRun {
       CrewBatch.set(field, value, &$0)
     }
     request.resultType = .objectIDs
-    return try place.context.execute(request)
+    return try workspace.context.execute(request)
   }
 
   // MARK: Deletions
 
   private func deleteBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     reference.isDeletion = true
@@ -143,16 +143,16 @@ extension CrewRun {
       let rows = store.graph.rows
       expected = reference.delete(
         rows.keys.filter { rows[$0]?.kind == .team && rows[$0]?[.members].count ?? 0 < limit })
-      return try place.context.execute(
+      return try workspace.context.execute(
         BatchDeleteRequest<CrewTeam>(where: #Predicate { $0.members.count < limit }))
     }
     let members = store.graph.rows.filter { $0.value.kind == .member }.keys.sorted()
     guard let tag = one(members, step.a), let id = ids[tag] else {
-      return try place.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
+      return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
     }
     note("  deletes the row \(tag)")
     expected = reference.delete([tag])
-    return try place.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: [id]))
+    return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: [id]))
   }
 }
 

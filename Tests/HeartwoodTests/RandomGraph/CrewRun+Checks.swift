@@ -2,21 +2,21 @@ import Heartwood
 
 extension CrewRun {
   /// Compares a complete context with its reference, which loads whatever was not loaded.
-  func expectSame(_ place: CrewPlace, _ moment: String) throws {
+  func expectSame(_ workspace: CrewWorkspace, _ moment: String) throws {
     do {
-      try expectSame(place, Set(place.view.live))
+      try expectSame(workspace, Set(workspace.view.live))
     } catch let mismatch as CrewMismatch {
-      throw CrewMismatch("\(moment), context \(place.number): \(mismatch)")
+      throw CrewMismatch("\(moment), context \(workspace.number): \(mismatch)")
     }
   }
 
   /// Compares objects of a context.
-  func expectSame(_ place: CrewPlace, _ tags: Set<Int>) throws {
+  func expectSame(_ workspace: CrewWorkspace, _ tags: Set<Int>) throws {
     for tag in tags {
-      guard let row = place.view.now[tag] else { continue }
+      guard let row = workspace.view.now[tag] else { continue }
       try expectSame(
-        try place.object(tag), tag, row, in: place.view.now, place.context
-      ) { place.tag($0) }
+        try workspace.object(tag), tag, row, in: workspace.view.now, workspace.context
+      ) { workspace.tag($0) }
     }
   }
 
@@ -51,34 +51,36 @@ extension CrewRun {
   }
 
   /// Compares the lists of changed objects of a context.
-  func expectSameSets(_ place: CrewPlace) throws {
-    let (context, view) = (place.context, place.view)
+  func expectSameSets(_ workspace: CrewWorkspace) throws {
+    let (context, view) = (workspace.context, workspace.view)
     func expect(_ name: String, _ found: Set<Int>, _ expected: Set<Int>) throws {
       guard found != expected else { return }
       throw CrewMismatch(
-        "context \(place.number): \(name) are \(found.sorted()) and should be \(expected.sorted())")
+        "context \(workspace.number): \(name) are \(found.sorted()) "
+          + "and should be \(expected.sorted())"
+      )
     }
-    try expect("insertedObjects", place.tags(context.insertedObjects), Set(view.work.inserted))
-    try expect("deletedObjects", place.tags(context.deletedObjects), view.work.deleted)
-    let updated = place.tags(context.updatedObjects)
+    try expect("insertedObjects", workspace.tags(context.insertedObjects), Set(view.work.inserted))
+    try expect("deletedObjects", workspace.tags(context.deletedObjects), view.work.deleted)
+    let updated = workspace.tags(context.updatedObjects)
     // Objects that were set to their current values count as updated, too.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }
 
   /// Expects both sides of all relationships to agree in a context.
-  func expectAgreement(_ place: CrewPlace, _ moment: String) throws {
+  func expectAgreement(_ workspace: CrewWorkspace, _ moment: String) throws {
     // An object whose row is missing has nothing to agree with.
-    for tag in place.view.live where store.graph[tag] != nil {
-      guard place.handlesObject(tag), let row = place.view.now[tag] else { continue }
-      let object = try place.object(tag)
+    for tag in workspace.view.live where store.graph[tag] != nil {
+      guard workspace.handlesObject(tag), let row = workspace.view.now[tag] else { continue }
+      let object = try workspace.object(tag)
       guard !object.isDeleted else { continue }
       for link in row.kind.links {
         guard let inverse = link.inverse else { continue }
         for other in CrewAccess.targets(link, of: object) {
           guard !CrewAccess.targets(inverse, of: other).contains(object) else { continue }
           throw CrewMismatch(
-            "\(moment): \(tag).\(link) has \(place.tag(other)), whose \(inverse) lacks it")
+            "\(moment): \(tag).\(link) has \(workspace.tag(other)), whose \(inverse) lacks it")
         }
       }
     }

@@ -2,18 +2,18 @@ import Heartwood
 
 extension CrewRun {
   /// Works in a child context, which is saved or discarded.
-  func nest(_ place: CrewPlace, _ step: CrewStep) throws {
-    let view = place.view
+  func nest(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    let view = workspace.view
     let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
-    guard isPlain, !isStale(place) else { return }
-    let child = CrewPlace(
-      100 + place.number, ManagedObjectContext(parent: place.context), .error,
-      container: place.container)
-    child.view.read(above(child, place))
+    guard isPlain, !isStale(workspace) else { return }
+    let child = CrewWorkspace(
+      100 + workspace.number, ManagedObjectContext(parent: workspace.context), .error,
+      container: workspace.container)
+    child.view.read(above(child, workspace))
     child.context.automaticallyMergesChangesFromParent = step.b % 2 == 0
     for object in try CrewAccess.all(child.context) {
-      let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
-      let tag = original.map { place.tag($0) } ?? -1
+      let original: ManagedObject? = workspace.context.registeredObject(for: object.objectID)
+      let tag = original.map { workspace.tag($0) } ?? -1
       child.keep(object, as: tag)
     }
     try expectSame(child, "below")
@@ -22,7 +22,7 @@ extension CrewRun {
       case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
       case .nested, .fetch, .count:
         if child.number < 200 { try nest(child, nested) }
-      case .sync: try editAbove(child, place, nested)
+      case .sync: try editAbove(child, workspace, nested)
       case .rollback:
         child.context.rollback()
         child.view.rollback()
@@ -31,49 +31,51 @@ extension CrewRun {
       }
       try expectSameSets(child)
     }
-    let isPushed = step.c % 4 > 0 ? try push(child, to: place) : false
-    try expectSame(place, "above, after work below")
+    let isPushed = step.c % 4 > 0 ? try push(child, to: workspace) : false
+    try expectSame(workspace, "above, after work below")
     child.dropAll()
-    if isPushed, step.c % 8 > 4, place.number < 100 { try saveAbove(child, place) }
+    if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveAbove(child, workspace) }
   }
 
   /// Returns the content that a child context reads.
-  private func above(_ child: CrewPlace, _ place: CrewPlace) -> CrewStore {
+  private func above(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
     var above = CrewStore()
-    (above.graph, above.generation) = (place.view.now, place.view.generation)
-    for tag in place.view.work.deleted { above.graph[tag] = nil }
+    (above.graph, above.generation) = (workspace.view.now, workspace.view.generation)
+    for tag in workspace.view.work.deleted { above.graph[tag] = nil }
     return above
   }
 
   /// Changes an object of the parent, which the child sees after fetching everything.
-  private func editAbove(_ child: CrewPlace, _ place: CrewPlace, _ step: CrewStep) throws {
+  private func editAbove(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
+    throws
+  {
     guard !child.view.hasChanges, !child.context.hasChanges else { return }
     let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
     var step = step
     step.operation = operations[step.a % operations.count]
     note("  above:")
-    try edit(place, step)
+    try edit(workspace, step)
     for object in try CrewAccess.all(child.context) {
       guard child.tag(object) >= 0 else { throw CrewMismatch("\(object) is found below only now") }
     }
-    child.view.read(above(child, place))
+    child.view.read(above(child, workspace))
     try expectSame(child, "below, after an edit above")
   }
 
   /// Saves a parent, whose child then shows the same.
-  private func saveAbove(_ child: CrewPlace, _ place: CrewPlace) throws {
+  private func saveAbove(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
     note("  saves above")
     let before = store.generation
-    let isOthers = place.view.generation != before
-    let new = place.view.work.inserted
-    try save(place, rollsBack: false)
+    let isOthers = workspace.view.generation != before
+    let new = workspace.view.work.inserted
+    try save(workspace, rollsBack: false)
     // The parent may have rolled back. The child sees what others have saved only if the parent
     // merges, and likewise the changes that a new object made in the row that it became.
-    let isMet = new.contains { place.view.now[$0] == nil }
-    guard store.generation != before, !place.view.hasChanges, !isStale(place),
+    let isMet = new.contains { workspace.view.now[$0] == nil }
+    guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
     else { return }
-    for (tag, saved) in place.view.now.rows {
+    for (tag, saved) in workspace.view.now.rows {
       guard let id = ids[tag],
         let object: ManagedObject = try child.context.existingObject(with: id)
       else { throw CrewMismatch("\(tag) was saved above, and is not below") }
@@ -84,14 +86,14 @@ extension CrewRun {
           row[field] = CrewAccess.value(field, of: object)
         }
       }
-      try expectSame(object, tag, row, in: place.view.now, child.context) {
+      try expectSame(object, tag, row, in: workspace.view.now, child.context) {
         tagsByID[$0.objectID] ?? -1
       }
     }
   }
 
   /// Saves a context to its parent; returns whether that succeeded.
-  private func push(_ child: CrewPlace, to place: CrewPlace) throws -> Bool {
+  private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
     note("  saves below")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
@@ -113,38 +115,38 @@ extension CrewRun {
       return false
     }
     guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
-    if child.view.hasChanges { begin(place) }
+    if child.view.hasChanges { begin(workspace) }
     let work = child.view.work
     for tag in work.inserted {
       let id = try child.object(tag).objectID
-      guard let object: ManagedObject = place.context.registeredObject(for: id) else {
+      guard let object: ManagedObject = workspace.context.registeredObject(for: id) else {
         throw CrewMismatch("\(tag) was saved below, and is not above")
       }
-      place.keep(object, as: tag)
-      place.view.work.inserted.append(tag)
+      workspace.keep(object, as: tag)
+      workspace.view.work.inserted.append(tag)
     }
-    for (tag, properties) in work.wasSet where place.view.isNew(tag) {
-      place.view.work.wasSet[tag, default: []].formUnion(properties)
+    for (tag, properties) in work.wasSet where workspace.view.isNew(tag) {
+      workspace.view.work.wasSet[tag, default: []].formUnion(properties)
     }
-    for tag in child.view.edited where place.view.isNew(tag) {
+    for tag in child.view.edited where workspace.view.isNew(tag) {
       guard let old = child.view.base[tag], let row = work.now[tag] else { continue }
       for field in row.kind.fields where row[field] != old[field] {
-        place.view.work.wasSet[tag, default: []].insert(field.rawValue)
+        workspace.view.work.wasSet[tag, default: []].insert(field.rawValue)
       }
       for link in row.kind.links where link.isToOne && row[link] != old[link] {
-        place.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
+        workspace.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
       }
     }
-    let before = place.view.now
-    place.view.now = work.now
-    for tag in place.view.work.deleted { place.view.now[tag] = before[tag] }
+    let before = workspace.view.now
+    workspace.view.now = work.now
+    for tag in workspace.view.work.deleted { workspace.view.now[tag] = before[tag] }
     for tag in work.deleted {
-      if let row = before[tag] { place.view.now[tag]?.values = row.values }
-      if place.view.isNew(tag) {
-        place.view.work.now.forget(tag)
-        place.view.work.inserted.removeAll { $0 == tag }
+      if let row = before[tag] { workspace.view.now[tag]?.values = row.values }
+      if workspace.view.isNew(tag) {
+        workspace.view.work.now.forget(tag)
+        workspace.view.work.inserted.removeAll { $0 == tag }
       } else {
-        place.view.work.deleted.insert(tag)
+        workspace.view.work.deleted.insert(tag)
       }
     }
     return true

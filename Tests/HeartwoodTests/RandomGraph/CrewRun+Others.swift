@@ -3,7 +3,7 @@ import Heartwood
 
 extension CrewRun {
   /// Adopts what other processes have saved, or what a store contains when it is opened.
-  func takeOver() throws {
+  func adopt() throws {
     for object in try CrewAccess.all(containers[0].newContext())
     where tagsByID[object.objectID] == nil {
       try name(newTag(), object)
@@ -24,7 +24,7 @@ extension CrewRun {
       }
       written[tag, default: []].formUnion(names)
     }
-    let difference = store.takeOver(
+    let difference = store.adopt(
       found, written: Set(written.filter { !$0.value.isEmpty }.keys))
     transactions[store.generation, default: []] += new
     note("others have saved: \(difference)")

@@ -12,7 +12,7 @@ import HeartwoodTestSupport
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []
-  private(set) var places: [CrewPlace] = []
+  private(set) var workspaces: [CrewWorkspace] = []
   var store = CrewStore()
   var ids: [Int: ManagedObjectID] = [:]
   var tagsByID: [ManagedObjectID: Int] = [:]
@@ -37,14 +37,14 @@ final class CrewRun {
     }
     for number in 0..<setting.placeCount {
       let container = number % setting.containerCount
-      let place = CrewPlace(
+      let workspace = CrewWorkspace(
         number, containers[container].newContext(), setting.policy(number), container: container)
-      place.context.tracksUndo = setting.tracksUndo(number)
-      places.append(place)
+      workspace.context.tracksUndo = setting.tracksUndo(number)
+      workspaces.append(workspace)
     }
     if url != nil {
-      try takeOver()
-      for place in places { try sync(place) }
+      try adopt()
+      for workspace in workspaces { try sync(workspace) }
     }
   }
 
@@ -74,7 +74,7 @@ final class CrewRun {
 
   /// Compares everything.
   func finish() throws {
-    for place in places { try expectSame(place, "at the end") }
+    for workspace in workspaces { try expectSame(workspace, "at the end") }
     try expectStored("at the end")
     let findings = try containers[0].store.verify().findings
     guard findings.isEmpty else { throw CrewMismatch("verify finds \(findings)") }
@@ -82,29 +82,31 @@ final class CrewRun {
   }
 
   private func take(_ step: CrewStep) throws {
-    let place = places[step.place % places.count]
+    let workspace = workspaces[step.place % workspaces.count]
     trace.append("\(step)")
     switch step.operation {
     case .insert, .set, .setSame, .setBack, .relate, .toggle, .reorder, .delete, .insertAgain:
-      try edit(place, step)
-    case .save: try save(place, rollsBack: step.c % 2 == 0)
-    case .rollback: try rollback(place)
-    case .reset: try reset(place)
-    case .undo, .redo, .endUndoGroup: try undo(place, step.operation)
-    case .refresh, .drop, .refreshAll, .sync: try refresh(place, step)
-    case .obtainIDs: try obtainIDs(place, step)
-    case .lookUp: try lookUp(place, step)
-    case .count, .fetch: try search(place, step)
-    case .detectConflicts: detectConflicts(place, step)
-    case .batchInsert, .batchUpdate, .batchDelete: try execute(place, step)
-    case .nested: try nest(place, step)
-    case .pin, .unpin, .merging: try pin(place, step)
-    case .mergeHistory, .mergeChangeSet: try merge(place, step)
+      try edit(workspace, step)
+    case .save: try save(workspace, rollsBack: step.c % 2 == 0)
+    case .rollback: try rollback(workspace)
+    case .reset: try reset(workspace)
+    case .undo, .redo, .endUndoGroup: try undo(workspace, step.operation)
+    case .refresh, .drop, .refreshAll, .sync: try refresh(workspace, step)
+    case .obtainIDs: try obtainIDs(workspace, step)
+    case .lookUp: try lookUp(workspace, step)
+    case .count, .fetch: try search(workspace, step)
+    case .detectConflicts: detectConflicts(workspace, step)
+    case .batchInsert, .batchUpdate, .batchDelete: try execute(workspace, step)
+    case .nested: try nest(workspace, step)
+    case .pin, .unpin, .merging: try pin(workspace, step)
+    case .mergeHistory, .mergeChangeSet: try merge(workspace, step)
     case .deleteHistory: try deleteHistory(step)
-    case .revert: try revert(place)
+    case .revert: try revert(workspace)
     }
-    try expectSameSets(place)
-    if stepNumber % 16 == 0 { for place in places { try expectSame(place, "now and then") } }
+    try expectSameSets(workspace)
+    if stepNumber % 16 == 0 {
+      for workspace in workspaces { try expectSame(workspace, "now and then") }
+    }
   }
 
   // MARK: Choosing
@@ -114,18 +116,19 @@ final class CrewRun {
   }
 
   /// Returns the objects to which a relationship may lead.
-  func candidates(_ link: CrewLink, _ place: CrewPlace) -> [Int] {
-    place.view.live.filter { place.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
+  func candidates(_ link: CrewLink, _ workspace: CrewWorkspace) -> [Int] {
+    workspace.view.live.filter { workspace.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
   }
 
   // MARK: The end
 
   /// Expects unused objects to be deallocated with their context.
   private func expectFreed() throws {
-    let objects = places.flatMap { place in place.handles.values.map { WeakObject($0) } }
-    for place in places {
-      place.dropAll()
-      place.context.reset()
+    let objects = workspaces.flatMap { workspace in workspace.handles.values.map { WeakObject($0) }
+    }
+    for workspace in workspaces {
+      workspace.dropAll()
+      workspace.context.reset()
     }
     let left = objects.compactMap { $0.object }
     guard left.isEmpty else {

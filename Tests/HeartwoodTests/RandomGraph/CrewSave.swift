@@ -38,7 +38,7 @@ struct CrewSave {
     writePairs()
     writeMembers()
     try delete()
-    try meetRows()
+    try resolveUpserts()
     writeOrders()
   }
 
@@ -276,11 +276,11 @@ struct CrewSave {
   // MARK: New objects
 
   /// Creates rows for new objects, or merges the objects into existing rows.
-  private mutating func meetRows() throws(CrewFailures) {
+  private mutating func resolveUpserts() throws(CrewFailures) {
     try requireUnique()
     for tag in view.work.inserted {
       guard let row = mine[tag] else { continue }
-      let met = try met(tag, row)
+      let met = try existingRow(tag, row)
       if let met {
         became[tag] = met
         take(tag, row, into: met)
@@ -306,7 +306,7 @@ struct CrewSave {
   }
 
   /// Returns the existing row of a new object's unique values.
-  private func met(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
+  private func existingRow(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
     var found: Set<Int> = []
     for constraint in row.kind.constraints {
       guard let key = view.now.key(tag, constraint) else { continue }
@@ -334,7 +334,7 @@ struct CrewSave {
   }
 
   /// Returns the row that an object is or has become.
-  private func place(_ tag: Int) -> Int { became[tag] ?? tag }
+  private func row(of tag: Int) -> Int { became[tag] ?? tag }
 
   /// Returns whether a reference of a new object is stored.
   private func counts(_ tag: Int, _ link: CrewLink) -> Bool {
@@ -354,7 +354,7 @@ struct CrewSave {
   /// Relates new objects, and the objects that refer to them.
   private mutating func relateNew() throws(CrewFailures) {
     for tag in existing + view.work.inserted {
-      guard let row = mine[tag], result[place(tag)] != nil else { continue }
+      guard let row = mine[tag], result[row(of: tag)] != nil else { continue }
       let isNew = view.isNew(tag)
       for link in row.kind.links {
         if link.isPair {
@@ -369,13 +369,13 @@ struct CrewSave {
               isEdited(tag, link) || policy == .overwrite && contested.contains(tag)
             else { continue }
           }
-          try refer(place(tag), link, to: target.map { place($0) })
+          try refer(row(of: tag), link, to: target.map { row(of: $0) })
         } else if link.isManyToMany {
           for member in row[link] where isNew || view.isNew(member) {
-            guard standsNow(tag) || standsNow(member), result[place(member)] != nil else {
+            guard standsNow(tag) || standsNow(member), result[row(of: member)] != nil else {
               continue
             }
-            result.join(place(tag), link, place(member))
+            result.join(row(of: tag), link, row(of: member))
           }
         }
       }
@@ -395,6 +395,6 @@ struct CrewSave {
       (isNew ? counts(tag, link) : stands(tag, isTheirsChanged(tag, link)))
       && (view.isNew(target)
         ? counts(target, inverse) : stands(target, isTheirsChanged(target, inverse)))
-    if both, result[place(target)] != nil { result.join(place(tag), link, place(target)) }
+    if both, result[row(of: target)] != nil { result.join(row(of: tag), link, row(of: target)) }
   }
 }

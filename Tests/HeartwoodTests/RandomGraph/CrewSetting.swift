@@ -10,8 +10,8 @@ struct CrewSetting: CustomStringConvertible {
   /// Whether the history is deleted; another process that has not read it yet would miss it.
   var deletesHistory = true
 
-  func policy(_ place: Int) -> MergePolicy.Each { policies[place % policies.count] }
-  func tracksUndo(_ place: Int) -> Bool { tracksUndo[place % tracksUndo.count] }
+  func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }
+  func tracksUndo(_ workspace: Int) -> Bool { tracksUndo[workspace % tracksUndo.count] }
 
   var description: String {
     "\(placeCount) contexts with \(policies), undo \(tracksUndo), \(containerCount) containers"

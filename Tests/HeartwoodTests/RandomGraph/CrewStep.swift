@@ -23,12 +23,12 @@ enum CrewOperation: Int, CaseIterable {
 /// A step: an operation and its operands, which are small numbers taken modulo what exists.
 struct CrewStep: CustomStringConvertible {
   var operation: CrewOperation
-  var place: Int
+  var workspace: Int
   var a: Int
   var b: Int
   var c: Int
 
-  var description: String { "\(operation)(\(place), \(a), \(b), \(c))" }
+  var description: String { "\(operation)(\(workspace), \(a), \(b), \(c))" }
 
   /// Returns a number of random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
@@ -46,7 +46,7 @@ struct CrewStep: CustomStringConvertible {
         }
       }
       return CrewStep(
-        operation: operation, place: random.below(60), a: random.below(5040),
+        operation: operation, workspace: random.below(60), a: random.below(5040),
         b: random.below(5040), c: random.below(5040))
     }
   }

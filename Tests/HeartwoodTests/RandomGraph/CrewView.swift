@@ -210,7 +210,7 @@ extension CrewStore {
   /// Makes the result of others the next generation.
   ///
   /// - Parameter written: The rows that they wrote, including unchanged ones.
-  mutating func takeOver(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
+  mutating func adopt(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
     let difference = commit(new)
     if difference.isEmpty, !written.isEmpty { generation += 1 }
     for tag in written where graph[tag] != nil { versions[tag] = generation }

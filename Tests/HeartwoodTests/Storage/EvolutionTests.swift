@@ -191,12 +191,12 @@ struct EvolutionTests {
     try add(Schema(version: 2, Alone.Required.self), optional: false)
     try add(Schema(version: 3, Alone.Optional.self), optional: true)
     try store.open(Schema(version: 3, Alone.Optional.self)) { context in
-      let texts = try context.all(Alone.Optional.self).map(\.text)
-      #expect(texts == ["declared", "set", nil])
+      let strings = try context.all(Alone.Optional.self).map(\.text)
+      #expect(strings == ["declared", "set", nil])
     }
     try store.open(Schema(version: 4, Alone.Other.self)) { context in
-      let texts = try context.all(Alone.Other.self).map(\.text)
-      #expect(texts == ["declared", "set", "other"])
+      let strings = try context.all(Alone.Other.self).map(\.text)
+      #expect(strings == ["declared", "set", "other"])
     }
   }
 

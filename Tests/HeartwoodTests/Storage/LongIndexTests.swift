@@ -88,16 +88,16 @@ struct LongIndexTests {
   func `indexes of long values find and sort like a scan`(seed: UInt64) throws {
     let fixture = try GraphFixture(Schema(SubPage.self))
     let context = fixture.context()
-    var texts = LongTexts(seed: seed)
-    let pool = (0..<60).map { _ in texts.next() }
+    var strings = LongTexts(seed: seed)
+    let pool = (0..<60).map { _ in strings.next() }
     func set(_ page: Page) {
-      page.title = pool[texts.random.below(pool.count)]
+      page.title = pool[strings.random.below(pool.count)]
       page.plainTitle = page.title
-      page.body = texts.random.below(6) == 0 ? nil : pool[texts.random.below(pool.count)]
+      page.body = strings.random.below(6) == 0 ? nil : pool[strings.random.below(pool.count)]
       page.plainBody = page.body
-      page.data = Data(pool[texts.random.below(pool.count)].utf8)
+      page.data = Data(pool[strings.random.below(pool.count)].utf8)
       page.plainData = page.data
-      page.rank = texts.random.below(3)
+      page.rank = strings.random.below(3)
     }
     var all: [Page] = []
     for number in 0..<100 {
@@ -107,14 +107,14 @@ struct LongIndexTests {
       all.append(page)
     }
     try context.save()
-    for page in all where texts.random.below(4) == 0 { set(page) }
-    for _ in 0..<20 { context.delete(all.remove(at: texts.random.below(all.count))) }
+    for page in all where strings.random.below(4) == 0 { set(page) }
+    for _ in 0..<20 { context.delete(all.remove(at: strings.random.below(all.count))) }
     try context.save()
     var indexed = 0
     for round in 0..<64 {
-      let (format, arguments) = Self.condition(pool, &texts.random)
-      let fast = try Self.request(format, arguments, isPlain: false, &texts.random, round)
-      let plain = try Self.request(format, arguments, isPlain: true, &texts.random, round)
+      let (format, arguments) = Self.condition(pool, &strings.random)
+      let fast = try Self.request(format, arguments, isPlain: false, &strings.random, round)
+      let plain = try Self.request(format, arguments, isPlain: true, &strings.random, round)
       let other = fixture.context()
       let explanation = try other.explain(fast)
       if !explanation.indexes.isEmpty { indexed += 1 }
@@ -211,14 +211,14 @@ struct LongIndexTests {
   func `unique constraints apply to long values`(isOneSave: Bool) throws {
     let fixture = try GraphFixture(Schema(Feed.self))
     let context = fixture.context()
-    var texts = LongTexts(seed: 9)
+    var strings = LongTexts(seed: 9)
     var stored: [String: Int] = [:]
     for number in 0..<120 {
-      let url = texts.next()
+      let url = strings.next()
       let feed = Feed(context: context)
       feed.url = url
       feed.note = number
-      feed.data = texts.random.below(3) == 0 ? nil : Data(url.utf8)
+      feed.data = strings.random.below(3) == 0 ? nil : Data(url.utf8)
       if stored[url] == nil {
         if !isOneSave || number == 119 { try context.save() }
         stored[url] = number

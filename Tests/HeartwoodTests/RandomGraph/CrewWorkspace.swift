@@ -1,7 +1,7 @@
 import Heartwood
 
 /// A context of a random run, and its reference.
-final class CrewPlace {
+final class CrewWorkspace {
   let number: Int
   var context: ManagedObjectContext
   let policy: MergePolicy.Each
@@ -22,7 +22,7 @@ final class CrewPlace {
     self.policy = policy
     self.container = container
     context.mergePolicy = policy == .custom ? CrewPolicy.policy : policy.policy
-    context.name = "place \(number)"
+    context.name = "workspace \(number)"
   }
 
   func keep(_ object: ManagedObject, as tag: Int) {
