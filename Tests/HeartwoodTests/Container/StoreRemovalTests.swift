@@ -87,7 +87,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [2])
   }
 
-  @Test(.evidence("QG-44")) func `a token that covers only a removed store throws`() throws {
+  @Test(.evidence("QG-44")) func `a token stays valid for its remaining stores`() throws {
     let fixture = try StoresFixture()
     try fixture.memo("milk", rank: 1)
     let own = try PersistentContainer(

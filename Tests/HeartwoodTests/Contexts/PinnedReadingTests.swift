@@ -38,7 +38,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("H-10"))
-  func `a pinned context at the end of the history receives later transactions`() throws {
+  func `the current history token is the position after the last transaction`() throws {
     let fixture = try GraphFixture()
     #expect(try fixture.container.currentHistoryToken == nil)
     try fixture.person("Ada")
@@ -51,7 +51,8 @@ struct PinnedReadingTests {
     #expect(try fixture.container.fetchHistory(after: token).count == 1)
   }
 
-  @Test(.evidence("QG-21")) func `the history tells a pinned context which generation follows`()
+  @Test(.evidence("QG-21"))
+  func `merging the history brings a pinned context to later generations`()
     throws
   {
     let fixture = try GraphFixture()

@@ -183,7 +183,7 @@ struct TemporaryIDTests {
   }
 
   @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
-  func `an early permanent ID leads nowhere if the insertion is reverted`(
+  func `an object deleted after obtaining a permanent ID leaves no reference`(
     isBelow: Bool
   ) throws {
     let fixture = try GraphFixture(crew)

@@ -113,7 +113,7 @@ struct ResultsChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("LR-06")) func `results belong to the store that has the objects`() throws {
+  @Test(.evidence("LR-06")) func `results follow the store of their objects`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("first", rank: 1)
     let context = fixture.context()

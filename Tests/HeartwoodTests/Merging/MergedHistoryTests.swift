@@ -114,7 +114,7 @@ struct MergedHistoryTests {
   }
 
   @Test(.evidence("QG-58"), .evidence("C-05"))
-  func `merging skips rows that a revert left unchanged`() throws {
+  func `rows that a revert left unchanged cause no conflict`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let past = fixture.context()

@@ -68,7 +68,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `members inserted at the same position are merged, mine first`(policy: MergePolicy.Each)
+  func `members that both contexts insert at the start are merged, mine first`(
+    policy: MergePolicy.Each
+  )
     throws
   {
     guard policy != .error else { return }
@@ -114,7 +116,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `a deletion wins over a concurrent addition on both sides`(policy: MergePolicy.Each) throws {
+  func `both sides agree if one context deletes the owner and another adds a member`(
+    policy: MergePolicy.Each
+  ) throws {
     guard policy != .error else { return }
     let context = fixture.context()
     context.mergePolicy = policy.policy
@@ -131,7 +135,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `an addition is undone by a concurrent deletion on both sides`(policy: MergePolicy.Each)
+  func `both sides agree if one context adds a member and another deletes the owner`(
+    policy: MergePolicy.Each
+  )
     throws
   {
     guard policy != .error else { return }
@@ -307,7 +313,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"))
-  func `a cascade spares members that others have moved to another object`() throws {
+  func `an object to which others have added members cannot be deleted`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { context in Club(context: context) }.objectID
     let context = fixture.context()

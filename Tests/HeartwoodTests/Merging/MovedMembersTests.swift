@@ -199,7 +199,7 @@ struct MovedMembersTests {
   }
 
   @Test(.evidence("R-11"), .evidence("S-03"))
-  func `undoing an addition that both contexts made removes the member`() throws {
+  func `removing a member that both contexts have added removes it`() throws {
     let fixture = try GraphFixture(Ownership.schema)
     let context = fixture.context()
     let (club, person) = (Club(context: context), Person(context: context))

@@ -140,7 +140,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-03"))
-  func `a new object replaces a stored one with the same unique values`() throws {
+  func `a new object becomes the stored one with the same unique values`() throws {
     #expect(throws: ObjectGraphError.self) { try clash(.error) }
     #expect(try clash(.mergeByPropertyObjectTrump) == (2, true, 2))
     #expect(try clash(.overwrite) == (2, true, 2))
@@ -283,7 +283,7 @@ struct ConflictTests {
   }
 
   @Test(.evidence("C-05"), .evidence("R-18"))
-  func `a reference to a missing row does not rewrite its row`() throws {
+  func `clearing a new reference to a missing row leaves the referring row unchanged`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (mentor, member) = (CrewMember(context: writer), CrewMember(context: writer))

@@ -195,7 +195,7 @@ struct RelationshipConflictTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-02"))
-  func `cascades delete objects that lose their reference to an overwrite`() throws {
+  func `overwriting a reference lets its former target be deleted`() throws {
     let fixture = try GraphFixture(crew)
     let writer = fixture.context()
     let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))

@@ -96,7 +96,7 @@ struct UpsertTests {
   }
 
   @Test(.evidence("C-12"), .evidence("U-01"), arguments: MergePolicy.Each.allCases)
-  func `an existing object keeps its row, and the new one stays readable`(
+  func `the registered object keeps its row, and the new one stays readable`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }

@@ -176,7 +176,7 @@ struct EvolutionTests {
   }
 
   @Test(.evidence("E-02"))
-  func `rows without a value differ from rows that needed one`() throws {
+  func `rows keep the values they show when an attribute becomes optional again`() throws {
     let store = EvolvingStore()
     func add(_ schema: Schema, optional: Bool) throws {
       try store.open(schema) { context in

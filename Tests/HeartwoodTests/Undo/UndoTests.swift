@@ -193,7 +193,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-01"), .evidence("R-01"))
-  func `undo restores the members of an owner that was deleted twice`() throws {
+  func `undo restores the members of an owner each time it was deleted`() throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.tracksUndo = true
