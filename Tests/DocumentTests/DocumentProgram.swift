@@ -30,7 +30,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
 
   /// The name of its document, without the extension.
   var document: Substring { name.prefix { $0 != "+" } }
-  var path: String { Self.folder.appending(path: "\(name).swift").path }
+  var path: String { Self.directory.appending(path: "\(name).swift").path }
   var testDescription: String { name }
 
   /// Returns whether the program contains some lines, possibly indented further.
@@ -45,8 +45,8 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
 
   /// Returns the compiler options beyond the file.
   ///
-  /// - Parameter folder: The directory with the modules of the package.
-  func options(_ folder: String) throws -> [String] {
+  /// - Parameter modules: The directory with the modules of the package.
+  func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
       return ["-swift-version", "6", "-parse-as-library", "-I", directory]
     }

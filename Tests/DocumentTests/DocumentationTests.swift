@@ -36,7 +36,7 @@ struct DocumentationTests {
     let (output, exitCode) = try BuiltModules.run(
       "docc",
       [
-        "convert", Self.catalog(of: module), "--additional-symbol-graph-dir", graph.folder.path,
+        "convert", Self.catalog(of: module), "--additional-symbol-graph-dir", graph.directory.path,
         "--output-path", scratch.path(of: "pages"), "--fallback-display-name", module,
         "--fallback-bundle-identifier", module, "--warnings-as-errors",
       ])
@@ -90,6 +90,6 @@ private struct SymbolGraph {
       let content = try Data(contentsOf: URL(filePath: directory.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols
     }
-    self.folder = directory
+    self.directory = directory
   }
 }

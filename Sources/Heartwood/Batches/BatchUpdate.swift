@@ -82,7 +82,7 @@ extension BatchRun {
     if !row.values.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: row.values))
       // Rows with unique constraints are written one by one: a row must not take a value before
-      // another row has given it up.
+      // another row has released it.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
     }
     recordRow(number)

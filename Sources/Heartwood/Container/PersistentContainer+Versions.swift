@@ -21,7 +21,8 @@ extension PersistentContainer {
     let wanted = id.space.store
     guard !id.isTemporary, let attached = group.attachedStore(where: { $0.space.store == wanted })
     else {
-      throw ObjectGraphError(.foreignObject, "\(id) is not a row of this store.", objectID: id)
+      throw ObjectGraphError(
+        .foreignObject, "\(id) does not identify a row of this store.", objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }

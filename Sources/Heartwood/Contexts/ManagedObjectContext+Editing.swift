@@ -15,8 +15,8 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "A \(type(of: object)) of another context, or of none, cannot be deleted: take this "
-          + "context's object with its objectID.")
+        "A \(type(of: object)) of another context, or of none, cannot be deleted. Look up this "
+          + "context's object by its objectID.")
     }
     // A work list instead of recursion: a cascade can be as long as the number of objects.
     var work: [Deletion] = []

@@ -49,11 +49,11 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "A \(type(of: object)) belongs to another context: an object belongs to one context only.")
+        "A \(type(of: object)) belongs to another context. An object belongs to one context only.")
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that has a row cannot be inserted: take this context's object with "
+        "A \(type(of: object)) that has a row cannot be inserted. Look up this context's object by "
           + "its objectID.")
     }
   }
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
-      fatalError("\(entity.name) is abstract: insert objects of subclasses.")
+      fatalError("\(entity.name) is abstract. Insert objects of its subclasses.")
     }
     object.entityDescription = entity
     object.version = 0

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Creates a child context, whose parent takes the place of a store.
+  /// Creates a child context, whose parent acts as its store.
   ///
   /// It sees the parent's objects in their current state, saved or not. Saving it changes the
   /// parent's objects, and writes nothing to the store; the parent decides whether to save them.

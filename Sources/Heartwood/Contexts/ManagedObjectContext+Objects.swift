@@ -249,7 +249,7 @@ extension ManagedObjectContext: ObjectSource {
     else {
       try requirePresent()
       throw ObjectGraphError(
-        .missingObject, "The row of a \(type(of: object)) is gone.",
+        .missingObject, "The row of a \(type(of: object)) is missing.",
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)

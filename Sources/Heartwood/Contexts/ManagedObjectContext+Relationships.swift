@@ -202,12 +202,12 @@ extension ManagedObjectContext {
     if let other = object.storeContext, other.store !== store {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "
+        "A \(type(of: object)) of another store cannot be related to. Keep the URI of its objectID "
           + "in an attribute instead.")
     }
     fatalError(
-      "A \(type(of: object)) of another context cannot be related to: take this context's object "
-        + "with its objectID.")
+      "A \(type(of: object)) of another context cannot be related to. Look up this context's "
+        + "object by its objectID.")
   }
 
   /// Removes a deleted object from one relationship, on both sides.

@@ -3,9 +3,12 @@ import Foundation
 /// Store contexts: a context has one for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
-/// program uses, is the store context of the first store. It holds the others, which are created on
-/// first use. Calls are routed by class, ID or object, or combine all store contexts. So each code
-/// path handles one store; the only cost is the additional lookup by class or ID.
+/// program uses, is the store context of the first store. It owns the others, which are created on
+/// first use.
+///
+/// Each public method of a context begins with its dispatch: it passes the call to the store
+/// context that `otherStoreContext` returns for its class, ID or object, or calls all of them. So
+/// the rest of the method handles one store; the only cost is the additional lookup.
 extension ManagedObjectContext {
   /// The root context that the program uses: this context, or the one it is a store context of.
   var rootContext: ManagedObjectContext { owner ?? self }
@@ -90,8 +93,8 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .multipleStores,
-      "The changes belong to several stores: \(names.joined(separator: ", ")). A save writes to "
-        + "one store only: change objects of one store, save, and then those of the next.")
+      "A save writes to one store, but several have changes: \(names.joined(separator: ", ")). "
+        + "Save the changes to one store before changing objects of the next.")
   }
 
   /// The changed objects of all store contexts.

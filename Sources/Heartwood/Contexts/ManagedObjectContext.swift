@@ -15,7 +15,7 @@ public final class ManagedObjectContext {
   let model: StoreModel
   /// The stores of the container, including this one.
   let group: StoreGroup
-  /// The parent of a child context, which takes the place of the store.
+  /// The parent of a child context, which acts as its store.
   let parent: ManagedObjectContext?
   /// The root context that owns this store context; `nil` for a root context.
   unowned let owner: ManagedObjectContext?
@@ -282,7 +282,7 @@ extension ManagedObject {
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
     guard let space = storeContext?.model.space ?? changes?.space else {
-      fatalError("A \(type(of: self)) that was inserted into no context has no ID.")
+      fatalError("A \(type(of: self)) has no ID before it is inserted into a context.")
     }
     return ManagedObjectID(number, space)
   }

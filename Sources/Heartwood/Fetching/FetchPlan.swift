@@ -197,7 +197,7 @@ struct FetchPlan {
 extension FetchPlan {
   /// The conditions of a plan, which all plans derived from it share.
   ///
-  /// It is a class so that passing on a plan does not retain each of its parts.
+  /// It is a class so that passing on a plan does not retain each of its components.
   private final class ResolvedRequest {
     let entity: EntityDescription
     let storages: [EntityStorage]

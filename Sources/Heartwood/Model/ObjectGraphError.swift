@@ -1,6 +1,6 @@
 /// A failure in the object graph: in a model, an object or a save.
 ///
-/// A failure in the store below is a `StorageError`.
+/// A failure of the underlying store is a `StorageError`.
 public struct ObjectGraphError: Error, Sendable {
   /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
   public struct Kind: Hashable, Sendable {

@@ -158,7 +158,7 @@ extension ManagedObject {
     guard source != nil else {
       fatalError(
         "A property of a \(type(of: self)) whose context is gone was used, but it was "
-          + "not loaded. Hold the context for as long as you use its objects.")
+          + "not loaded. Retain the context as long as you use its objects.")
     }
   }
 

@@ -125,7 +125,7 @@ struct ObjectState: OptionSet, Sendable {
   /// The object exists only to resolve key paths.
   static let prototype = ObjectState(rawValue: 32)
   static let hasAwoken = ObjectState(rawValue: 64)
-  /// The object is being validated.
+  /// `willSave` was called in the current save, and the object has not changed since.
   static let willSaveCalled = ObjectState(rawValue: 128)
   /// The members may have been read in another generation than the values.
   static let membersMayBeStale = ObjectState(rawValue: 256)

@@ -116,7 +116,7 @@ indirect enum QueryType: Sendable {
     return self
   }
 
-  /// The type in a sentence, with its article.
+  /// The type as a phrase, with its article.
   var phrase: String {
     switch self {
     case .nothing: "nil"

@@ -112,7 +112,9 @@ extension ManagedObjectContext {
       }
     }
     throw ObjectGraphError(
-      .saveDidNotConverge, "willSave still changes objects after \(Self.roundLimit) rounds.")
+      .saveDidNotConverge,
+      "willSave still changes objects after \(Self.roundLimit) rounds. Set a property only if its "
+        + "value differs.")
   }
 
   private func validateAll() throws {

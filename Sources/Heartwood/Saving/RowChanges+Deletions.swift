@@ -1,6 +1,6 @@
 /// The consequences of deletions, from the delete rules and the contents of the store.
 extension RowChanges {
-  /// A row to delete, and the relations that its object gave up before its deletion.
+  /// A row to delete, and the relations that its object released before its deletion.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot; `nil` for none.
@@ -68,7 +68,7 @@ extension RowChanges {
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the object of a deleted row had already given up a relation, or the other
+  /// Returns whether the object of a deleted row had already released a relation, or the other
   /// object refers elsewhere after the save.
   ///
   /// The relation remains if the change that took away the other object loses in a conflict: its

@@ -137,7 +137,7 @@ struct RelationshipMigration {
 
   /// Removes the entries of an entity's relationship, if other entities still use the keyspace.
   ///
-  /// A keyspace that nothing uses is removed as a whole elsewhere.
+  /// A keyspace that nothing uses is removed completely elsewhere.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {

@@ -14,7 +14,7 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// The kind of the property, for a sentence.
+  /// The kind of the property as a phrase, with its article.
   var phrase: String {
     switch self {
     case .attribute(let storageType, let isOptional):

@@ -1,9 +1,9 @@
 /// A hash table with object numbers as keys.
 ///
 /// A context looks up every row that it reads here, so one multiplication serves as the hash
-/// function. Nobody who could choose the numbers gains from collisions, which `Dictionary` guards
-/// against at five times the cost. Collisions are resolved by linear probing (D. E. Knuth, *The Art
-/// of Computer Programming* 3, § 6.4, algorithms L and R).
+/// function. An attacker cannot choose the numbers, so the protection of `Dictionary` against
+/// deliberate collisions, at five times the cost, is unnecessary. Collisions are resolved by linear
+/// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
 package struct NumberTable<Value> {
   private struct Entry {
     var number: Int64

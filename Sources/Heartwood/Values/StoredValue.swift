@@ -2,7 +2,7 @@
 ///
 /// An attribute is stored, compared, indexed and written to the history as one of these. Two values
 /// are equal if their bits are, so NaN equals NaN. Strings are equal if Swift says so, whatever
-/// their Unicode composition; ``isIdentical(to:)`` tells those apart, too.
+/// their Unicode composition; ``isIdentical(to:)`` distinguishes those, too.
 public enum StoredValue: Hashable, Codable, Sendable {
   /// No value: `nil`.
   case null
@@ -105,7 +105,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The storage type in a sentence, with its article.
+  /// The storage type as a phrase, with its article.
   var phrase: String {
     switch self {
     case .bool: "a boolean"

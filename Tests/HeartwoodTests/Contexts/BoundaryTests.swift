@@ -105,7 +105,7 @@ struct BoundaryTests {
       context = nil
       print(ada.cars.count)
     }
-    #expect(message(related).contains("Hold the context"))
+    #expect(message(related).contains("Retain the context"))
     let fault = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let fixture = try GraphFixture()
       let id = try fixture.person("Ada", cars: 1)
@@ -114,7 +114,7 @@ struct BoundaryTests {
       context = nil
       print(ada.name)
     }
-    #expect(message(fault).contains("Hold the context"))
+    #expect(message(fault).contains("Retain the context"))
   }
 
   @Test(.evidence("I-03")) func `a context decides how to handle a fault whose row is missing`()
@@ -195,7 +195,7 @@ struct BoundaryTests {
       Car(context: first).owner = Person(context: second)
       withExtendedLifetime((first, second)) {}
     }
-    #expect(message(context).contains("take this context's object with its objectID"))
+    #expect(message(context).contains("Look up this context's object by its objectID"))
     let store = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let containers = try (0..<2).map { _ in try PersistentContainer.inMemory(schema: people) }
       let contexts = containers.map { $0.newContext() }

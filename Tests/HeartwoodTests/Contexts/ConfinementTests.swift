@@ -67,7 +67,7 @@ private final class Slow: ManagedObject {
 @Suite("Two threads in a context at once")
 struct ConfinementTests {
   private static let message =
-    "A context was used by two threads at once: use a BackgroundContext or a context for each "
+    "A context was used by two threads at once. Use a BackgroundContext, or one context for each "
     + "thread."
 
   /// Sets the environment variable that enables the check in release builds.

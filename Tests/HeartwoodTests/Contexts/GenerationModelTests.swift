@@ -28,7 +28,7 @@ struct GenerationModelTests {
   }
 
   /// The other process.
-  private static func other(_ folder: String, _ store: String) async {
+  private static func other(_ directory: String, _ store: String) async {
     await #expect(processExitsWith: .success) {
       [directory = directory as String, store = store as String] in
       try TilePipe.serve(
@@ -39,7 +39,7 @@ struct GenerationModelTests {
 
   /// Runs on a separate thread, because it waits for the other process, which tasks must not do.
   private static func drive(
-    _ folder: String, _ store: URL, _ seed: UInt64, steps: Int
+    _ directory: String, _ store: URL, _ seed: UInt64, steps: Int
   ) async -> String? {
     await withCheckedContinuation { continuation in
       let thread = Thread {

@@ -8,14 +8,14 @@ struct TilePipe {
   private var buffer = Data()
 
   /// Creates the pipes in a directory.
-  static func make(in folder: String) throws {
+  static func make(in directory: String) throws {
     for name in ["commands", "answers"] {
       guard mkfifo("\(directory)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
     }
   }
 
   /// Opens one end, and waits for the other.
-  init(in folder: String, commands: Bool) throws {
+  init(in directory: String, commands: Bool) throws {
     let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
     if commands {
       sink = try FileHandle(forWritingTo: URL(filePath: commandPath))
@@ -27,7 +27,7 @@ struct TilePipe {
   }
 
   /// Ends the wait for a process that has ended.
-  static func release(_ folder: String) {
+  static func release(_ directory: String) {
     for name in ["commands", "answers"] {
       try? FileHandle(forUpdating: URL(filePath: "\(directory)/\(name)")).close()
     }
@@ -57,7 +57,7 @@ struct TilePipe {
   }
 
   /// Executes commands until the other end is closed.
-  static func serve(_ folder: String, store: URL, contextCount: Int) throws {
+  static func serve(_ directory: String, store: URL, contextCount: Int) throws {
     // The site is created before the other end continues: it has merged the history up to the
     // current generation.
     let site = try TileSite(store, contextCount: contextCount)

@@ -6,7 +6,7 @@ import Testing
 @Suite("The cost of live results")
 struct ResultsCostTests {
   /// Returns the work of a list of some songs after a few of them have changed.
-  private func work(count: Int, changed: Int) throws -> (looks: Int, comparisons: Int) {
+  private func work(count: Int, changed: Int) throws -> (examined: Int, comparisons: Int) {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<count))
     let context = fixture.context()
@@ -26,15 +26,15 @@ struct ResultsCostTests {
     try writer.save()
     #expect(controller.count == count)
     let after = controller.work
-    return (after.looks - before.looks, after.comparisons - before.comparisons)
+    return (after.examined - before.examined, after.comparisons - before.comparisons)
   }
 
   @Test(.evidence("LR-07"))
   func `the cost of an update depends on the changes, not on the size of the list`() throws {
     let few = try work(count: 500, changed: 20)
     let many = try work(count: 8000, changed: 20)
-    #expect(few.looks == 20)
-    #expect(many.looks == 20)
+    #expect(few.examined == 20)
+    #expect(many.examined == 20)
     // Four more halvings for each inserted object.
     #expect(many.comparisons <= few.comparisons + 20 * 6)
     #expect(many.comparisons < 20 * 24)
@@ -52,7 +52,7 @@ struct ResultsCostTests {
     try fixture.songs(Array(10..<110))
     #expect(songs.check().ids.count == 103)
     let after = songs.controller.work
-    #expect(after.looks - before.looks == 100)
+    #expect(after.examined - before.examined == 100)
     #expect(albums.allSatisfy { $0.controller.work.comparisons == 0 && $0.news().isEmpty })
     #expect(onAlbum.check().news().isEmpty)
   }
@@ -76,8 +76,8 @@ struct ResultsCostTests {
     try writer.save()
     context.processPendingChanges()
     let after = lists[0].controller.work
-    #expect(after.looks - before.looks == 100)
-    #expect(after.asked - before.asked == 300)
+    #expect(after.examined - before.examined == 100)
+    #expect(after.evaluated - before.evaluated == 300)
     #expect(all.news().map(\.updated.count) == [100])
     #expect(lists.count { !$0.news().isEmpty } == 200)
     #expect(lists[..<100].allSatisfy { $0.ids.isEmpty })
@@ -105,7 +105,7 @@ struct ResultsCostTests {
     try writer.save()
     context.processPendingChanges()
     let after = live.controller.work
-    if hasIndex { #expect(after.looks == before.looks) }
+    if hasIndex { #expect(after.examined == before.examined) }
     // A registered object is updated, as by a fetch.
     #expect(shown.genre == "jazz")
     let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)

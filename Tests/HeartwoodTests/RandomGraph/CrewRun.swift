@@ -82,7 +82,7 @@ final class CrewRun {
   }
 
   private func take(_ step: CrewStep) throws {
-    let workspace = workspaces[step.place % workspaces.count]
+    let workspace = workspaces[step.workspace % workspaces.count]
     trace.append("\(step)")
     switch step.operation {
     case .insert, .set, .setSame, .setBack, .relate, .toggle, .reorder, .delete, .insertAgain:

@@ -334,7 +334,7 @@ struct CrewSave {
   }
 
   /// Returns the row that an object is or has become.
-  private func row(of tag: Int) -> Int { became[tag] ?? tag }
+  private func rowTag(_ tag: Int) -> Int { became[tag] ?? tag }
 
   /// Returns whether a reference of a new object is stored.
   private func counts(_ tag: Int, _ link: CrewLink) -> Bool {
@@ -354,7 +354,7 @@ struct CrewSave {
   /// Relates new objects, and the objects that refer to them.
   private mutating func relateNew() throws(CrewFailures) {
     for tag in existing + view.work.inserted {
-      guard let row = mine[tag], result[row(of: tag)] != nil else { continue }
+      guard let row = mine[tag], result[rowTag(tag)] != nil else { continue }
       let isNew = view.isNew(tag)
       for link in row.kind.links {
         if link.isPair {
@@ -369,13 +369,13 @@ struct CrewSave {
               isEdited(tag, link) || policy == .overwrite && contested.contains(tag)
             else { continue }
           }
-          try refer(row(of: tag), link, to: target.map { row(of: $0) })
+          try refer(rowTag(tag), link, to: target.map { rowTag($0) })
         } else if link.isManyToMany {
           for member in row[link] where isNew || view.isNew(member) {
-            guard standsNow(tag) || standsNow(member), result[row(of: member)] != nil else {
+            guard standsNow(tag) || standsNow(member), result[rowTag(member)] != nil else {
               continue
             }
-            result.join(row(of: tag), link, row(of: member))
+            result.join(rowTag(tag), link, rowTag(member))
           }
         }
       }
@@ -395,6 +395,6 @@ struct CrewSave {
       (isNew ? counts(tag, link) : stands(tag, isTheirsChanged(tag, link)))
       && (view.isNew(target)
         ? counts(target, inverse) : stands(target, isTheirsChanged(target, inverse)))
-    if both, result[row(of: target)] != nil { result.join(row(of: tag), link, row(of: target)) }
+    if both, result[rowTag(target)] != nil { result.join(rowTag(tag), link, rowTag(target)) }
   }
 }
