@@ -48,7 +48,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
   /// - Parameter modules: The directory with the modules of the package.
   func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
-      return ["-swift-version", "6", "-parse-as-library", "-I", directory]
+      return ["-swift-version", "6", "-parse-as-library", "-I", modules]
     }
     // The manifest of a package imports a module of its own, which is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])
