@@ -128,9 +128,7 @@ struct ObservationTests {
   }
 
   @Test(.evidence("OB-04"))
-  func `observation applies only to contexts that enable it, and ends when disabled`()
-    throws
-  {
+  func `observation applies only to contexts that enable it, and ends when disabled`() throws {
     let other = fixture.context()
     let theirs = try #require(try other.existingObject(Song.self, with: ids[0]))
     let none = watch { theirs.title }

@@ -50,9 +50,7 @@ struct BoundaryTests {
     #expect(weakCopy == nil)
   }
 
-  @Test(.evidence("U-05")) func `cycles of related objects are released by a refresh`()
-    throws
-  {
+  @Test(.evidence("U-05")) func `cycles of related objects are released by a refresh`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", cars: 1)
     let context = fixture.context()

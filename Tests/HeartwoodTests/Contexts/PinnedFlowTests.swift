@@ -51,9 +51,7 @@ struct PinnedFlowTests {
     .evidence("QG-25"), arguments: MergePolicy.Each.allCases, [false, true])
   func `a pinned context reads its generation and saves by its merge policy`(
     policy: MergePolicy.Each, unpins: Bool
-  )
-    throws
-  {
+  ) throws {
     let fixture = try fixture()
     let (pinned, other) = (fixture.context(), fixture.context())
     pinned.mergePolicy = policy.policy

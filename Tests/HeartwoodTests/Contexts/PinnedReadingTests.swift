@@ -52,9 +52,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("QG-21"))
-  func `merging the history brings a pinned context to later generations`()
-    throws
-  {
+  func `merging the history brings a pinned context to later generations`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let view = fixture.context()

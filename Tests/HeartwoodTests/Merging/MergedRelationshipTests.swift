@@ -55,9 +55,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-07"), .evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `members of an ordered relationship from both contexts are merged`(policy: MergePolicy.Each)
-    throws
-  {
+  func `ordered members from both contexts are merged`(policy: MergePolicy.Each) throws {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.append(line("m", context))
@@ -68,11 +66,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-09"), arguments: MergePolicy.Each.allCases)
-  func `members that both contexts insert at the start are merged, mine first`(
+  func `members inserted at the start are merged, mine first`(
     policy: MergePolicy.Each
-  )
-    throws
-  {
+  ) throws {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.insert(line("m", context), at: 0)
@@ -116,7 +112,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `both sides agree if one context deletes the owner and another adds a member`(
+  func `both sides agree after a deletion that meets a new member`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }
@@ -135,11 +131,9 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `both sides agree if one context adds a member and another deletes the owner`(
+  func `both sides agree after a new member that meets a deletion`(
     policy: MergePolicy.Each
-  )
-    throws
-  {
+  ) throws {
     guard policy != .error else { return }
     let result = try merged(policy) { order, context in
       order.lines.append(line("m", context))
@@ -174,9 +168,7 @@ struct MergedRelationshipTests {
     try fixture.stored { try fixture.expectAgreement(in: $0) }
   }
 
-  @Test(.evidence("C-05")) func `reverting all changes by hand leaves the relationship unchanged`()
-    throws
-  {
+  @Test(.evidence("C-05")) func `reverting by hand leaves a relationship unchanged`() throws {
     let context = fixture.context()
     context.mergePolicy = .overwrite
     let own = try order(context)

@@ -54,9 +54,7 @@ struct ValueTests {
     #expect(found.colour == nil && found.severity == .low && found.uint64 == 1)
   }
 
-  @Test(.evidence("M-01")) func `inherited attributes are found by fetching either class`()
-    throws
-  {
+  @Test(.evidence("M-01")) func `inherited attributes are found by fetching either class`() throws {
     let fixture = try GraphFixture(Schema(More.self))
     let context = fixture.context()
     More(context: context).int = 1
