@@ -51,7 +51,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
-  /// If the list was fetched before, the differences are reported like any other change.
+  /// If the list was fetched before, the differences are reported like any other change. The list
+  /// of a removed store is empty until the store is added again and the list fetched again.
   ///
   /// - Throws: As ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the property cannot
   ///   define sections.

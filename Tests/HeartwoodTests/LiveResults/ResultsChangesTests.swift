@@ -129,6 +129,12 @@ struct ResultsChangesTests {
     try context.setQueryGenerationFrom(nil)
     try fixture.container.removeStore(url: fixture.memos)
     #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
+    _ = (memos.news(), people.news())
+    // The store has other objects when it is added again.
+    try fixture.addMemos()
+    #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
+    try memos.controller.performFetch()
+    #expect(memos.check().ids.last == id && memos.ids.count == 2 && memos.news().count == 1)
     fixture.letGo()
   }
 

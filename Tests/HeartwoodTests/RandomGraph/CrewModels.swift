@@ -10,6 +10,7 @@ class CrewMember: ManagedObject {
   @Attribute var title: String = ""
   @Attribute var note: String? = nil
   @Attribute var token: UUID = UUID()
+  @Attribute var plan: CrewPlan = CrewPlan()
   @Attribute var search: String = ""
   @Attribute var jobCount: Int = 0
   @ToOne var mate: CrewMember?

@@ -223,9 +223,9 @@ extension CrewRun {
     workspace.view.rebase(workspace.pinned ?? store)
     var found: Set<Int> = []
     for object in try CrewAccess.all(workspace.context) {
-      guard let tag = tagsByID[object.objectID] else {
-        throw CrewMismatch("there is an object that nobody made: \(object.objectID)")
-      }
+      let new = workspace.tag(object)
+      guard let tag = tagsByID[object.objectID] ?? (workspace.view.isNew(new) ? new : nil), tag > 0
+      else { throw CrewMismatch("an unknown object exists: \(object.objectID)") }
       found.insert(tag)
       if workspace.handlesObject(tag) {
         guard try workspace.object(tag) === object else {

@@ -1,4 +1,5 @@
 import Foundation
+import Heartwood
 
 /// The value of an attribute; values are equal if they are stored as the same bits.
 enum CrewValue: Hashable, CustomStringConvertible {
@@ -7,6 +8,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
   case number(UInt64)
   case text([UInt8])
   case token(UUID)
+  case plan(CrewPlan)
 
   static func text(_ text: String) -> CrewValue { .text(Array(text.utf8)) }
   static func number(_ number: Double) -> CrewValue { .number(number.bitPattern) }
@@ -19,6 +21,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
     case .text(let bytes):
       bytes.count > 40 ? "text of \(bytes.count)" : "\"\(String(decoding: bytes, as: UTF8.self))\""
     case .token(let token): "\(token.uuidString.prefix(4))"
+    case .plan(let plan): "plan of \(plan.names.count)"
     }
   }
 
@@ -56,6 +59,25 @@ enum CrewValue: Hashable, CustomStringConvertible {
   static func optional(_ number: Int?) -> CrewValue { number.map { .integer($0) } ?? .none }
 }
 
+/// A `Codable` value with unordered content.
+struct CrewPlan: Codable, Hashable, AttributeValue {
+  var names: Set<String> = []
+  var days: [Int: Set<Int>] = [:]
+
+  init() {}
+
+  /// Creates the value with a number; equal ones with another capacity store their elements in
+  /// another order.
+  init(count: Int, capacity: Int) {
+    names.reserveCapacity(capacity)
+    days.reserveCapacity(capacity)
+    for number in 0..<count * 3 {
+      names.insert("name \(number)")
+      days[number] = Set(0..<number)
+    }
+  }
+}
+
 /// A class of the random graph.
 enum CrewKind: Int, CaseIterable {
   case member, chief, team, job, tag, badge
@@ -75,12 +97,12 @@ enum CrewKind: Int, CaseIterable {
 
 /// An attribute of the random graph.
 enum CrewField: Int, CaseIterable {
-  case code, number, weight, title, note, token, search, jobCount
+  case code, number, weight, title, note, token, plan, search, jobCount
   case budget, teamName, size, jobTitle, tagName, serial
 
   static let byKind: [[CrewField]] = [
-    [.code, .number, .weight, .title, .note, .token, .search, .jobCount],
-    [.code, .number, .weight, .title, .note, .token, .search, .jobCount, .budget],
+    [.code, .number, .weight, .title, .note, .token, .plan, .search, .jobCount],
+    [.code, .number, .weight, .title, .note, .token, .plan, .search, .jobCount, .budget],
     [.teamName, .size], [.jobTitle], [.tagName], [.serial],
   ]
 
@@ -103,6 +125,7 @@ enum CrewField: Int, CaseIterable {
     switch self {
     case .code, .number, .note, .budget, .tagName, .token: .none
     case .weight: .number(0.0)
+    case .plan: .plan(CrewPlan())
     case .title, .search, .teamName, .jobTitle: .text("")
     case .jobCount, .size, .serial: .integer(0)
     }
@@ -120,6 +143,7 @@ enum CrewField: Int, CaseIterable {
     case .token:
       let low = UInt8(choice % 251)
       return .token(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, low)))
+    case .plan: return .plan(CrewPlan(count: choice % 4, capacity: choice % 7 * 20))
     case .search, .teamName, .jobTitle: return .text("text \(choice % 9)")
     case .jobCount, .size, .serial: return .integer(choice % 9)
     }

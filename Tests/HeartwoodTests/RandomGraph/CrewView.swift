@@ -106,20 +106,18 @@ struct CrewView {
   ///
   /// They do while all changed or referenced objects still exist.
   func canRebase(_ store: CrewStore) -> Bool {
-    guard work.inserted.isEmpty, work.deleted.isEmpty, !canUndo, future.isEmpty else {
-      return false
-    }
-    return edited.allSatisfy { tag in
-      guard let row = now[tag], store.graph[tag] != nil else { return false }
-      return row.kind.links.allSatisfy { link in
-        row[link].allSatisfy { store.graph[$0] != nil }
-      }
+    guard work.deleted.isEmpty, !canUndo, future.isEmpty else { return false }
+    let inserted = Set(work.inserted)
+    func isThere(_ tag: Int) -> Bool { inserted.contains(tag) || store.graph[tag] != nil }
+    return edited.union(inserted).allSatisfy { tag in
+      guard let row = now[tag], isThere(tag) else { return false }
+      return row.kind.links.allSatisfy { row[$0].allSatisfy(isThere) }
     }
   }
 
   /// The changed ordered relationships, whose order is merged.
   var changedOrders: [(tag: Int, link: CrewLink)] {
-    edited.flatMap { tag in
+    edited.union(work.inserted).flatMap { tag in
       (now[tag]?.kind.links ?? []).filter {
         $0.isOrdered && now[tag]?[$0] != base[tag]?[$0]
       }.map { (tag, $0) }
@@ -129,8 +127,14 @@ struct CrewView {
   /// Rereads everything, and reapplies the changes.
   mutating func rebase(_ store: CrewStore) {
     let (before, mine, edited, watched) = (base, now, edited.sorted(), watched)
+    let (inserted, wasSet) = (work.inserted, work.wasSet)
     read(store)
     self.watched = watched
+    (work.inserted, work.wasSet) = (inserted, wasSet)
+    for tag in inserted {
+      work.now[tag] = mine[tag]
+      work.now[tag]?.links = CrewRow.noLinks
+    }
     for tag in edited {
       guard let old = before[tag], let row = mine[tag] else { continue }
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
@@ -145,16 +149,18 @@ struct CrewView {
         }
       }
     }
-    for tag in edited {
-      guard let old = before[tag], let row = mine[tag] else { continue }
+    for tag in edited + inserted {
+      guard let row = mine[tag] else { continue }
+      let old = before[tag]?.links ?? CrewRow.noLinks
       for link in row.kind.links where link.isToOne || link.isManyToMany {
-        let joined = row[link].filter { !old[link].contains($0) }
+        let joined = row[link].filter { !old[link.rawValue].contains($0) }
         for other in joined { work.now.join(tag, link, other) }
       }
     }
-    for tag in edited {
-      guard let old = before[tag], let row = mine[tag] else { continue }
-      for link in row.kind.links where link.isOrdered && row[link] != old[link] {
+    for tag in edited + inserted {
+      guard let row = mine[tag] else { continue }
+      let old = before[tag]?.links ?? CrewRow.noLinks
+      for link in row.kind.links where link.isOrdered && row[link] != old[link.rawValue] {
         if Set(now.targets(tag, link)) == Set(row[link]) { work.now[tag]?[link] = row[link] }
       }
     }
