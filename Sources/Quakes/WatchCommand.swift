@@ -98,10 +98,10 @@ struct WatchCommand: Command {
         for transaction in try container.fetchHistory(after: position) {
           try view.mergeChanges(from: transaction)
           position = transaction.token
-          page.note(transaction)
+          page.record(transaction)
         }
       case .changed(let change):
-        page.note(change)
+        page.record(change)
         if !isOnScreen {
           Screen.write(try wantsJSON ? page.changeJSON() : page.changeLines(limit))
         }

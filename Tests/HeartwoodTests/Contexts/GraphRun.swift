@@ -32,7 +32,7 @@ final class GraphRun {
     for step in 0..<steps {
       let before = now
       isNew = true
-      try take()
+      try performStep()
       if context.tracksUndo, isNew, before != now, context.canUndo {
         context.endUndoGroup()
         past.append(before)
@@ -75,7 +75,7 @@ final class GraphRun {
 
   // MARK: Steps
 
-  private func take() throws {
+  private func performStep() throws {
     let steps: [(name: String, weight: Int, run: () throws -> Void)] = [
       ("person", 8, addPerson), ("car", 10, addCar), ("club", 3, addClub), ("hall", 4, addHall),
       ("set", 20, setPerson), ("move", 14, moveCar), ("cars", 5, setCars), ("join", 10, join),

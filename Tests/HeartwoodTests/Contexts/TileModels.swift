@@ -42,7 +42,7 @@ struct TileRow: Codable, Hashable {
     }
   }
 
-  mutating func take(_ field: Field, from other: TileRow) {
+  mutating func copy(_ field: Field, from other: TileRow) {
     switch field {
     case .weight: weight = other.weight
     case .colour: colour = other.colour

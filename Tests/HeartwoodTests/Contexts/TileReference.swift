@@ -132,7 +132,7 @@ struct TileReference {
       merged.isDeleted = copy.isDeleted
       for (field, original) in copy.originals where copy.row.differs(from: original, in: field) {
         merged.originals[field] = stored.row
-        merged.row.take(field, from: copy.row)
+        merged.row.copy(field, from: copy.row)
       }
       contexts[context].copies[name] = merged
     }
@@ -185,7 +185,7 @@ struct TileReference {
     var row = stored.row
     for (field, original) in copy.originals
     where mineWins || !stored.row.differs(from: original, in: field) {
-      row.take(field, from: copy.row)
+      row.copy(field, from: copy.row)
     }
     return .some(row)
   }

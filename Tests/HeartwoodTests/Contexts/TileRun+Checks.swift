@@ -107,7 +107,7 @@ extension TileRun {
   }
 
   /// Reads the new transactions of the history: one for each generation.
-  mutating func takeHistory(generationCount: Int) throws {
+  mutating func readHistory(generationCount: Int) throws {
     let token = histories.joined().last?.token ?? firstToken
     let news = try site.container.fetchHistory(after: token)
     if generationCount == 1 {
@@ -136,7 +136,7 @@ extension TileRun {
         case .update(let properties):
           guard let row = made[name]?.row else { throw GraphMismatch("\(name) is updated") }
           for field in TileRow.Field.allCases where properties.contains(field.rawValue) {
-            rows[name]?.take(field, from: row)
+            rows[name]?.copy(field, from: row)
           }
         }
       }

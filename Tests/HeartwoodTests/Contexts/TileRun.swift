@@ -178,7 +178,7 @@ struct TileRun {
       ids.merge(view.ids) { $1 }
       let rows = tiles.mapValues(\.row)
       try require(view.tiles == rows, "saved: \(Self.difference(view.tiles, rows))")
-      try takeHistory(generationCount: 1)
+      try readHistory(generationCount: 1)
     }
     anchored = anchored.suffix(5) + [reference.last]
   }
@@ -282,7 +282,7 @@ struct TileRun {
       reference.append(rows, commit.token, boxes: [])
       ids.merge(commit.view.ids) { $1 }
     }
-    try takeHistory(generationCount: count)
+    try readHistory(generationCount: count)
     let newest = try site.anchor()
     try require(newest == commits.last?.token, "the newest is not what was committed last")
     anchored = anchored.suffix(5) + [reference.last]

@@ -51,16 +51,16 @@ final class ResultsRun {
   // MARK: The lists
 
   private func watch(
-    _ name: String, _ request: FetchRequest<Song>, in place: ManagedObjectContext? = nil,
+    _ name: String, _ request: FetchRequest<Song>, in target: ManagedObjectContext? = nil,
     sectionedBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
   ) throws {
     var same = request
     same.sortDescriptors = before + request.sortDescriptors
-    let place = place ?? context
+    let target = target ?? context
     watched.append(
       Watched(
-        name: name, context: place,
-        followed: try FollowedResults(request, place, sectionedBy: sectionedBy), request: same))
+        name: name, context: target,
+        followed: try FollowedResults(request, target, sectionedBy: sectionedBy), request: same))
   }
 
   private func watchAll() throws {
@@ -193,11 +193,11 @@ final class ResultsRun {
       }
     }
     try other.save()
-    if random.isTrue(in256: 100) { try note() }
+    if random.isTrue(in256: 100) { try retainGeneration() }
   }
 
   /// Retains the newest generation for a later return to it.
-  private func note() throws {
+  private func retainGeneration() throws {
     let keeper = fixture.context()
     try keeper.setQueryGenerationFrom(.current)
     _ = try keeper.count(for: FetchRequest<Song>())
@@ -205,18 +205,18 @@ final class ResultsRun {
   }
 
   private func batch() throws {
-    let place = random.isTrue(in256: 128) ? context : other
+    let target = random.isTrue(in256: 128) ? context : other
     let limit = random.below(60)
     switch random.below(3) {
     case 0:
-      try place.execute(
+      try target.execute(
         BatchUpdateRequest<Song>(where: #Predicate { $0.rank > limit }) { $0[\.rank] += 1 })
     case 1:
-      try place.execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == limit }))
+      try target.execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == limit }))
     default:
       var left = 2
       let rank = random.below(60)
-      try place.execute(
+      try target.execute(
         BatchInsertRequest<Song> { row in
           guard left > 0 else { return true }
           left -= 1
@@ -242,7 +242,7 @@ final class ResultsRun {
   }
 
   private func goBack() throws {
-    if tokens.isEmpty { try note() }
+    if tokens.isEmpty { try retainGeneration() }
     try context.setQueryGenerationFrom(tokens[random.below(tokens.count)])
   }
 
@@ -258,18 +258,18 @@ final class ResultsRun {
 
   private func check(_ index: Int) throws {
     let this = watched[index]
-    let place = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
+    let label = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
     let shown = this.followed.controller.fetchedObjects
     let found = try reference(this)
     guard shown == found else {
       let differences = found.map(text).difference(from: shown.map(text))
-      throw GraphMismatch("\(place): shows \(shown.count), and should: \(differences)")
+      throw GraphMismatch("\(label): shows \(shown.count), and should: \(differences)")
     }
     guard this.followed.ids == found.map(\.objectID) else {
-      throw GraphMismatch("\(place): what was told leads elsewhere")
+      throw GraphMismatch("\(label): the reported changes lead elsewhere")
     }
-    try checkSections(this, found, place)
-    try checkUpdates(index, found, place)
+    try checkSections(this, found, label)
+    try checkUpdates(index, found, label)
   }
 
   private func reference(_ this: Watched) throws -> [Song] {
@@ -289,7 +289,7 @@ final class ResultsRun {
     ]
   }
 
-  private func checkSections(_ this: Watched, _ found: [Song], _ place: String) throws {
+  private func checkSections(_ this: Watched, _ found: [Song], _ label: String) throws {
     let controller = this.followed.controller
     guard let path = controller.sectionKeyPath else { return }
     var expected: [(name: String?, ids: [ManagedObjectID])] = []
@@ -306,12 +306,12 @@ final class ResultsRun {
     guard sections.map(\.name) == expected.map(\.name), this.followed.names == sections.map(\.name),
       sections.map({ $0.objects.map(\.objectID) }) == expected.map(\.ids)
     else {
-      throw GraphMismatch("\(place): sections \(sections.map(\.name)) not \(expected)")
+      throw GraphMismatch("\(label): sections \(sections.map(\.name)) not \(expected)")
     }
   }
 
   /// Every changed value was reported, and nothing else.
-  private func checkUpdates(_ index: Int, _ found: [Song], _ place: String) throws {
+  private func checkUpdates(_ index: Int, _ found: [Song], _ label: String) throws {
     let news = watched[index].followed.news()
     changeCount += news.count
     var reported: Set<ManagedObjectID> = []
@@ -329,12 +329,12 @@ final class ResultsRun {
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard reported.contains(id) else {
-        throw GraphMismatch("\(place): not told that \(before[id] ?? []) is \(values)")
+        throw GraphMismatch("\(label): no report that \(before[id] ?? []) is \(values)")
       }
     }
     if news.count == 1, !this.wasSuspended {
       for id in news[0].updated where before[id] == after[id] {
-        throw GraphMismatch("\(place): told of \(after[id] ?? []), which is as it was")
+        throw GraphMismatch("\(label): reports \(after[id] ?? []), which did not change")
       }
     }
     watched[index].values = after

@@ -82,7 +82,7 @@ struct MergeReference {
     if policy == .error, isContested { return false }
     guard !changed.isEmpty else { return true }
     lastVersion += 1
-    for (person, copy) in edited { settle(person, copy, context, policy) }
+    for (person, copy) in edited { resolve(person, copy, context, policy) }
     for person in changed.keys { copies[context][person]?.dirty = [] }
     if isContested { for person in copies[context].keys { reload(person, context) } }
     return true
@@ -102,7 +102,7 @@ struct MergeReference {
     return row.version != copy.version
   }
 
-  private mutating func settle(_ person: Int, _ copy: Copy, _ context: Int, _ policy: Policy) {
+  private mutating func resolve(_ person: Int, _ copy: Copy, _ context: Int, _ policy: Policy) {
     let mineWins = policy == .objectTrump || policy == .overwrite
     guard isConflict(person, copy), policy != .error else {
       if copy.isDeleted { return drop(person, context) }

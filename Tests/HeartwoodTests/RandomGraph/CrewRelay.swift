@@ -29,7 +29,7 @@ struct CrewRelay {
   private func takeTurn(_ turn: Int, _ steps: [CrewStep], at path: String) throws {
     let run = try CrewRun(.named("other", seed: seed(ofTurn: turn)), at: URL(filePath: path))
     try Self.report(run, seed) {
-      try run.take(steps)
+      try run.perform(steps)
       try run.expectStored("at the end")
     }
   }
@@ -81,7 +81,7 @@ struct CrewRelay {
           run = try CrewRun(.named("reopened", seed: seed + 1), at: url)
         }
         try Self.report(run, seed) {
-          try run.take(steps.filter { $0.turn == turn }.map(\.step))
+          try run.perform(steps.filter { $0.turn == turn }.map(\.step))
         }
       }
     }

@@ -15,7 +15,7 @@ extension CrewRun {
       default: result = try deleteBatch(workspace, step, &reference, &expected)
       }
     } catch let error as ObjectGraphError {
-      note("  throws \(error)")
+      record("  throws \(error)")
       guard error.kind.description == expected?.rawValue else {
         throw CrewMismatch("the batch throws \(error), and should \(String(describing: expected))")
       }
@@ -26,10 +26,10 @@ extension CrewRun {
     guard expected == nil, let result else {
       throw CrewMismatch("the batch should throw \(String(describing: expected))")
     }
-    try take(reference, result)
+    try apply(reference, result)
   }
 
-  private func take(_ reference: CrewBatch, _ result: BatchResult) throws {
+  private func apply(_ reference: CrewBatch, _ result: BatchResult) throws {
     guard result.objectIDs.count == reference.touched.count || reference.isDeletion else {
       throw CrewMismatch("the batch names \(result.objectIDs.count) rows of \(reference.touched)")
     }
@@ -73,7 +73,7 @@ extension CrewRun {
       }
       rows.append(row)
     }
-    note("  \(kind) \(rows)")
+    record("  \(kind) \(rows)")
     if reference.graph.rows.count >= 30 { rows = [] }
     for row in rows where expected == nil { expected = reference.insert(kind, row, newTag()) }
     var left = rows[...]
@@ -113,13 +113,13 @@ extension CrewRun {
     let field = fields[step.b % fields.count]
     let value = batched(field, step.c)
     if field == .tagName {
-      note("  all tags: \(value)")
+      record("  all tags: \(value)")
       expected = reference.update({ $0.kind == .tag }, field, value)
       var request = BatchUpdateRequest<CrewTag> { $0[\.name] = CrewAccess.text(value) }
       request.resultType = .objectIDs
       return try workspace.context.execute(request)
     }
-    note("  members of more than \(number) jobs: \(field) = \(value)")
+    record("  members of more than \(number) jobs: \(field) = \(value)")
     expected = reference.update(
       { $0.kind.isMember && $0[.jobs].count > number - 2 }, field, value)
     let least = number - 2
@@ -138,7 +138,7 @@ extension CrewRun {
   ) throws -> BatchResult {
     reference.isDeletion = true
     if step.b % 2 == 0 {
-      note("  teams with fewer than \(step.a % 4) members")
+      record("  teams with fewer than \(step.a % 4) members")
       let limit = step.a % 4
       let rows = store.graph.rows
       expected = reference.delete(
@@ -150,7 +150,7 @@ extension CrewRun {
     guard let tag = one(members, step.a), let id = ids[tag] else {
       return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
     }
-    note("  deletes the row \(tag)")
+    record("  deletes the row \(tag)")
     expected = reference.delete([tag])
     return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: [id]))
   }

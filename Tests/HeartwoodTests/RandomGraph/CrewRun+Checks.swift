@@ -184,13 +184,14 @@ extension CrewRun {
           + "\(difference.deleted.sorted())")
     }
     for (tag, names) in difference.updated {
-      let told = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
+      let reported = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
       // A reference to a missing row may be cleared whenever its own row is written.
       let open: Set<String> = ["mentor"]
-      let isSame = told.subtracting(open) == names.subtracting(open)
-      guard isExact ? isSame : told.isSuperset(of: names.subtracting(open)) else {
+      let isSame = reported.subtracting(open) == names.subtracting(open)
+      guard isExact ? isSame : reported.isSuperset(of: names.subtracting(open)) else {
         throw CrewMismatch(
-          "\(moment): the history says of \(tag) \(told.sorted()), and should \(names.sorted())")
+          "\(moment): the history says of \(tag) \(reported.sorted()), and should \(names.sorted())"
+        )
       }
     }
     for tag in found.updated.keys

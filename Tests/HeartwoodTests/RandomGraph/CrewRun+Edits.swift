@@ -42,7 +42,7 @@ extension CrewRun {
     }
     workspace.view.now[tag] = row
     workspace.view.work.inserted.append(tag)
-    note("  \(kind) \(tag)")
+    record("  \(kind) \(tag)")
     guard object.objectID.isTemporary, object.isInserted else {
       throw CrewMismatch("a new object has the ID \(object.objectID)")
     }
@@ -60,13 +60,13 @@ extension CrewRun {
       workspace.view.work.deleted.remove(tag)
     }
     workspace.context.insert(try workspace.object(tag))
-    note("  \(tag) again")
+    record("  \(tag) again")
     try expectSame(workspace, [tag])
   }
 
   // MARK: Attributes
 
-  private func noteSet(_ workspace: CrewWorkspace, _ tag: Int, _ property: Int) {
+  private func recordSet(_ workspace: CrewWorkspace, _ tag: Int, _ property: Int) {
     if workspace.view.isNew(tag) { workspace.view.work.wasSet[tag, default: []].insert(property) }
   }
 
@@ -79,8 +79,8 @@ extension CrewRun {
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: value)
     workspace.view.now[tag]?[field] = value
-    noteSet(workspace, tag, field.rawValue)
-    note("  \(tag).\(field) = \(value)")
+    recordSet(workspace, tag, field.rawValue)
+    record("  \(tag).\(field) = \(value)")
     try expectSame(workspace, [tag])
   }
 
@@ -93,8 +93,8 @@ extension CrewRun {
     if workspace.view.isNew(tag), workspace.context.tracksUndo { return }
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: row[field])
-    noteSet(workspace, tag, field.rawValue)
-    note("  \(tag).\(field) = \(row[field]), as it is")
+    recordSet(workspace, tag, field.rawValue)
+    record("  \(tag).\(field) = \(row[field]), as it is")
     try expectSame(workspace, [tag])
   }
 
@@ -108,8 +108,8 @@ extension CrewRun {
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: value)
     CrewAccess.set(field, of: try workspace.object(tag), to: row[field])
-    noteSet(workspace, tag, field.rawValue)
-    note("  \(tag).\(field) = \(value), and back")
+    recordSet(workspace, tag, field.rawValue)
+    record("  \(tag).\(field) = \(value), and back")
     try expectSame(workspace, [tag])
   }
 
@@ -150,7 +150,7 @@ extension CrewRun {
     let old = workspace.view.now.targets(tag, link)
     let isSame = link.isOrdered ? old == targets : Set(old) == Set(targets)
     if !isSame { begin(workspace) }
-    note("  \(tag).\(link) = \(targets)")
+    record("  \(tag).\(link) = \(targets)")
     CrewAccess.set(
       link, of: try workspace.object(tag), to: try targets.map { try workspace.object($0) })
     let touched = Set(old + targets)
@@ -164,13 +164,13 @@ extension CrewRun {
     _ workspace: CrewWorkspace, _ tag: Int, _ link: CrewLink, _ others: Set<Int>
   ) {
     let now = workspace.view.now
-    if link.isToOne { noteSet(workspace, tag, 100 + link.rawValue) }
+    if link.isToOne { recordSet(workspace, tag, 100 + link.rawValue) }
     guard let inverse = link.inverse, inverse.isToOne else { return }
     for other in others {
       let isThere = now.targets(tag, link).contains(other)
-      if !isThere || inverse.isToOne { noteSet(workspace, other, 100 + inverse.rawValue) }
+      if !isThere || inverse.isToOne { recordSet(workspace, other, 100 + inverse.rawValue) }
       if link.isToOne {
-        for left in now.targets(other, inverse) { noteSet(workspace, left, 100 + link.rawValue) }
+        for left in now.targets(other, inverse) { recordSet(workspace, left, 100 + link.rawValue) }
       }
     }
   }
@@ -184,7 +184,7 @@ extension CrewRun {
     guard let other = one(candidates(link, workspace), step.c) else { return }
     if link == .mentor, try hasGoneMentor(workspace, tag, row) { return }
     begin(workspace)
-    note("  \(tag).\(link) with or without \(other)")
+    record("  \(tag).\(link) with or without \(other)")
     CrewAccess.toggle(link, of: try workspace.object(tag), try workspace.object(other))
     let touched = Set(
       row[link] + [other]
@@ -215,7 +215,7 @@ extension CrewRun {
 
   private func delete(_ workspace: CrewWorkspace, _ tag: Int) throws {
     begin(workspace)
-    note("  deletes \(tag)")
+    record("  deletes \(tag)")
     workspace.context.delete(try workspace.object(tag))
     var gone: [Int] = []
     var deleted = workspace.view.work.deleted

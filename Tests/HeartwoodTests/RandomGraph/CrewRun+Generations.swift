@@ -37,7 +37,7 @@ extension CrewRun {
     guard workspace.view.canRebase(store), workspace.view.generation != store.generation else {
       return
     }
-    note(
+    record(
       "  context \(workspace.number) merges \(workspace.view.generation + 1)...\(store.generation)")
     if workspace.isMerging {
       _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
@@ -137,7 +137,7 @@ extension CrewRun {
     guard let pinned = workspace.pinned, let token = workspace.context.queryGenerationToken else {
       return
     }
-    note("  reverts to \(pinned.generation)")
+    record("  reverts to \(pinned.generation)")
     let changes = try containers[workspace.container].revert(to: token)
     let difference = store.commit(pinned.graph)
     let named = [changes.inserted, changes.deleted, Set(changes.updated.keys)].map { ids in

@@ -53,7 +53,7 @@ extension CrewRun {
     let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
     var step = step
     step.operation = operations[step.a % operations.count]
-    note("  above:")
+    record("  above:")
     try edit(workspace, step)
     for object in try CrewAccess.all(child.context) {
       guard child.tag(object) >= 0 else { throw CrewMismatch("\(object) is found below only now") }
@@ -64,7 +64,7 @@ extension CrewRun {
 
   /// Saves a parent, whose child then shows the same.
   private func saveAbove(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
-    note("  saves above")
+    record("  saves above")
     let before = store.generation
     let isOthers = workspace.view.generation != before
     let new = workspace.view.work.inserted
@@ -94,7 +94,7 @@ extension CrewRun {
 
   /// Saves a context to its parent; returns whether that succeeded.
   private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
-    note("  saves below")
+    record("  saves below")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
     // Objects that were set are validated even without edits, and an object of the parent may be

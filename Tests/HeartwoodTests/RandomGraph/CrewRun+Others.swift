@@ -27,7 +27,7 @@ extension CrewRun {
     let difference = store.adopt(
       found, written: Set(written.filter { !$0.value.isEmpty }.keys))
     transactions[store.generation, default: []] += new
-    note("others have saved: \(difference)")
+    record("others have saved: \(difference)")
     if !isNew { try expectWritten(written, difference) }
   }
 
@@ -39,10 +39,10 @@ extension CrewRun {
     for (tag, all) in difference.updated {
       // A reference to a missing row does not cause a write.
       let names = all.subtracting(["mentor"])
-      let told = written[tag] ?? []
-      guard told.contains("inserted or deleted") || told.isSuperset(of: names) else {
+      let reported = written[tag] ?? []
+      guard reported.contains("inserted or deleted") || reported.isSuperset(of: names) else {
         throw CrewMismatch(
-          "the history says of \(tag) \(told), and others changed \(names)")
+          "the history says of \(tag) \(reported), and others changed \(names)")
       }
     }
   }

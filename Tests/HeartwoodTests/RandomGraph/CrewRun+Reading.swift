@@ -20,7 +20,7 @@ extension CrewRun {
       try expectSame(workspace, "after refreshAllObjects")
     case .refresh:
       guard !isStale, let tag = one(workspace.view.live, step.a) else { return }
-      note("  refreshes \(tag)")
+      record("  refreshes \(tag)")
       try workspace.context.refresh(try workspace.object(tag), mergeChanges: true)
       try expectSame(workspace, "after refresh")
     default:
@@ -34,7 +34,7 @@ extension CrewRun {
     guard let before = workspace.view.base[tag], let row = workspace.view.now[tag],
       !workspace.context.tracksUndo
     else { return }
-    note("  drops the changes of \(tag)")
+    record("  drops the changes of \(tag)")
     let isRelated = row.kind.links.contains { !row.has($0, like: before) }
     do {
       try workspace.context.refresh(try workspace.object(tag), mergeChanges: false)
@@ -74,7 +74,7 @@ extension CrewRun {
     guard let tag = one(workspace.view.live, step.a) else { return }
     let object = try workspace.object(tag)
     let id = object.objectID
-    note("  looks up \(tag)")
+    record("  looks up \(tag)")
     let found: ManagedObject? = try workspace.context.existingObject(with: id)
     guard found === object, workspace.context.registeredObject(for: id) === object,
       workspace.context.object(with: id) === object
@@ -120,7 +120,7 @@ extension CrewRun {
     let graph = seen(workspace)
     let query = CrewQuery.all[step.a % CrewQuery.all.count]
     let expected = Set(graph.rows.keys.filter { query.holds(graph, $0) })
-    note("  \(query.name)")
+    record("  \(query.name)")
     let count = try query.count(workspace.context)
     guard count == expected.count else {
       throw CrewMismatch("\(query.name): counts \(count), and should \(expected.sorted())")

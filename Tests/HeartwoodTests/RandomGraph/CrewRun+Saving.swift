@@ -24,7 +24,7 @@ extension CrewRun {
     do {
       try workspace.context.save()
     } catch {
-      note("  throws \(error)")
+      record("  throws \(error)")
       if workspace.isMerging, wasStale { try readAll(workspace) }
       try expectFailure(workspace, error, expected)
       return rollsBack ? try rollback(workspace) : ()
@@ -154,7 +154,7 @@ extension CrewRun {
 
   func rollback(_ workspace: CrewWorkspace) throws {
     workspace.context.rollback()
-    note("  rolled back")
+    record("  rolled back")
     for tag in workspace.view.work.inserted { try expectLeft(workspace, tag) }
     let wasStale = isStale(workspace)
     workspace.view.rollback()
@@ -239,14 +239,14 @@ extension CrewRun {
       throw CrewMismatch("a fetch finds \(found.sorted())")
     }
     for (tag, link) in orders + (orders.isEmpty ? [] : workspace.view.changedOrders) {
-      try takeOrder(of: tag, link, workspace)
+      try adoptOrder(of: tag, link, workspace)
     }
     try expectSame(workspace, "after everything was read again")
     try expectPruned(workspace, "after everything was read again")
   }
 
   /// Adopts the order that a context has merged, after checking its members.
-  private func takeOrder(of tag: Int, _ link: CrewLink, _ workspace: CrewWorkspace) throws {
+  private func adoptOrder(of tag: Int, _ link: CrewLink, _ workspace: CrewWorkspace) throws {
     let found = CrewAccess.targets(link, of: try workspace.object(tag)).map { workspace.tag($0) }
     guard Set(found) == Set(workspace.view.now.targets(tag, link)) else { return }
     workspace.view.now[tag]?[link] = found

@@ -53,22 +53,22 @@ final class CrewRun {
     return lastTag
   }
 
-  func note(_ text: String) { trace.append(text) }
+  func record(_ text: String) { trace.append(text) }
   func count(_ name: String) { counts[name, default: 0] += 1 }
 
   // MARK: Running
 
   /// Takes all steps, and compares everything at the end.
   func run(_ steps: [CrewStep]) throws {
-    try take(steps)
+    try perform(steps)
     try finish()
   }
 
-  func take(_ steps: [CrewStep]) throws {
+  func perform(_ steps: [CrewStep]) throws {
     for step in steps {
       stepNumber += 1
       count("\(step.operation)")
-      try take(step)
+      try perform(step)
     }
   }
 
@@ -81,7 +81,7 @@ final class CrewRun {
     try expectFreed()
   }
 
-  private func take(_ step: CrewStep) throws {
+  private func perform(_ step: CrewStep) throws {
     let workspace = workspaces[step.workspace % workspaces.count]
     trace.append("\(step)")
     switch step.operation {

@@ -283,7 +283,7 @@ struct CrewSave {
       let met = try existingRow(tag, row)
       if let met {
         became[tag] = met
-        take(tag, row, into: met)
+        adopt(tag, row, into: met)
         try requireUnique()
       } else {
         var new = CrewRow(row.kind)
@@ -324,7 +324,7 @@ struct CrewSave {
     return one
   }
 
-  private mutating func take(_ tag: Int, _ row: CrewRow, into met: Int) {
+  private mutating func adopt(_ tag: Int, _ row: CrewRow, into met: Int) {
     let wasSet = view.work.wasSet[tag] ?? []
     for field in row.kind.fields where !field.isDerived {
       let isTaken =

@@ -25,12 +25,12 @@ private final class DerivedRun {
       let context = contexts[random.below(2)]
       switch random.below(100) {
       case 0..<8: Town(context: context).name = newName()
-      case 8..<24: try settle(House(context: context), context)
-      case 24..<28: try settle(Stop(context: context), context)
+      case 8..<24: try assignValues(to: House(context: context), context)
+      case 24..<28: try assignValues(to: Stop(context: context), context)
       case 28..<31: Team(context: context).name = newName()
       case 31..<44: try change(context)
-      case 44..<58: try one(House.self, context).map { try settle($0, context) }
-      case 58..<64: try one(Stop.self, context).map { try settle($0, context) }
+      case 44..<58: try one(House.self, context).map { try assignValues(to: $0, context) }
+      case 58..<64: try one(Stop.self, context).map { try assignValues(to: $0, context) }
       case 64..<72: try join(context)
       case 72..<76: try one(Town.self, context).map { context.delete($0) }
       case 76..<80: try one(House.self, context).map { context.delete($0) }
@@ -56,14 +56,14 @@ private final class DerivedRun {
     return objects.isEmpty ? nil : objects[random.below(objects.count)]
   }
 
-  private func settle(_ house: House, _ context: ManagedObjectContext) throws {
+  private func assignValues(to house: House, _ context: ManagedObjectContext) throws {
     if random.isTrue(in256: 128) { house.rooms = random.below(10) }
     if random.isTrue(in256: 64) { house.height = random.isTrue(in256: 128) ? 0.5 : nil }
     guard random.isTrue(in256: 160) else { return }
     house.town = random.isTrue(in256: 200) ? try one(Town.self, context) : nil
   }
 
-  private func settle(_ stop: Stop, _ context: ManagedObjectContext) throws {
+  private func assignValues(to stop: Stop, _ context: ManagedObjectContext) throws {
     lastName += 1
     stop.number = lastName
     if random.isTrue(in256: 128) { stop.town = try one(Town.self, context) }
@@ -92,15 +92,15 @@ private final class DerivedRun {
     }
   }
 
-  private func check(_ place: String) throws {
+  private func check(_ label: String) throws {
     let context = fixture.context()
-    try DerivedCheck(place: place, context: context).run()
+    try DerivedCheck(label: label, context: context).run()
   }
 }
 
 /// Compares the store with a plain computation over all objects.
 private struct DerivedCheck {
-  let place: String
+  let label: String
   let context: ManagedObjectContext
 
   func run() throws {
@@ -115,7 +115,7 @@ private struct DerivedCheck {
 
   private func expect<Value: Equatable>(_ found: Value, _ wanted: Value, _ name: String) throws {
     guard found != wanted else { return }
-    throw GraphMismatch("\(place): \(name) is \(found) and not \(wanted)")
+    throw GraphMismatch("\(label): \(name) is \(found) and not \(wanted)")
   }
 
   /// Others may have deleted an object that is still referenced.

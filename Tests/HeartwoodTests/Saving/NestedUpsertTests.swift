@@ -38,7 +38,7 @@ struct NestedUpsertTests {
     return order
   }
 
-  private func note(_ policy: MergePolicy.Each) -> String {
+  private func expectedNote(_ policy: MergePolicy.Each) -> String {
     policy.prefersMine ? "new" : "stored"
   }
 
@@ -56,7 +56,7 @@ struct NestedUpsertTests {
     try root.save()
     #expect(new.objectID == id && new.managedObjectContext === child)
     #expect(child.registeredObject(Purchase.self, for: id) === new)
-    #expect(new.note == note(policy) && known.note == note(policy))
+    #expect(new.note == expectedNote(policy) && known.note == expectedNote(policy))
     #expect(line.order === new && new.lines.map(\.text) == ["stored", "new"])
     #expect(known.lines.map(\.text) == ["stored", "new"] && known.labels.count == 1)
     try fixture.expectAgreement(in: root)
@@ -88,14 +88,15 @@ struct NestedUpsertTests {
     try grandchild.save()
     try child.save()
     try root.save()
-    #expect(new.managedObjectContext == nil && new.objectID == id && new.note == note(policy))
+    #expect(new.managedObjectContext == nil && new.objectID == id)
+    #expect(new.note == expectedNote(policy))
     #expect(line.order === others[2] && label.orders == [others[2]])
     for (context, other) in zip([root, child, grandchild], others) {
       #expect(context.registeredObject(Purchase.self, for: id) === other)
       let found = try context.existingObject(Purchase.self, with: temporary)
       let fetched = try context.fetch(FetchRequest<Purchase>())
       #expect(found === other && fetched == [other])
-      #expect(other.note == note(policy) && other.lines.map(\.text) == ["stored", "new"])
+      #expect(other.note == expectedNote(policy) && other.lines.map(\.text) == ["stored", "new"])
       #expect(other.labels.map(\.name) == ["new"] && !context.hasChanges)
       try fixture.expectAgreement(in: context)
     }
@@ -117,7 +118,7 @@ struct NestedUpsertTests {
     let customer = Buyer(context: child)
     new.customer = customer
     try root.save()
-    #expect(new.managedObjectContext == nil && known.note == note(policy))
+    #expect(new.managedObjectContext == nil && known.note == expectedNote(policy))
     #expect(other.note == "edited" && other.customer === customer && second.order === other)
     #expect(other.lines.map(\.text) == ["stored", "new", "second"])
     try child.save()

@@ -93,16 +93,16 @@ struct MigrationCrashTests {
   }
 
   /// Returns whether a store opens with the old model; all values are the old ones then.
-  private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ place: String) throws -> Bool
+  private func isOld(_ kind: MigrationKind, _ store: EvolvingStore, _ label: String) throws -> Bool
   {
     do {
       try store.open(kind.old) { context in
         let values = try kind.oldValues(context)
-        #expect(values == kind.oldReference, "\(place)")
+        #expect(values == kind.oldReference, "\(label)")
       }
       return true
     } catch let error as ObjectGraphError {
-      #expect(error.message.contains("newer program"), "\(place): \(error)")
+      #expect(error.message.contains("newer program"), "\(label): \(error)")
       return false
     }
   }

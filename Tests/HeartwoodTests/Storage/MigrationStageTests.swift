@@ -8,7 +8,7 @@ import Testing
 private final class Reports: Sendable {
   private let reports = Mutex<[MigrationProgress]>([])
   var all: [MigrationProgress] { reports.withLock { $0 } }
-  func note(_ report: MigrationProgress) { reports.withLock { $0.append(report) } }
+  func record(_ report: MigrationProgress) { reports.withLock { $0.append(report) } }
 }
 
 private struct Interruption: Error {}
@@ -144,7 +144,7 @@ struct MigrationStageTests {
     let count = 2500
     _ = try Contacts.fill(store, count: count)
     let reports = Reports()
-    try store.open(V3.schema, Contacts.stages, progress: { reports.note($0) }) { _ in }
+    try store.open(V3.schema, Contacts.stages, progress: { reports.record($0) }) { _ in }
     let relationships = reports.all.filter { $0.work == .relationships }
     #expect(relationships.map(\.version).allSatisfy { $0 == 2 })
     #expect(relationships.map(\.completedCount).max() == count - 1)

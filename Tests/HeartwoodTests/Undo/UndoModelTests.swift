@@ -161,23 +161,24 @@ private struct UndoRun {
 
   /// Returns the content of the context, by the positions of the objects.
   func shown() -> [String] {
-    func place(_ object: ManagedObject?) -> String {
+    func position(_ object: ManagedObject?) -> String {
       object.flatMap { one in all.firstIndex { $0 === one } }.map { "\($0)" } ?? "-"
     }
-    func places(_ objects: some Sequence<ManagedObject>) -> String {
-      objects.map(place).sorted().joined(separator: " ")
+    func positions(_ objects: some Sequence<ManagedObject>) -> String {
+      objects.map(position).sorted().joined(separator: " ")
     }
     return all.map { object in
       guard object.managedObjectContext === context, !object.isDeleted else { return "" }
       switch object {
       case let order as Order:
         return "\(order.title) \(order.keywords.count) \(order.remark ?? "") | "
-          + order.lines.map(place).joined(separator: " ") + " | " + places(order.pieces) + " | "
-          + places(order.labels) + " | " + place(order.invoice)
-      case let line as OrderLine: return place(line.order)
-      case let piece as Piece: return place(piece.order)
-      case let label as Label: return places(label.orders)
-      case let invoice as Invoice: return place(invoice.order)
+          + order.lines.map(position).joined(separator: " ") + " | " + positions(order.pieces)
+          + " | "
+          + positions(order.labels) + " | " + position(order.invoice)
+      case let line as OrderLine: return position(line.order)
+      case let piece as Piece: return position(piece.order)
+      case let label as Label: return positions(label.orders)
+      case let invoice as Invoice: return position(invoice.order)
       default: return "?"
       }
     }
