@@ -91,9 +91,9 @@ struct Feed: Decodable, Sendable {
   /// Returns the path of a value, such as `features[3].properties.time`.
   private static func path(_ path: [any CodingKey]) -> String {
     guard !path.isEmpty else { return "the document" }
-    return path.reduce("") { way, key in
-      if let index = key.intValue { return "\(way)[\(index)]" }
-      return way.isEmpty ? key.stringValue : "\(way).\(key.stringValue)"
+    return path.reduce("") { text, key in
+      if let index = key.intValue { return "\(text)[\(index)]" }
+      return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
     }
   }
 

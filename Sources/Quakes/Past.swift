@@ -62,19 +62,19 @@ struct Past {
   /// The last import that was not undone; `nil` if the state before it is not kept.
   var undoable: Undoable? {
     // The states that undo can return to in turn, each with the import that created it.
-    var way: [(state: State, imported: State)] = []
+    var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.maker {
-      case .other: way = [(state, state)]
-      case .anImport: way.append((state, state))
+      case .other: path = [(state, state)]
+      case .anImport: path.append((state, state))
       case .undo:
         // The state equals the one before the import that was undone.
-        way = way.dropLast()
-        let earlier = way.popLast()
-        way.append((state, earlier?.imported ?? state))
+        path = path.dropLast()
+        let earlier = path.popLast()
+        path.append((state, earlier?.imported ?? state))
       }
     }
-    guard way.count > 1, let last = way.popLast(), let previous = way.last else { return nil }
+    guard path.count > 1, let last = path.popLast(), let previous = path.last else { return nil }
     return Undoable(imported: last.imported, last: last.state, previous: previous.state)
   }
 

@@ -26,14 +26,14 @@ struct ResultsEdits {
     // An entry can have stayed only if the number of entries that stayed before it is the same.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
-        (placed.entry.number, (place: placed, gap: placed.position - index))
+        (placed.entry.number, (placed: placed, gap: placed.position - index))
       })
     var candidates: [(number: ObjectNumber, position: Int)] = []
     for (index, placed) in self.inserted.enumerated() {
       guard let old = before[placed.entry.number], old.gap == placed.position - index,
-        areTogether(old.place.entry, placed.entry)
+        areTogether(old.placed.entry, placed.entry)
       else { continue }
-      candidates.append((placed.entry.number, old.place.position))
+      candidates.append((placed.entry.number, old.placed.position))
     }
     let kept = Self.longestIncreasingSubsequence(candidates.map(\.position))
     returned = Set(kept.map { candidates[$0].number })

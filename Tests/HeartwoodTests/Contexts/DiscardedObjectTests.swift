@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Objects that left their context")
 struct DiscardedObjectTests {
-  enum Way: CaseIterable, Sendable {
+  enum Discarding: CaseIterable, Sendable {
     case rollback, delete, undo, reset
 
-    func discard(_ object: ManagedObject, _ context: ManagedObjectContext) {
+    func apply(to object: ManagedObject, _ context: ManagedObjectContext) {
       switch self {
       case .rollback: context.rollback()
       case .delete: context.delete(object)
@@ -18,28 +18,30 @@ struct DiscardedObjectTests {
     }
   }
 
-  @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `an object without a context can be read and written but has no relationships`(way: Way)
+  @Test(.evidence("S-08"), arguments: Discarding.allCases)
+  func `an object without a context can be read and written but has no relationships`(
+    discarding: Discarding
+  )
     throws
   {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
-    context.tracksUndo = way == .undo
+    context.tracksUndo = discarding == .undo
     let order = Order(context: context)
     let line = OrderLine(context: context)
     order.title = "draft"
     context.endUndoGroup()
-    if way == .undo { order.title = "draft, changed" }
+    if discarding == .undo { order.title = "draft, changed" }
     order.lines = [line]
     order.pieces = [Piece(context: context)]
     order.invoice = Invoice(context: context)
-    if way == .undo {
+    if discarding == .undo {
       context.undo()
       #expect(order.title == "draft")
     }
-    way.discard(order, context)
+    discarding.apply(to: order, context)
     #expect(order.managedObjectContext == nil && !order.isInserted && !order.hasChanges)
-    #expect(order.title == (way == .undo ? "" : "draft"))
+    #expect(order.title == (discarding == .undo ? "" : "draft"))
     #expect(order.lines.isEmpty && order.pieces.isEmpty && order.invoice == nil)
     #expect(line.order == nil)
     _ = order.objectID
@@ -47,7 +49,7 @@ struct DiscardedObjectTests {
     order.keywords.append("word")
     order.remark = "remark"
     #expect(order.title.hasSuffix(" again") && order.keywords == ["word"])
-    #expect(!context.hasChanges || way == .delete)
+    #expect(!context.hasChanges || discarding == .delete)
     // Relationships keep what was set, without an inverse.
     order.lines.append(line)
     order.invoice = Invoice()
@@ -57,13 +59,13 @@ struct DiscardedObjectTests {
     try context.save()
   }
 
-  @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `deleting an object without a row twice does nothing`(way: Way) throws {
+  @Test(.evidence("S-08"), arguments: Discarding.allCases)
+  func `deleting an object without a row twice does nothing`(discarding: Discarding) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
-    context.tracksUndo = way == .undo
+    context.tracksUndo = discarding == .undo
     let order = Order(context: context)
-    way.discard(order, context)
+    discarding.apply(to: order, context)
     context.delete(order)
     context.delete(order)
     try context.save()
@@ -88,11 +90,13 @@ struct DiscardedObjectTests {
     #expect(ada.age == 2 && bob.age == 1 && !context.hasChanges)
   }
 
-  @Test(.evidence("S-08"), arguments: Way.allCases)
-  func `an object without a context is deallocated with its last reference`(way: Way) throws {
+  @Test(.evidence("S-08"), arguments: Discarding.allCases)
+  func `an object without a context is deallocated with its last reference`(discarding: Discarding)
+    throws
+  {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
-    context.tracksUndo = way == .undo
+    context.tracksUndo = discarding == .undo
     weak var order: Order?
     weak var line: OrderLine?
     weak var piece: Piece?
@@ -104,9 +108,9 @@ struct DiscardedObjectTests {
       new.invoice = Invoice(context: context)
       (order, line, piece, invoice) = (new, new.lines[0], new.pieces.first, new.invoice)
       #expect(line?.order === new && piece?.order === new && invoice?.order === new)
-      way.discard(new, context)
+      discarding.apply(to: new, context)
       // An object is retained while its insertion can be redone.
-      if way == .undo { Label(context: context).name = "other" }
+      if discarding == .undo { Label(context: context).name = "other" }
     }
     #expect(order == nil && line == nil && piece == nil && invoice == nil)
   }

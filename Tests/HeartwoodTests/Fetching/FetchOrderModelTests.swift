@@ -88,19 +88,21 @@ struct FetchOrderModelTests {
           return first < second ? -1 : first == second ? 0 : 1
         }
       }
-      let way: SortOrder = isReversed ? .reverse : .forward
+      let order: SortOrder = isReversed ? .reverse : .forward
       switch random.below(9) {
-      case 0: return term("name", SortDescriptor(\.name, order: way)) { $0.name }
-      case 1: return term("alias", SortDescriptor(\.alias, order: way)) { $0.alias }
-      case 2: return term("nick", SortDescriptor(\.nick, order: way)) { $0.nick }
-      case 3: return term("legs", SortDescriptor(\.legs, order: way)) { $0.legs }
-      case 4: return term("rank", SortDescriptor(\.rank, order: way)) { $0.rank }
-      case 5: return term("weight", SortDescriptor(\.weight, order: way)) { $0.weight }
-      case 6: return term("price", SortDescriptor(\.price, order: way)) { $0.price }
+      case 0: return term("name", SortDescriptor(\.name, order: order)) { $0.name }
+      case 1: return term("alias", SortDescriptor(\.alias, order: order)) { $0.alias }
+      case 2: return term("nick", SortDescriptor(\.nick, order: order)) { $0.nick }
+      case 3: return term("legs", SortDescriptor(\.legs, order: order)) { $0.legs }
+      case 4: return term("rank", SortDescriptor(\.rank, order: order)) { $0.rank }
+      case 5: return term("weight", SortDescriptor(\.weight, order: order)) { $0.weight }
+      case 6: return term("price", SortDescriptor(\.price, order: order)) { $0.price }
       case 7:
-        return term("street", SortDescriptor(\.home?.street, order: way)) { $0.home?.street }
+        return term("street", SortDescriptor(\.home?.street, order: order)) { $0.home?.street }
       default:
-        return term("town", SortDescriptor(\.home?.town?.name, order: way)) { $0.home?.town?.name }
+        return term("town", SortDescriptor(\.home?.town?.name, order: order)) {
+          $0.home?.town?.name
+        }
       }
     }
   }
