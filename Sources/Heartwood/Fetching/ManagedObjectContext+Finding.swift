@@ -40,7 +40,7 @@ extension ManagedObjectContext {
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {
-          // It is evaluated below, after derived values were updated from the row.
+          // It is evaluated after derived values were updated from the row.
           _ = try materialize(number, storage, record)
           if object.hasChanges { return true }
         }
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
       areInOrder = selection.areInOrder
     } else if let parent {
       found = try parent.candidates(
-        plan, scope, includesPendingChanges: includesPendingChanges, content, below: self)
+        plan, scope, includesPendingChanges: includesPendingChanges, content, for: self)
     }
     let changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
     if let body {
@@ -84,7 +84,7 @@ extension ManagedObjectContext {
   /// Returns the objects of a plan in this context that a child context has not changed.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
-    _ content: CandidateContent, below child: ManagedObjectContext
+    _ content: CandidateContent, for child: ManagedObjectContext
   ) throws -> [Candidate] {
     // Unchanged objects match as the plan found them, unless conditions depend on objects that the
     // child changed.

@@ -213,12 +213,12 @@ struct SeveralStoresTests {
     let parent = fixture.context()
     let child = fixture.child(of: parent)
     child.automaticallyMergesChangesFromParent = true
-    let below: Memo = child.object(with: id)
-    #expect(below.rank == 1)
-    let above: Memo = parent.object(with: id)
-    above.rank = 2
+    let childMemo: Memo = child.object(with: id)
+    #expect(childMemo.rank == 1)
+    let parentMemo: Memo = parent.object(with: id)
+    parentMemo.rank = 2
     try parent.save()
-    #expect(below.rank == 2)
+    #expect(childMemo.rank == 2)
   }
 
   @Test(.evidence("ST-10")) func `undo and redo span all stores`() throws {

@@ -58,13 +58,13 @@ struct GenerationTests {
     let early: Person = context.object(with: bob)
     #expect(early.name == "" && early.isFault && !early.isDeleted)
     let child = fixture.child(of: context)
-    let below: Person = child.object(with: bob)
-    #expect(below.name == "" && !below.isDeleted && !child.hasChanges)
+    let childPerson: Person = child.object(with: bob)
+    #expect(childPerson.name == "" && !childPerson.isDeleted && !child.hasChanges)
     #expect(!context.hasChanges && context.faultError == nil)
     try #require(try context.existingObject(Person.self, with: ada)).age = 2
     try context.save()
     #expect(try fixture.stored(bob)?.age == 7)
-    #expect(early.name == "Bob" && below.name == "Bob")
+    #expect(early.name == "Bob" && childPerson.name == "Bob")
   }
 
   @Test(.evidence("QG-07"), .evidence("QG-08"), .evidence("QG-09"), .evidence("QG-10"))

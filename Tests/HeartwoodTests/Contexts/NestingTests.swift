@@ -32,23 +32,23 @@ struct NestingTests {
     let id = try fixture.person("Ada", age: 1, cars: 2)
     let parent = fixture.context()
     let child = fixture.child(of: parent)
-    let below = try #require(try child.fetch(FetchRequest<Person>()).first)
-    #expect(below.age == 1 && below.cars.count == 2)
+    let childObject = try #require(try child.fetch(FetchRequest<Person>()).first)
+    #expect(childObject.age == 1 && childObject.cars.count == 2)
     let ada: Person = parent.object(with: id)
     (ada.age, ada.nickname) = (2, "new")
     Car(context: parent).owner = ada
     let request = FetchRequest<Person>(where: #Predicate { $0.age == 2 })
-    #expect(try child.fetch(request) == [below])
-    #expect(below.age == 2 && below.nickname == "new" && below.cars.count == 3)
+    #expect(try child.fetch(request) == [childObject])
+    #expect(childObject.age == 2 && childObject.nickname == "new" && childObject.cars.count == 3)
     let names = try child.fetchValues(request, \.nickname)
     #expect(names.count == 1 && names[0] == "new")
     ada.age = 3
     try parent.save()
     #expect(try child.fetch(request).isEmpty)
     #expect(try child.fetch(FetchRequest<Person>()).map(\.age) == [3])
-    below.nickname = "below"
-    ada.nickname = "above"
-    #expect(try child.fetch(FetchRequest<Person>()).map(\.nickname) == ["below"])
+    childObject.nickname = "child"
+    ada.nickname = "parent"
+    #expect(try child.fetch(FetchRequest<Person>()).map(\.nickname) == ["child"])
   }
 
   @Test(.evidence("N-01"), .evidence("F-09"), .evidence("P-09"))
@@ -58,14 +58,14 @@ struct NestingTests {
     _ = try fixture.person("Bob")
     let parent = fixture.context()
     let child = fixture.child(of: parent)
-    let below: Person = child.object(with: id)
-    #expect(below.cars.count == 2)
+    let childObject: Person = child.object(with: id)
+    #expect(childObject.cars.count == 2)
     let bob = try #require(try child.existingObject(where: \Person.name, equals: "Bob"))
     bob.age = 9
     let ada: Person = parent.object(with: id)
     ada.age = 2
     Car(context: parent).owner = ada
-    for (age, count, found) in [(1, 2, []), (1, 3, []), (2, 2, []), (2, 3, [below])] {
+    for (age, count, found) in [(1, 2, []), (1, 3, []), (2, 2, []), (2, 3, [childObject])] {
       let request = FetchRequest<Person>(
         where: try QueryPredicate(
           format: "age == %d AND cars.@count == %d", arguments: [age, count]))
@@ -86,16 +86,17 @@ struct NestingTests {
     }
     try parent.save()
     let child = fixture.child(of: parent)
-    let below: Club = child.object(with: club.objectID)
-    below.halls.reverse()
+    let childObject: Club = child.object(with: club.objectID)
+    childObject.halls.reverse()
     Hall(context: parent).club = club
-    club.name = "above"
-    try child.refresh(below, mergeChanges: true)
+    club.name = "parent"
+    try child.refresh(childObject, mergeChanges: true)
     #expect(
-      below.halls.map(\.number) == [2, 0, 1, 0] || below.halls.map(\.number) == [2, 1, 0, 0])
-    #expect(below.name == "above")
+      childObject.halls.map(\.number) == [2, 0, 1, 0]
+        || childObject.halls.map(\.number) == [2, 1, 0, 0])
+    #expect(childObject.name == "parent")
     try child.save()
-    #expect(club.halls.map(\.number) == below.halls.map(\.number))
+    #expect(club.halls.map(\.number) == childObject.halls.map(\.number))
   }
 
   @Test(.evidence("N-02"))
@@ -307,8 +308,10 @@ struct NestingTests {
     try root.save()
     let child = ManagedObjectContext(parent: root)
     child.automaticallyMergesChangesFromParent = isMerging
-    let below = child.object(Order.self, with: order.objectID)
-    #expect(below.lines.count == 2 && below.pieces.count == 1 && below.labels.count == 1)
+    let childObject = child.object(Order.self, with: order.objectID)
+    #expect(
+      childObject.lines.count == 2 && childObject.pieces.count == 1 && childObject.labels.count == 1
+    )
     let other = fixture.context()
     let theirs = other.object(Order.self, with: order.objectID)
     other.delete(theirs.lines[0])
@@ -319,9 +322,9 @@ struct NestingTests {
     let (line, piece) = (OrderLine(context: child), Piece(context: child))
     let label = Label(context: child)
     line.number = 9
-    below.lines.append(line)
-    below.pieces.insert(piece)
-    below.labels.insert(label)
+    childObject.lines.append(line)
+    childObject.pieces.insert(piece)
+    childObject.labels.insert(label)
     try child.save()
     try root.save()
     #expect(order.lines.map(\.number) == [0, 9])
@@ -339,15 +342,15 @@ struct NestingTests {
     let order = Order(context: root)
     try root.save()
     let child = ManagedObjectContext(parent: root)
-    let below = child.object(Order.self, with: order.objectID)
-    #expect(below.title == "")
+    let childObject = child.object(Order.self, with: order.objectID)
+    #expect(childObject.title == "")
     root.delete(order)
     try root.save()
     let line = OrderLine(context: child)
-    line.order = below
+    line.order = childObject
     try child.save()
-    let above = try #require(root.insertedObjects.first as? OrderLine)
-    #expect(above.order == nil)
+    let parentObject = try #require(root.insertedObjects.first as? OrderLine)
+    #expect(parentObject.order == nil)
     try root.save()
     #expect(try fixture.context().fetch(FetchRequest<OrderLine>()).first?.order == nil)
   }

@@ -49,15 +49,17 @@ struct TemporaryIDTests {
     let ghost: Person = parent.object(with: id)
     #expect(ghost.name == "" && ghost.isDeleted)
     try child.save()
-    let above = try #require(try parent.existingObject(Person.self, with: id))
-    #expect(above.name == "Ada" && above !== ghost && !above.isDeleted && above.isInserted)
+    let parentPerson = try #require(try parent.existingObject(Person.self, with: id))
+    #expect(
+      parentPerson.name == "Ada" && parentPerson !== ghost && !parentPerson.isDeleted
+        && parentPerson.isInserted)
     let beside = try other.existingObject(Person.self, with: id)
     #expect(beside?.name == "Ada")
     try parent.save()
-    #expect(try fixture.stored(above.objectID)?.name == "Ada")
+    #expect(try fixture.stored(parentPerson.objectID)?.name == "Ada")
     for context in [parent, child, other] {
       let found = try context.existingObject(Person.self, with: id)
-      #expect(found?.name == "Ada" && found?.objectID == above.objectID)
+      #expect(found?.name == "Ada" && found?.objectID == parentPerson.objectID)
     }
     #expect(child.object(with: id) === ada)
   }
@@ -184,14 +186,14 @@ struct TemporaryIDTests {
 
   @Test(.evidence("C-06"), .evidence("U-07"), arguments: [false, true])
   func `an object deleted after obtaining a permanent ID leaves no reference`(
-    isBelow: Bool
+    isInChild: Bool
   ) throws {
     let fixture = try GraphFixture(crew)
     let context = fixture.context()
     let (member, mentor) = (CrewMember(context: context), CrewMember(context: context))
     member.mentor = mentor
     try context.obtainPermanentIDs(for: [mentor])
-    if isBelow {
+    if isInChild {
       let child = ManagedObjectContext(parent: context)
       child.delete(child.object(CrewMember.self, with: mentor.objectID))
       try child.save()

@@ -54,7 +54,7 @@ struct TileRow: Codable, Hashable {
 /// A command to a context, in this process or in another one.
 enum TileCommand: Codable {
   case pin(Int, QueryGenerationToken?)
-  case edit(Int, TileEdit, below: Bool)
+  case edit(Int, TileEdit, inChild: Bool)
   case save(Int, policy: TilePolicy, unpins: Bool)
   case rollback(Int)
   case reset(Int)
@@ -64,7 +64,7 @@ enum TileCommand: Codable {
   case mergeSince(Int, QueryGenerationToken)
   case batch(Int, TileBatch)
   /// Reads everything in every way, and the objects of some IDs individually.
-  case read(Int, below: Bool, [ManagedObjectID])
+  case read(Int, inChild: Bool, [ManagedObjectID])
   case changes(QueryGenerationToken, QueryGenerationToken)
   /// Commits several times without a reply in between.
   case burst(seed: UInt64, count: Int)

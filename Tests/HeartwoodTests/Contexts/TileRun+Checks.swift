@@ -7,14 +7,14 @@ extension TileRun {
   /// Reads the complete content of a context, or of a child of it.
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
-    let below = random.isTrue(in256: 40)
+    let inChild = random.isTrue(in256: 40)
     // Objects of the parent may be as they were read earlier.
-    let some = ids.keys.sorted().filter { _ in !below && random.isTrue(in256: 40) }
+    let some = ids.keys.sorted().filter { _ in !inChild && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
-    let answer = try ask(context) { .read($0, below: below, asked) }
+    let answer = try ask(context) { .read($0, inChild: inChild, asked) }
     guard let view = answer.view else { throw GraphMismatch("nothing was read") }
     let own = reference.contexts[context]
-    let label = "context \(context)\(below ? ", below" : "") at \(own.pin)"
+    let label = "context \(context)\(inChild ? ", in a child" : "") at \(own.pin)"
     try require(view.tiles == rows, "\(label): \(Self.difference(view.tiles, rows))")
     let light = Set(rows.filter { $0.value.weight < 3 }.keys)
     try require(view.light == light, "\(label), light: \(view.light), not \(light)")

@@ -115,7 +115,7 @@ struct TileRun {
 
   private mutating func edit(_ context: Int) throws {
     let rows = reference.rows(context)
-    let below = random.isTrue(in256: 50)
+    let inChild = random.isTrue(in256: 50)
     let name = one(of: rows.keys.sorted())
     let edit: TileEdit
     switch (random.below(9), name.flatMap { name in rows[name].map { (name, $0) } }) {
@@ -133,8 +133,8 @@ struct TileRun {
       let others = ([nil] + boxNames.map { $0 as String? }).filter { $0 != row.box }
       edit = .move(name, to: others[random.below(others.count)])
     }
-    begin("context \(context)\(below ? ", below" : ""): \(edit)")
-    _ = try ask(context) { .edit($0, edit, below: below) }
+    begin("context \(context)\(inChild ? ", in a child" : ""): \(edit)")
+    _ = try ask(context) { .edit($0, edit, inChild: inChild) }
     reference.edit(context, edit)
   }
 

@@ -33,7 +33,7 @@ final class TileSite {
     var answer = TileAnswer()
     switch command {
     case .pin(let number, let token): try contexts[number].setQueryGenerationFrom(token)
-    case .edit(let number, let edit, let below): try self.edit(contexts[number], edit, below)
+    case .edit(let number, let edit, let inChild): try self.edit(contexts[number], edit, inChild)
     case .save(let number, let policy, let unpins):
       let context = contexts[number]
       context.mergePolicy = policy.mergePolicy
@@ -54,9 +54,9 @@ final class TileSite {
     case .mergeSince(let number, let token):
       try contexts[number].mergeChanges(container.changes(from: token, to: .current))
     case .batch(let number, let batch): try execute(batch, contexts[number])
-    case .read(let number, let below, let ids):
+    case .read(let number, let inChild, let ids):
       let context = contexts[number]
-      if below {
+      if inChild {
         answer.view = try Self.view(ManagedObjectContext(parent: context), ids, fires: false)
       } else {
         answer.view = try Self.view(context, ids, fires: true)
@@ -86,8 +86,8 @@ final class TileSite {
     return try context.fetch(request).first
   }
 
-  private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ below: Bool) throws {
-    let context = below ? ManagedObjectContext(parent: own) : own
+  private func edit(_ own: ManagedObjectContext, _ edit: TileEdit, _ inChild: Bool) throws {
+    let context = inChild ? ManagedObjectContext(parent: own) : own
     // Fetches the boxes, so that the version that is changed is known.
     let boxes = try context.fetch(FetchRequest<Box>())
     defer { withExtendedLifetime(boxes) {} }
@@ -102,7 +102,7 @@ final class TileSite {
       try Self.tile(name, context).box = try Self.box(box, context)
     case .delete(let name): context.delete(try Self.tile(name, context))
     }
-    if below { try context.save() }
+    if inChild { try context.save() }
   }
 
   private func execute(_ batch: TileBatch, _ context: ManagedObjectContext) throws {

@@ -38,8 +38,10 @@ struct BatchTests {
       #expect(try context.fetchObjectIDs(request) == all.map(\.objectID))
     }
     let child = fixture.child(of: context)
-    let below = try child.fetchBatched(FetchRequest<Person>(batchSize: 9))
-    #expect(below.count == 251 && below.last?.name == "new" && below.first?.name == "p0")
+    let childResults = try child.fetchBatched(FetchRequest<Person>(batchSize: 9))
+    #expect(
+      childResults.count == 251 && childResults.last?.name == "new"
+        && childResults.first?.name == "p0")
     // Objects that get another number from a save are still found.
     let pending = try context.fetchBatched(FetchRequest<Person>())
     try context.save()

@@ -6,10 +6,10 @@ import Testing
 @Suite("Finding or creating")
 struct LookupModelTests {
   /// Returns the time in which a thread finds or creates a number of people.
-  private func seconds(_ count: Int, isBelow: Bool) throws -> Double {
+  private func seconds(_ count: Int, isInChild: Bool) throws -> Double {
     let fixture = try GraphFixture()
     let parent = fixture.context()
-    let context = isBelow ? fixture.child(of: parent) : parent
+    let context = isInChild ? fixture.child(of: parent) : parent
     var start = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start)
     for number in 0..<count {
@@ -27,11 +27,11 @@ struct LookupModelTests {
 
   @Test(.evidence("FO-08"), arguments: [false, true])
   func `finding or creating n objects takes less than quadratic time`(
-    isBelow: Bool
+    isInChild: Bool
   ) throws {
-    _ = try seconds(200, isBelow: isBelow)
-    let few = try seconds(1000, isBelow: isBelow)
-    let many = try seconds(16_000, isBelow: isBelow)
+    _ = try seconds(200, isInChild: isInChild)
+    let few = try seconds(1000, isInChild: isInChild)
+    let many = try seconds(16_000, isInChild: isInChild)
     // Quadratic time would be a factor of 256.
     #expect(many < few * 80, "\(few), \(many)")
   }
@@ -77,9 +77,10 @@ struct LookupModelTests {
           let fetched = try context.fetch(
             FetchRequest<Person>(where: #Predicate { $0.name == name }, limit: 1)
           ).first
-          let isBelow = context === child
+          let isInChild = context === child
           #expect(
-            found === fetched, "seed \(seed), step \(step), \(what), \(name), below: \(isBelow)")
+            found === fetched,
+            "seed \(seed), step \(step), \(what), \(name), in a child: \(isInChild)")
         }
       }
     }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Lookups by a unique attribute")
 struct LookupTests {
-  @Test("finds what is saved, and nothing where nothing has the value", .evidence("F-15"))
-  func findsRows() throws {
+  @Test(.evidence("F-15"))
+  func `lookup finds the saved object with a value, or nothing`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 36)
     let context = fixture.context()
@@ -23,8 +23,8 @@ struct LookupTests {
     #expect(long == nil)
   }
 
-  @Test("counts what is not saved, in the context and in those below it", .evidence("F-15"))
-  func countsChanges() throws {
+  @Test(.evidence("F-15"))
+  func `lookup counts unsaved changes of the context and of its parent`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada")
     let context = fixture.context()
@@ -33,8 +33,8 @@ struct LookupTests {
     new.name = "Bob"
     let found = try context.existingObject(where: \Person.name, equals: "Bob")
     #expect(found === new)
-    let below = try child.existingObject(where: \Person.name, equals: "Bob")
-    #expect(below?.objectID == new.objectID)
+    let childPerson = try child.existingObject(where: \Person.name, equals: "Bob")
+    #expect(childPerson?.objectID == new.objectID)
     let ada = try #require(try context.existingObject(where: \Person.name, equals: "Ada"))
     #expect(ada.objectID == id)
     ada.name = "Eve"
@@ -47,8 +47,8 @@ struct LookupTests {
     #expect(deleted == nil)
   }
 
-  @Test("reads the generation the context is pinned to", .evidence("F-15"))
-  func readsThePin() throws {
+  @Test(.evidence("F-15"))
+  func `lookup reads the generation to which the context is pinned`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let context = fixture.context()
@@ -61,8 +61,8 @@ struct LookupTests {
     #expect(later == nil)
   }
 
-  @Test("refuses an attribute that is not unique, and says what to do", .evidence("F-15"))
-  func refusesOthers() throws {
+  @Test(.evidence("F-15"))
+  func `lookup rejects an attribute without a unique constraint`() throws {
     let context = try GraphFixture().context()
     let error = #expect(throws: ObjectGraphError.self) {
       try context.existingObject(where: \Person.age, equals: 3)
@@ -71,8 +71,8 @@ struct LookupTests {
     #expect(error?.message.contains("Declare Unique(\\Person.age)") == true)
   }
 
-  @Test("finds no object of a class beside the one that is asked for", .evidence("F-15"))
-  func staysWithinTheClass() throws {
+  @Test(.evidence("F-15"))
+  func `lookup finds no object of an unrelated class`() throws {
     class Animal: ManagedObject {
       @Attribute var name: String? = nil
       override class var entity: Entity {

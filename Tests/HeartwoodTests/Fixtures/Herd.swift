@@ -36,7 +36,7 @@ final class Herd {
     let first = fixture.context()
     let changed = fixture.context()
     let child = ManagedObjectContext(parent: changed)
-    contexts = [("clean", fixture.context()), ("changed", changed), ("below", child)]
+    contexts = [("clean", fixture.context()), ("changed", changed), ("child", child)]
     try change(first, new: count)
     try first.save()
     try change(changed, new: 4)

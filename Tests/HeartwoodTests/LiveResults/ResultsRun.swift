@@ -83,7 +83,7 @@ final class ResultsRun {
     var saved = ranked
     saved.includesPendingChanges = false
     try watch("saved", saved)
-    try watch("below", ranked, in: child)
+    try watch("child", ranked, in: child)
     var own = FetchRequest<Song>()
     own.includesSubentities = false
     try watch("own", own, sectionedBy: \Song.isLoved)
@@ -124,7 +124,7 @@ final class ResultsRun {
       ("reset", 1, { self.context.reset() }),
       ("refresh", 2, { self.context.refreshAllObjects() }),
       ("other", 16, workInOther), ("batch", 6, batch), ("merge", 6, merge),
-      ("below", 8, workBelow), ("save below", 3, { try self.child.save() }),
+      ("child", 8, changeChild), ("save child", 3, { try self.child.save() }),
       ("pin", 5, { try self.context.setQueryGenerationFrom(.current) }),
       ("go back", 8, goBack), ("unpin", 3, { try self.context.setQueryGenerationFrom(nil) }),
       ("suspend", 1, suspend),
@@ -233,7 +233,7 @@ final class ResultsRun {
     }
   }
 
-  private func workBelow() throws {
+  private func changeChild() throws {
     switch random.below(5) {
     case 0: try insert(into: child)
     case 1: try delete(in: child)

@@ -199,16 +199,16 @@ struct ResultsTests {
   @Test(.evidence("LR-06")) func `a results controller shows changes of parent and child contexts`()
     throws
   {
-    let below = fixture.child(of: context)
+    let childContext = fixture.child(of: context)
     let live = try FollowedResults(ranked(15), context)
-    let child = try FollowedResults(ranked(15), below)
-    let song = try #require(try below.existingObject(Song.self, with: ids[0]))
+    let child = try FollowedResults(ranked(15), childContext)
+    let song = try #require(try childContext.existingObject(Song.self, with: ids[0]))
     song.rank = 22
     #expect(child.check().ids == [ids[1], ids[0], ids[2], ids[3]])
     #expect(live.check().ids == Array(ids[1...]))
-    let new = Song(context: below)
+    let new = Song(context: childContext)
     new.rank = 21
-    try below.save()
+    try childContext.save()
     #expect(live.check().ids == [ids[1], new.objectID, ids[0], ids[2], ids[3]])
     try self.song(3).rank = 2
     #expect(child.check().ids == [ids[1], new.objectID, ids[0], ids[2]])
@@ -222,8 +222,8 @@ struct ResultsTests {
   func `a results controller reports changes of the parent whether objects are loaded or not`(
     _ isLoaded: Bool
   ) throws {
-    let below = fixture.child(of: context)
-    let child = try FollowedResults(FetchRequest<Song>(), below)
+    let childContext = fixture.child(of: context)
+    let child = try FollowedResults(FetchRequest<Song>(), childContext)
     // The list may contain faults, because nothing sorts it.
     if isLoaded { #expect(child.controller.fetchedObjects.map(\.rank).count == 4) }
     for index in 0..<3 {

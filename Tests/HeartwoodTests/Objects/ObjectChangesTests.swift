@@ -68,10 +68,10 @@ struct ObjectChangesTests {
     let badge = Badge(context: child)
     badge.level = 3
     try child.save()
-    let above = try #require(parent.insertedObjects.first as? Badge)
-    #expect(above.level == 3 && slots(above) == [Slot.level])
+    let parentBadge = try #require(parent.insertedObjects.first as? Badge)
+    #expect(parentBadge.level == 3 && slots(parentBadge) == [Slot.level])
     badge.code = "b"
     try child.save()
-    #expect(above.code == "b" && slots(above) == [Slot.code, Slot.level])
+    #expect(parentBadge.code == "b" && slots(parentBadge) == [Slot.code, Slot.level])
   }
 }

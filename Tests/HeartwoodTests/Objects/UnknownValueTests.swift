@@ -125,7 +125,7 @@ struct UnknownValueTests {
       let child = ManagedObjectContext(parent: context)
       let ticket: Ticket = child.object(with: found[0].objectID)
       #expect(ticket.level == .low)
-      ticket.title = "from below"
+      ticket.title = "from the child"
       try child.save()
       try context.save()
       // The value is set, and the assignment is undone.

@@ -118,7 +118,7 @@ struct TemporaryIDPredicateTests {
     context.delete(try #require(try context.fetch(request).first))
     try context.save()
     try check(context, "after")
-    try check(child, "after, below")
+    try check(child, "after, in the child")
   }
 
   @Test(.evidence("U-11")) func `a predicate with a temporary ID works in asynchronous fetches`()
@@ -150,10 +150,12 @@ struct TemporaryIDPredicateTests {
   }
 
   @Test(.evidence("U-11"), arguments: [false, true])
-  func `a predicate with a temporary ID keeps live results complete across the save`(isBelow: Bool)
+  func `a predicate with a temporary ID keeps live results complete across the save`(
+    isInChild: Bool
+  )
     throws
   {
-    let watched = isBelow ? fixture.child(of: context) : context
+    let watched = isInChild ? fixture.child(of: context) : context
     let (owner, owned) = (owner, owned)
     let owns = FetchedResultsController(
       fetchRequest: FetchRequest<Car>(where: #Predicate { $0.owner?.objectID == owner }),

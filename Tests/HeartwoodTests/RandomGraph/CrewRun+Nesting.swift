@@ -9,62 +9,64 @@ extension CrewRun {
     let child = CrewWorkspace(
       100 + workspace.number, ManagedObjectContext(parent: workspace.context), .error,
       container: workspace.container)
-    child.view.read(above(child, workspace))
+    child.view.read(parentStore(child, workspace))
     child.context.automaticallyMergesChangesFromParent = step.b % 2 == 0
     for object in try CrewAccess.all(child.context) {
       let original: ManagedObject? = workspace.context.registeredObject(for: object.objectID)
       let tag = original.map { workspace.tag($0) } ?? -1
       child.keep(object, as: tag)
     }
-    try expectSame(child, "below")
+    try expectSame(child, "child")
     for nested in CrewStep.random(12, seed: UInt64(step.a)) {
       switch nested.operation {
       case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
       case .nested, .fetch, .count:
         if child.number < 200 { try nest(child, nested) }
-      case .sync: try editAbove(child, workspace, nested)
+      case .sync: try editParent(child, workspace, nested)
       case .rollback:
         child.context.rollback()
         child.view.rollback()
-        try expectSame(child, "after a rollback below")
+        try expectSame(child, "after a rollback of the child")
       default: continue
       }
       try expectSameSets(child)
     }
     let isPushed = step.c % 4 > 0 ? try push(child, to: workspace) : false
-    try expectSame(workspace, "above, after work below")
+    try expectSame(workspace, "parent, after work in the child")
     child.dropAll()
-    if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveAbove(child, workspace) }
+    if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveParent(child, workspace) }
   }
 
   /// Returns the content that a child context reads.
-  private func above(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
-    var above = CrewStore()
-    (above.graph, above.generation) = (workspace.view.now, workspace.view.generation)
-    for tag in workspace.view.work.deleted { above.graph[tag] = nil }
-    return above
+  private func parentStore(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
+    var store = CrewStore()
+    (store.graph, store.generation) = (workspace.view.now, workspace.view.generation)
+    for tag in workspace.view.work.deleted { store.graph[tag] = nil }
+    return store
   }
 
   /// Changes an object of the parent, which the child sees after fetching everything.
-  private func editAbove(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
+  private func editParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
     throws
   {
     guard !child.view.hasChanges, !child.context.hasChanges else { return }
     let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
     var step = step
     step.operation = operations[step.a % operations.count]
-    record("  above:")
+    record("  parent:")
     try edit(workspace, step)
     for object in try CrewAccess.all(child.context) {
-      guard child.tag(object) >= 0 else { throw CrewMismatch("\(object) is found below only now") }
+      guard child.tag(object) >= 0 else {
+        throw CrewMismatch("\(object) is found in the child only now")
+      }
     }
-    child.view.read(above(child, workspace))
-    try expectSame(child, "below, after an edit above")
+    child.view.read(parentStore(child, workspace))
+    try expectSame(child, "child, after an edit of the parent")
   }
 
   /// Saves a parent, whose child then shows the same.
-  private func saveAbove(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
-    record("  saves above")
+  private func saveParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
+    record("  saves the parent")
     let before = store.generation
     let isOthers = workspace.view.generation != before
     let new = workspace.view.work.inserted
@@ -78,7 +80,7 @@ extension CrewRun {
     for (tag, saved) in workspace.view.now.rows {
       guard let id = ids[tag],
         let object: ManagedObject = try child.context.existingObject(with: id)
-      else { throw CrewMismatch("\(tag) was saved above, and is not below") }
+      else { throw CrewMismatch("\(tag) was saved in the parent, and is not in the child") }
       var row = saved
       // It rereads derived values if it was notified.
       if !child.isMerging {
@@ -94,7 +96,7 @@ extension CrewRun {
 
   /// Saves a context to its parent; returns whether that succeeded.
   private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
-    record("  saves below")
+    record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
     // Objects that were set are validated even without edits, and an object of the parent may be
@@ -111,16 +113,18 @@ extension CrewRun {
       try child.context.save()
     } catch {
       guard !expected.isEmpty else { throw error }
-      try expectSame(child, "after a save below that failed")
+      try expectSame(child, "after a failed save of the child")
       return false
     }
-    guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
+    guard expected.isEmpty else {
+      throw CrewMismatch("the save of the child should throw \(expected)")
+    }
     if child.view.hasChanges { begin(workspace) }
     let work = child.view.work
     for tag in work.inserted {
       let id = try child.object(tag).objectID
       guard let object: ManagedObject = workspace.context.registeredObject(for: id) else {
-        throw CrewMismatch("\(tag) was saved below, and is not above")
+        throw CrewMismatch("\(tag) was saved in the child, and is not in the parent")
       }
       workspace.keep(object, as: tag)
       workspace.view.work.inserted.append(tag)

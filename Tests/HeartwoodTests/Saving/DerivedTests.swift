@@ -225,11 +225,11 @@ struct DerivedTests {
     let parent = fixture.context()
     let rome = try town("Rome", rooms: [1], parent)
     let child = ManagedObjectContext(parent: parent)
-    let below: Town = child.object(with: rome.objectID)
-    below.name = "Roma"
-    House(context: child).town = below
+    let childTown: Town = child.object(with: rome.objectID)
+    childTown.name = "Roma"
+    House(context: child).town = childTown
     try child.save()
-    #expect(below.searchName == "rome" && rome.searchName == "rome" && rome.houseCount == 1)
+    #expect(childTown.searchName == "rome" && rome.searchName == "rome" && rome.houseCount == 1)
     try parent.save()
     #expect(rome.searchName == "roma" && rome.houseCount == 2)
     let stored: Town = fixture.context().object(with: rome.objectID)
