@@ -25,11 +25,11 @@ struct Arguments {
       let word = words.remove(at: index)
       let isJoined = word.count > name.count
       guard isJoined || index < words.count else {
-        throw Complaint.usage("\(name) needs a value: type \(wanted).")
+        throw CommandError.usage("\(name) needs a value: type \(wanted).")
       }
       let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: index)
       guard let value = read(text) else {
-        throw Complaint.usage("\(name) \(text.visible) is not valid: type \(wanted).")
+        throw CommandError.usage("\(name) \(text.visible) is not valid: type \(wanted).")
       }
       result = value
     }
@@ -45,11 +45,11 @@ struct Arguments {
   }
 
   /// Throws an error for the first argument that was not consumed.
-  func requireNothingLeft(of command: String) throws {
+  func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
-    let trouble =
+    let reason =
       word.hasPrefix("-")
       ? "\(command) has no option \(word.visible)." : "Unexpected argument \(word.visible)."
-    throw Complaint.usage("\(trouble) Type quakes \(command) --help for its usage.")
+    throw CommandError.usage("\(reason) Type quakes \(command) --help for its usage.")
   }
 }

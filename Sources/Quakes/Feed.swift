@@ -48,7 +48,7 @@ struct Feed: Decodable, Sendable {
     do {
       self = try JSONDecoder().decode(Feed.self, from: content)
     } catch let error as DecodingError {
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) is not a GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
           + "imported. Name a feed of earthquake.usgs.gov.")
     }
@@ -61,7 +61,7 @@ struct Feed: Decodable, Sendable {
     } catch {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) cannot be read (\(reason)). Name the file of a feed, or - for standard input.")
     }
   }

@@ -111,7 +111,7 @@ struct WatchCommand: Command {
       case .screen(.ended): return
       case .screen: break
       case .closed:
-        throw Complaint.refused("The store can no longer be read. Type: quakes watch")
+        throw CommandError.failure("The store can no longer be read. Type: quakes watch")
       }
       try show()
       if seen == changeCount { return }
