@@ -57,7 +57,7 @@ enum Workload: String, CaseIterable {
     case .graphBatchInsert: "a batch insertion of 200,000 quakes, with a unique code and an index"
     case .graphRead: "200,000 objects of ten integers fetched, every value read (GRDB's benchmark)"
     case .graphFind: "fetches of single quakes by their unique code, with a predicate"
-    case .graphLookup: "the same without a predicate: existingObject(where:is:)"
+    case .graphLookup: "the same without a predicate: existingObject(where:equals:)"
     case .liveResults: "updates of lists with 100 changed rows, and of a thousand lists with 10,000"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .graphNewest: "fetches of the newest 100 quakes of magnitude 4.5 and above"

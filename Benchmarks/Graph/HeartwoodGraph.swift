@@ -90,7 +90,7 @@ private final class HeartwoodGraphStore: GraphStore {
     return try context.performAndWait {
       var hash: UInt64 = 0
       for code in codes {
-        guard let quake = try context.existingObject(where: \GraphQuake.code, is: code) else {
+        guard let quake = try context.existingObject(where: \GraphQuake.code, equals: code) else {
           throw BenchFailure("The quake \(code) was inserted but a lookup does not find it.")
         }
         hash = quake.folded(into: hash)

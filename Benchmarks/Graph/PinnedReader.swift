@@ -95,7 +95,7 @@ final class PinnedReader: Sendable {
   }
 
   private static func read(_ code: String, _ context: ManagedObjectContext) throws -> UInt64 {
-    guard let quake = try context.existingObject(where: \GraphQuake.code, is: code) else {
+    guard let quake = try context.existingObject(where: \GraphQuake.code, equals: code) else {
       throw BenchFailure("The pinned context does not find the quake \(code).")
     }
     return quake.folded(into: 0)

@@ -21,15 +21,15 @@ struct Arguments {
     of name: String, _ wanted: String, _ read: (String) -> V?
   ) throws -> V? {
     var result: V?
-    while let place = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
-      let word = words.remove(at: place)
+    while let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) {
+      let word = words.remove(at: index)
       let isJoined = word.count > name.count
-      guard isJoined || place < words.count else {
-        throw Complaint.usage("\(name) needs a value: type \(wanted).")
+      guard isJoined || index < words.count else {
+        throw CommandError.usage("\(name) needs a value: type \(wanted).")
       }
-      let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: place)
+      let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: index)
       guard let value = read(text) else {
-        throw Complaint.usage("\(name) \(text.visible) is not valid: type \(wanted).")
+        throw CommandError.usage("\(name) \(text.visible) is not valid: type \(wanted).")
       }
       result = value
     }
@@ -38,18 +38,18 @@ struct Arguments {
 
   /// Consumes the next argument that is not an option; `-` is not an option.
   mutating func operand() -> String? {
-    guard let place = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
+    guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil
     }
-    return words.remove(at: place)
+    return words.remove(at: index)
   }
 
   /// Throws an error for the first argument that was not consumed.
-  func requireNothingLeft(of command: String) throws {
+  func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
-    let trouble =
+    let reason =
       word.hasPrefix("-")
       ? "\(command) has no option \(word.visible)." : "Unexpected argument \(word.visible)."
-    throw Complaint.usage("\(trouble) Type quakes \(command) --help for its usage.")
+    throw CommandError.usage("\(reason) Type quakes \(command) --help for its usage.")
   }
 }

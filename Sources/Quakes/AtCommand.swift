@@ -38,7 +38,7 @@ struct AtCommand: Command {
   /// Parses a DATE.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
-      throw Complaint.usage("DATE \(text.visible) is not valid: type \(Moment.wanted).")
+      throw CommandError.usage("DATE \(text.visible) is not valid: type \(Moment.wanted).")
     }
     return moment
   }
@@ -56,7 +56,7 @@ struct AtCommand: Command {
     let time: Date
     let generation: UInt64
     let quakes: Int
-    let madeBy: Past.Maker
+    let madeBy: Past.Origin
   }
 
   private func show(_ past: Past, _ container: PersistentContainer) throws {
@@ -67,7 +67,7 @@ struct AtCommand: Command {
       }
       return ListedState(
         time: state.kept.date, generation: generations[state.kept.name]?.frame ?? 0, quakes: count,
-        madeBy: state.maker)
+        madeBy: state.origin)
     }
     if wantsJSON { return try printJSON(all) }
     guard !all.isEmpty else { return print("No states are kept yet. Type: quakes import FILE") }
@@ -75,9 +75,9 @@ struct AtCommand: Command {
       "time (UTC)": .left, "generation": .right, "quakes": .right, "created by": .left,
     ])
     for state in all {
-      let maker = state.madeBy == .other ? "not an import" : state.madeBy.rawValue
+      let origin = state.madeBy == .other ? "not an import" : state.madeBy.rawValue
       table.append(
-        [state.time.exact, Int(state.generation).grouped, state.quakes.grouped, maker])
+        [state.time.exact, Int(state.generation).grouped, state.quakes.grouped, origin])
     }
     print(table.text)
   }
@@ -88,9 +88,9 @@ extension Past {
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {
-      throw Complaint.refused("No states are kept yet. Type: quakes import FILE")
+      throw CommandError.failure("No states are kept yet. Type: quakes import FILE")
     }
-    throw Complaint.refused(
+    throw CommandError.failure(
       "No state as old as \(text.visible) is kept: the oldest is \(first.time). Type quakes at to "
         + "see all.")
   }

@@ -25,7 +25,7 @@ struct DiffCommand: Command {
   init(_ arguments: inout Arguments) throws {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
-      throw Complaint.usage("A is missing. Type: quakes diff A B, with dates from quakes at.")
+      throw CommandError.usage("A is missing. Type: quakes diff A B, with dates from quakes at.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }

@@ -16,18 +16,19 @@ enum Download {
   static func content(of url: URL) async throws -> Data {
     let name = url.absoluteString.visible
     guard ["http", "https"].contains(url.scheme?.lowercased()) else {
-      throw Complaint.refused("\(name) cannot be read. Name an address with http, https or file.")
+      throw CommandError.failure(
+        "\(name) cannot be read. Name an address with http, https or file.")
     }
     let (content, response): (Data, URLResponse)
     do {
       (content, response) = try await URLSession.shared.data(from: url)
     } catch {
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) cannot be reached (\(error.localizedDescription.visible)). Try again later, or "
           + "name the file of a feed.")
     }
     if let status = (response as? HTTPURLResponse)?.statusCode, status != 200 {
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) cannot be read: the server answered with status \(status). Find the URL of the "
           + "feed at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php")
     }

@@ -48,7 +48,7 @@ struct Feed: Decodable, Sendable {
     do {
       self = try JSONDecoder().decode(Feed.self, from: content)
     } catch let error as DecodingError {
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) is not a GeoJSON feed of earthquakes: \(Self.reason(error, content)) Nothing was "
           + "imported. Name a feed of earthquake.usgs.gov.")
     }
@@ -61,7 +61,7 @@ struct Feed: Decodable, Sendable {
     } catch {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(name) cannot be read (\(reason)). Name the file of a feed, or - for standard input.")
     }
   }
@@ -69,11 +69,11 @@ struct Feed: Decodable, Sendable {
   /// Returns the decoder's error and its position, as a sentence.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
-    case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing."
-    case .valueNotFound(_, let context): "\(place(context.codingPath)) is null."
-    case .typeMismatch(let type, let context): "\(place(context.codingPath)) is not \(word(type))."
+    case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."
+    case .valueNotFound(_, let context): "\(path(context.codingPath)) is null."
+    case .typeMismatch(let type, let context): "\(path(context.codingPath)) is not \(word(type))."
     case .dataCorrupted(let context) where context.codingPath.isEmpty: syntaxError(in: content)
-    case .dataCorrupted(let context): "\(place(context.codingPath)) is not valid."
+    case .dataCorrupted(let context): "\(path(context.codingPath)) is not valid."
     @unknown default: "\(error)"
     }
   }
@@ -89,11 +89,11 @@ struct Feed: Decodable, Sendable {
   }
 
   /// Returns the path of a value, such as `features[3].properties.time`.
-  private static func place(_ path: [any CodingKey]) -> String {
+  private static func path(_ path: [any CodingKey]) -> String {
     guard !path.isEmpty else { return "the document" }
-    return path.reduce("") { way, key in
-      if let index = key.intValue { return "\(way)[\(index)]" }
-      return way.isEmpty ? key.stringValue : "\(way).\(key.stringValue)"
+    return path.reduce("") { text, key in
+      if let index = key.intValue { return "\(text)[\(index)]" }
+      return text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)"
     }
   }
 

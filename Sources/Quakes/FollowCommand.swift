@@ -30,7 +30,7 @@ struct FollowCommand: Command {
     var paths: [String] = []
     while let path = arguments.operand() { paths.append(path) }
     guard !paths.isEmpty else {
-      throw Complaint.usage("FILE is missing. Type: quakes follow FILE FILE, with some feeds.")
+      throw CommandError.usage("FILE is missing. Type: quakes follow FILE FILE, with some feeds.")
     }
     self.paths = paths
   }

@@ -31,9 +31,9 @@ struct ImportCommand: Command {
     keptCount =
       try arguments.value(of: "--keep", range) { text in
         Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
-      } ?? Past.usualCount
+      } ?? Past.defaultCount
     guard let path = arguments.operand() else {
-      throw Complaint.usage("FILE is missing. Type: quakes import FILE, or - to read a pipe.")
+      throw CommandError.usage("FILE is missing. Type: quakes import FILE, or - to read a pipe.")
     }
     self.path = path
   }
@@ -55,7 +55,7 @@ struct ImportCommand: Command {
     if added + updated > 0 {
       let past = try Past(of: container)
       try past.keepFound(before.queryGenerationToken ?? .current)
-      try past.keep(.current, madeBy: .anImport)
+      try past.keep(.current, madeBy: .fileImport)
       try Past.release(allBut: keptCount, of: container)
     }
     let total = Set(features.map(\.code)).count

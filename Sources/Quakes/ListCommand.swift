@@ -56,7 +56,7 @@ struct ListCommand: Command {
     wantsExplanation = arguments.flag("--explain")
     wantsJSON = arguments.flag("--json")
     if order == .distance, vicinity == nil {
-      throw Complaint.usage("--sort distance needs a place: type --near LAT,LON as well.")
+      throw CommandError.usage("--sort distance needs a location: type --near LAT,LON as well.")
     }
   }
 

@@ -8,15 +8,15 @@ import Heartwood
 /// state to return to.
 struct Past {
   /// The origin of a state.
-  enum Maker: String, Encodable {
+  enum Origin: String, Encodable {
     /// Not an import; an import found the state.
     case other = "before"
-    case anImport = "import"
+    case fileImport = "import"
     case undo
   }
 
   struct State {
-    let maker: Maker
+    let origin: Origin
     let kept: KeptGeneration
 
     /// The time, in a form that `quakes at` accepts.
@@ -33,7 +33,7 @@ struct Past {
   }
 
   /// The default number of imports that can be undone.
-  static let usualCount = 10
+  static let defaultCount = 10
   /// The valid numbers.
   ///
   /// Each kept state retains older images of some pages.
@@ -47,11 +47,11 @@ struct Past {
     self.container = container
     let all = try container.keptGenerations.compactMap { kept -> State? in
       let word = kept.name.prefix { $0 != " " }
-      return Maker(rawValue: String(word)).map { State(maker: $0, kept: kept) }
+      return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
     // The state that one import found can be the one that another has just created.
-    let made = Set(all.filter { $0.maker != .other }.map(\.kept.token))
-    states = all.filter { $0.maker != .other || !made.contains($0.kept.token) }
+    let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
+    states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
 
   // MARK: Undo
@@ -62,19 +62,19 @@ struct Past {
   /// The last import that was not undone; `nil` if the state before it is not kept.
   var undoable: Undoable? {
     // The states that undo can return to in turn, each with the import that created it.
-    var way: [(state: State, imported: State)] = []
+    var path: [(state: State, imported: State)] = []
     for state in states {
-      switch state.maker {
-      case .other: way = [(state, state)]
-      case .anImport: way.append((state, state))
+      switch state.origin {
+      case .other: path = [(state, state)]
+      case .fileImport: path.append((state, state))
       case .undo:
         // The state equals the one before the import that was undone.
-        way = way.dropLast()
-        let earlier = way.popLast()
-        way.append((state, earlier?.imported ?? state))
+        path = path.dropLast()
+        let earlier = path.popLast()
+        path.append((state, earlier?.imported ?? state))
       }
     }
-    guard way.count > 1, let last = way.popLast(), let previous = way.last else { return nil }
+    guard path.count > 1, let last = path.popLast(), let previous = path.last else { return nil }
     return Undoable(imported: last.imported, last: last.state, previous: previous.state)
   }
 
@@ -92,15 +92,15 @@ struct Past {
   }
 
   /// Names a generation.
-  func keep(_ token: QueryGenerationToken, madeBy maker: Maker) throws {
+  func keep(_ token: QueryGenerationToken, madeBy origin: Origin) throws {
     var time = Date.now
     // The name for this millisecond may already exist.
-    while try container.keptGeneration(Self.name(maker, time)) != nil { time += 0.001 }
-    try container.keepGeneration(token, as: Self.name(maker, time))
+    while try container.keptGeneration(Self.name(origin, time)) != nil { time += 0.001 }
+    try container.keepGeneration(token, as: Self.name(origin, time))
   }
 
-  private static func name(_ maker: Maker, _ time: Date) -> String {
-    "\(maker.rawValue) \(time.exact)"
+  private static func name(_ origin: Origin, _ time: Date) -> String {
+    "\(origin.rawValue) \(time.exact)"
   }
 
   /// Releases the oldest states, except those needed to undo the last `count` imports.

@@ -50,7 +50,7 @@ struct QuakeStore {
 
   /// Opens the store for a command that only reads it.
   func openForReading() throws -> PersistentContainer {
-    try requireThere()
+    try requireStore()
     var options = ContainerOptions()
     options.store.readOnly = true
     return try PersistentContainer(
@@ -59,13 +59,13 @@ struct QuakeStore {
 
   /// Opens an existing store for a command that changes it.
   func openForChanging() throws -> PersistentContainer {
-    try requireThere()
+    try requireStore()
     return try openForWriting()
   }
 
-  private func requireThere() throws {
+  private func requireStore() throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw Complaint.refused("There is no store at \(path) yet. Type: quakes import FILE")
+      throw CommandError.failure("There is no store at \(path) yet. Type: quakes import FILE")
     }
   }
 }

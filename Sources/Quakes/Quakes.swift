@@ -16,10 +16,10 @@ enum Quakes {
     do {
       try await run(Arguments(CommandLine.arguments.dropFirst()))
     } catch {
-      let complaint = error as? Complaint ?? .refused("\(error)")
+      let commandError = error as? CommandError ?? .failure("\(error)")
       ProgressLine().clear()
-      FileHandle.standardError.write(Data("quakes: \(complaint.sentence)\n".utf8))
-      exit(complaint.exitCode)
+      FileHandle.standardError.write(Data("quakes: \(commandError.sentence)\n".utf8))
+      exit(commandError.exitCode)
     }
   }
 
@@ -32,17 +32,17 @@ enum Quakes {
     }
     guard let word = arguments.operand() else {
       guard wantsHelp else {
-        throw Complaint.usage("A command is missing. Type quakes --help to see them.")
+        throw CommandError.usage("A command is missing. Type quakes --help to see them.")
       }
       return print(help)
     }
     guard let type = commands.first(where: { $0.name == word }) else {
       let names = commands.map { $0.name }.joined(separator: ", ")
-      throw Complaint.usage("There is no command \(word.visible). Type one of: \(names).")
+      throw CommandError.usage("There is no command \(word.visible). Type one of: \(names).")
     }
     if wantsHelp { return print(type.help + "\n\n" + commonHelp) }
     let command = try type.init(&arguments)
-    try arguments.requireNothingLeft(of: word)
+    try arguments.rejectRemaining(of: word)
     try await command.run(in: path.map { QuakeStore(path: $0) } ?? .usual)
   }
 
@@ -85,14 +85,16 @@ protocol Command {
 }
 
 /// An error that ends the program, as a sentence that says what to do.
-struct Complaint: Error {
+struct CommandError: Error {
   let sentence: String
   let exitCode: Int32
 
   /// An invalid command line.
-  static func usage(_ sentence: String) -> Complaint { Complaint(sentence: sentence, exitCode: 2) }
+  static func usage(_ sentence: String) -> CommandError {
+    CommandError(sentence: sentence, exitCode: 2)
+  }
   /// A request that cannot be fulfilled.
-  static func refused(_ sentence: String) -> Complaint {
-    Complaint(sentence: sentence, exitCode: 1)
+  static func failure(_ sentence: String) -> CommandError {
+    CommandError(sentence: sentence, exitCode: 1)
   }
 }

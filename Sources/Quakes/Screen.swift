@@ -15,18 +15,18 @@ final class Screen {
 
   /// Switches to the alternate screen; ``close()`` restores the original one.
   ///
-  /// - Parameter tell: Called with each event, on any thread.
-  init(_ tell: @escaping @Sendable (Event) -> Void) {
+  /// - Parameter handler: Called with each event, on any thread.
+  init(_ handler: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original
       // Raw mode: each key arrives immediately, without echo and without signals, because the
       // program must restore the screen before it ends.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
       tcsetattr(0, TCSANOW, &raw)
-      listenToKeys(tell)
+      observeKeys(handler)
     }
-    listen(to: SIGWINCH) { tell(.resized) }
-    for number in [SIGINT, SIGTERM, SIGHUP] { listen(to: number) { tell(.ended) } }
+    observe(SIGWINCH) { handler(.resized) }
+    for number in [SIGINT, SIGTERM, SIGHUP] { observe(number) { handler(.ended) } }
     Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 
@@ -42,25 +42,25 @@ final class Screen {
     Self.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
   }
 
-  private func listenToKeys(_ tell: @escaping @Sendable (Event) -> Void) {
+  private func observeKeys(_ handler: @escaping @Sendable (Event) -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
       // The terminal was closed.
-      guard read(0, &byte, 1) == 1 else { return tell(.ended) }
-      tell(.key(byte))
+      guard read(0, &byte, 1) == 1 else { return handler(.ended) }
+      handler(.key(byte))
     }
     source.resume()
     sources.append(source)
   }
 
-  private func listen(to signalNumber: Int32, _ tell: @escaping @Sendable () -> Void) {
+  private func observe(_ signalNumber: Int32, _ handler: @escaping @Sendable () -> Void) {
     #if canImport(Darwin)
       // On Darwin the source does not suppress the signal's default action.
       signal(signalNumber, SIG_IGN)
     #endif
     let source = DispatchSource.makeSignalSource(signal: signalNumber)
-    source.setEventHandler(handler: tell)
+    source.setEventHandler(handler: handler)
     source.resume()
     sources.append(source)
   }

@@ -25,7 +25,7 @@ struct UndoCommand: Command {
     let container = try store.openForChanging()
     let past = try Past(of: container)
     guard let step = past.undoable else {
-      throw Complaint.refused(
+      throw CommandError.failure(
         past.states.isEmpty
           ? "There is no import to undo."
           : "No import is left to undo: no older state is kept. Type quakes at to see all states."
@@ -54,7 +54,7 @@ struct UndoCommand: Command {
       let time = step.last.time
       let changes = try container.changes(from: step.last.kept.token, to: .current)
       let count = changes.inserted.count + changes.updated.count + changes.deleted.count
-      throw Complaint.refused(
+      throw CommandError.failure(
         "\(count.grouped) quakes were changed since the import of \(step.imported.time), so it "
           + "stays. Type quakes diff \(time) to see them.")
     }

@@ -8,19 +8,19 @@ struct Vicinity {
   /// The radius in kilometres.
   private let radius: Double
 
-  private static let usualRadius = 100.0
+  private static let defaultRadius = 100.0
   private static let earthRadius = 6371.0
 
   /// Parses `LAT,LON` or `LAT,LON,KM`; `nil` for anything else.
   init?(_ text: String) {
-    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-    let numbers = parts.compactMap { Double($0.trimmingPrefix(" ")) }
-    guard numbers.count == parts.count, (2...3).contains(numbers.count),
+    let components = text.split(separator: ",", omittingEmptySubsequences: false)
+    let numbers = components.compactMap { Double($0.trimmingPrefix(" ")) }
+    guard numbers.count == components.count, (2...3).contains(numbers.count),
       (-90...90).contains(numbers[0]), (-180...180).contains(numbers[1])
     else { return nil }
     latitude = numbers[0]
     longitude = numbers[1]
-    radius = numbers.count == 3 ? numbers[2] : Self.usualRadius
+    radius = numbers.count == 3 ? numbers[2] : Self.defaultRadius
     guard radius > 0, radius.isFinite else { return nil }
   }
 

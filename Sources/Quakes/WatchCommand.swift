@@ -27,7 +27,7 @@ struct WatchCommand: Command {
     newest quakes, and then a block of lines for each change.
     """
 
-  private static let usualLimit = 10
+  private static let defaultLimit = 10
 
   private let minimum: Double?
   private let changeCount: Int?
@@ -44,7 +44,7 @@ struct WatchCommand: Command {
       }
     }
     changeCount = try count("--changes")
-    limit = try count("--limit") ?? Self.usualLimit
+    limit = try count("--limit") ?? Self.defaultLimit
     wantsJSON = arguments.flag("--json")
   }
 
@@ -98,10 +98,10 @@ struct WatchCommand: Command {
         for transaction in try container.fetchHistory(after: position) {
           try view.mergeChanges(from: transaction)
           position = transaction.token
-          page.note(transaction)
+          page.record(transaction)
         }
       case .changed(let change):
-        page.note(change)
+        page.record(change)
         if !isOnScreen {
           Screen.write(try wantsJSON ? page.changeJSON() : page.changeLines(limit))
         }
@@ -111,7 +111,7 @@ struct WatchCommand: Command {
       case .screen(.ended): return
       case .screen: break
       case .closed:
-        throw Complaint.refused("The store can no longer be read. Type: quakes watch")
+        throw CommandError.failure("The store can no longer be read. Type: quakes watch")
       }
       try show()
       if seen == changeCount { return }

@@ -22,10 +22,10 @@ import Heartwood
   // MARK: Events
 
   /// Records a transaction of the history.
-  mutating func note(_ transaction: PersistentHistoryTransaction) { written = transaction }
+  mutating func record(_ transaction: PersistentHistoryTransaction) { written = transaction }
 
   /// Records a change of the list.
-  mutating func note(_ change: ResultsChange) {
+  mutating func record(_ change: ResultsChange) {
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
       switch step {
@@ -49,9 +49,9 @@ import Heartwood
 
   /// Returns the effect of the last change.
   func changeLines(_ limit: Int) throws -> String {
-    let places = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
-    let rows = places.prefix(limit).map { row(controller.object(at: $0)) }
-    return "\n" + block("\(try title)\n\(news)", rows, more: places.count - rows.count)
+    let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
+    let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
+    return "\n" + block("\(try title)\n\(news)", rows, more: positions.count - rows.count)
   }
 
   private func block(_ head: String, _ rows: [String], more: Int) -> String {
@@ -106,8 +106,8 @@ import Heartwood
     let title = try title
     let top = title.padded(to: max(title.count + 2, width - key.count)) + key
     var lines = [top, news, "", Self.titles].map { String($0.prefix(width)) }
-    for place in 0..<min(controller.count, max(0, height - lines.count)) {
-      let quake = controller.object(at: place)
+    for index in 0..<min(controller.count, max(0, height - lines.count)) {
+      let quake = controller.object(at: index)
       let line = String(row(quake).prefix(width))
       lines.append(color(quake)?.applied(to: line) ?? line)
     }

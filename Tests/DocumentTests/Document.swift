@@ -3,7 +3,7 @@ import Foundation
 /// A document of the project, with the blocks of code it shows.
 struct Document {
   struct Block {
-    /// What the fence says it is; empty if that says nothing.
+    /// The language of the fence; empty if it names none.
     let language: String
     /// The line of the fence, counted from 1.
     let line: Int
@@ -16,10 +16,10 @@ struct Document {
   let path: String
   let blocks: [Block]
 
-  /// Without folders and ending.
+  /// The file name without its directories and extension.
   var name: Substring { path.split(separator: "/").last?.dropLast(3) ?? "" }
 
-  /// The README, all in `Docs`, and the landing pages of the libraries.
+  /// All documents: the README, those in `Docs`, and the landing pages of the libraries.
   static func all() throws -> [Document] {
     let package = DocumentProgram.package.path
     let names = try FileManager.default.subpathsOfDirectory(atPath: package + "/Docs").sorted()

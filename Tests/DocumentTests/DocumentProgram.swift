@@ -2,38 +2,38 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A program whose parts a document shows: in `Programs`, named as the document, and `+` and
-/// something more if that shows several.
+/// A program in `Programs` whose code a document shows; its name is that of the document, followed
+/// by `+` and a suffix if the document shows several.
 struct DocumentProgram: CustomTestStringConvertible, Sendable {
-  /// Without the ending.
+  /// The name without the extension.
   let name: String
   let text: String
 
   static let package = URL(filePath: #filePath).appending(path: "../../..").standardized
-  private static let folder = package.appending(path: "Tests/DocumentTests/Programs")
+  private static let directory = package.appending(path: "Tests/DocumentTests/Programs")
 
-  /// All of them, by name.
+  /// Returns all programs, by name.
   static func all() throws -> [DocumentProgram] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    try FileManager.default.contentsOfDirectory(atPath: directory.path)
       .filter { $0.hasSuffix(".swift") }.sorted()
       .map { file in
         DocumentProgram(
           name: String(file.dropLast(6)),
-          text: try String(contentsOf: folder.appending(path: file), encoding: .utf8))
+          text: try String(contentsOf: directory.appending(path: file), encoding: .utf8))
       }
   }
 
-  /// That of a name.
+  /// Returns the program with a name.
   static func named(_ name: String) throws -> DocumentProgram {
     try #require(try all().first { $0.name == name })
   }
 
-  /// The document it belongs to, by its name without the ending.
+  /// The name of its document, without the extension.
   var document: Substring { name.prefix { $0 != "+" } }
-  var path: String { Self.folder.appending(path: "\(name).swift").path }
+  var path: String { Self.directory.appending(path: "\(name).swift").path }
   var testDescription: String { name }
 
-  /// Whether some lines stand in it, further in if need be.
+  /// Returns whether the program contains some lines, possibly indented further.
   func contains(_ lines: [Substring]) -> Bool {
     let ownText = "\n" + text
     return stride(from: 0, through: 8, by: 2).contains { indent in
@@ -43,27 +43,27 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// What the compiler needs to know beyond the file.
+  /// Returns the compiler options beyond the file.
   ///
-  /// - Parameter folder: The folder with the modules of the package.
-  func options(_ folder: String) throws -> [String] {
+  /// - Parameter modules: The directory with the modules of the package.
+  func options(_ modules: String) throws -> [String] {
     guard text.hasPrefix("// swift-tools-version: ") else {
-      return ["-swift-version", "6", "-parse-as-library", "-I", folder]
+      return ["-swift-version", "6", "-parse-as-library", "-I", modules]
     }
-    // The manifest of a package has a module of its own, which is with the compiler.
+    // The manifest of a package imports a module of its own, which is installed with the compiler.
     let (path, _) = try BuiltModules.run("which", ["swiftc"])
     let compiler = URL(filePath: path.trimmingCharacters(in: .newlines)).resolvingSymlinksInPath()
     let interface = compiler.appending(path: "../../lib/swift/pm/ManifestAPI").standardized.path
     return ["-I", interface, "-package-description-version", "6.2"]
   }
 
-  /// Builds it, and says where the program is.
+  /// Builds the program, and returns the path of the executable.
   func build(in scratch: ScratchDirectory) throws -> String {
-    let folder = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.folder)
     let program = scratch.path(of: "program")
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
-      ["-o", program, path] + options(folder) + BuiltModules.objects(in: folder))
+      ["-o", program, path] + options(directory) + BuiltModules.objects(in: directory))
     try #require(exitCode == 0, "\(output)")
     return program
   }

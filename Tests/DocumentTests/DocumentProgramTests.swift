@@ -2,15 +2,15 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The Swift of the documents.
+/// Checks that the Swift code in the documents compiles.
 ///
-/// Each block stands in a program, word for word; a program has what its blocks take for granted
-/// around them. So what compiles there is what readers see.
+/// Each block occurs in a program word for word; the program has whatever the block presupposes. So
+/// what compiles is what readers see.
 @Suite(
-  "The Swift in the documents",
+  "Swift code in the documents",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct DocumentProgramTests {
-  @Test func `stands in a program that is compiled`() throws {
+  @Test func `every code block is part of a compiled program`() throws {
     let programs = try DocumentProgram.all()
     for document in try Document.all() {
       let own = programs.filter { $0.document == document.name }
@@ -32,7 +32,7 @@ struct DocumentProgramTests {
     }
   }
 
-  @Test func `is marked as such, and so is what is no Swift`() throws {
+  @Test func `every code block is marked as Swift or as another language`() throws {
     for document in try Document.all() {
       for block in document.blocks {
         #expect(
@@ -43,15 +43,15 @@ struct DocumentProgramTests {
   }
 
   @Test(arguments: try DocumentProgram.all(), ["nonisolated", "MainActor"])
-  func `compiles without a warning, whatever the isolation of its code`(
+  func `code blocks compile without warnings under either default isolation`(
     program: DocumentProgram, isolation: String
   ) throws {
-    let folder = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.folder)
     let scratch = try ScratchDirectory()
-    // To the end: what may go to another thread is found out behind the type checker.
+    // Compiles completely, because the compiler checks isolation only after type checking.
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
-      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(folder)
+      ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(directory)
         + ["-default-isolation", isolation])
     #expect(output == "")
     #expect(exitCode == 0)

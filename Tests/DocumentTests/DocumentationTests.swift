@@ -2,15 +2,15 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What the libraries say about themselves: the comments of public symbols, and the landing pages.
+/// Checks the API documentation: the comments of public symbols, and the landing pages.
 @Suite(
-  "The documentation of the API",
+  "API documentation",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct DocumentationTests {
   private static let modules = ["Heartwood", "HeartwoodEngine"]
 
   @Test(arguments: modules)
-  func `says something about every public symbol`(module: String) throws {
+  func `every public symbol is documented`(module: String) throws {
     let graph = try SymbolGraph(of: module)
     #expect(graph.symbols.count > 100)
     for symbol in graph.symbols where symbol.location != nil {
@@ -21,7 +21,7 @@ struct DocumentationTests {
   }
 
   @Test(arguments: modules)
-  func `names every public type on its landing page, once`(module: String) throws {
+  func `the landing page names every public type once`(module: String) throws {
     let page = try String(
       contentsOfFile: Self.catalog(of: module) + "/\(module).md", encoding: .utf8)
     let named = page.matches(of: /\n- ``(\w+)``/).map { String($0.output.1) }
@@ -30,13 +30,13 @@ struct DocumentationTests {
   }
 
   @Test(arguments: modules)
-  func `becomes pages without a warning`(module: String) throws {
+  func `the documentation builds without warnings`(module: String) throws {
     let graph = try SymbolGraph(of: module)
     let scratch = try ScratchDirectory()
     let (output, exitCode) = try BuiltModules.run(
       "docc",
       [
-        "convert", Self.catalog(of: module), "--additional-symbol-graph-dir", graph.folder.path,
+        "convert", Self.catalog(of: module), "--additional-symbol-graph-dir", graph.directory.path,
         "--output-path", scratch.path(of: "pages"), "--fallback-display-name", module,
         "--fallback-bundle-identifier", module, "--warnings-as-errors",
       ])
@@ -49,7 +49,7 @@ struct DocumentationTests {
   }
 }
 
-/// The public symbols of a module, as the compiler tells them.
+/// The public symbols of a module, as the compiler reports them.
 private struct SymbolGraph {
   struct Symbol: Decodable {
     struct Comment: Decodable {
@@ -59,7 +59,7 @@ private struct SymbolGraph {
     struct Location: Decodable { let uri: String }
     let pathComponents: [String]
     let docComment: Comment?
-    /// None for what the compiler makes by itself.
+    /// `nil` for symbols that the compiler synthesises.
     let location: Location?
   }
 
@@ -70,26 +70,26 @@ private struct SymbolGraph {
     let target: Target
   }
 
-  let folder: ScratchDirectory
+  let directory: ScratchDirectory
   let symbols: [Symbol]
 
   init(of module: String) throws {
     let platform = try JSONDecoder().decode(
       Platform.self, from: Data(BuiltModules.run("swiftc", ["-print-target-info"]).output.utf8))
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     let (output, exitCode) = try BuiltModules.run(
       "swift",
       [
         "symbolgraph-extract", "-module-name", module, "-I", #require(BuiltModules.folder),
         "-minimum-access-level", "public", "-skip-synthesized-members",
-        "-target", platform.target.triple, "-output-dir", folder.path,
+        "-target", platform.target.triple, "-output-dir", directory.path,
       ])
     try #require(exitCode == 0, "\(output)")
-    // One file for the module, and one for each other module that it extends.
-    symbols = try FileManager.default.contentsOfDirectory(atPath: folder.path).flatMap { name in
-      let content = try Data(contentsOf: URL(filePath: folder.path(of: name)))
+    // There is one file for the module, and one for each module that it extends.
+    symbols = try FileManager.default.contentsOfDirectory(atPath: directory.path).flatMap { name in
+      let content = try Data(contentsOf: URL(filePath: directory.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols
     }
-    self.folder = folder
+    self.directory = directory
   }
 }

@@ -2,9 +2,9 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Programs that documents show as a whole, built as a reader would and run.
+/// Builds and runs the programs that documents show completely, as a reader would.
 @Suite(
-  "A program in the documents",
+  "Document programs",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct ShownProgramTests {
   @Test(arguments: [
@@ -48,7 +48,7 @@ struct ShownProgramTests {
     ),
     ("Migration+Model", "incompatibleSchema true\n42, Blue\n[\"red\"]\n"),
   ])
-  func `does what it says`(name: String, output: String) throws {
+  func `a document program produces the documented output`(name: String, output: String) throws {
     let scratch = try ScratchDirectory()
     let program = try DocumentProgram.named(name).build(in: scratch)
     let run = try BuiltModules.run(program, [], in: scratch.path)

@@ -2,12 +2,14 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The tutorial, gone through as a reader would: its program, its feeds, and what comes out.
+/// Follows the tutorial as a reader would: its program, its feeds and its output.
 @Suite(
   "The tutorial",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct TutorialTests {
-  @Test func `shows what its program does, with another process that imports`() throws {
+  @Test func `the tutorial shows the output of its program, with an import in another process`()
+    throws
+  {
     let tutorial = try #require(try Document.all().first { $0.name == "Tutorial" })
     let feeds = tutorial.blocks.filter { $0.language == "json" }.map(\.text)
     let outputs = tutorial.blocks.filter { $0.language == "text" }.map(\.text)
@@ -33,7 +35,7 @@ struct TutorialTests {
   }
 }
 
-/// A run of `watch`, which is talked to while it goes on.
+/// A running `watch`, which the test controls.
 private struct Watch {
   private let process = Process()
   private let input = Pipe()
@@ -48,7 +50,7 @@ private struct Watch {
     try process.run()
   }
 
-  /// What it says up to some words.
+  /// Returns the output up to some words.
   func read(until words: String) throws -> String {
     var said = ""
     while !said.hasSuffix(words) {
@@ -59,7 +61,7 @@ private struct Watch {
     return said
   }
 
-  /// Presses return, closes its input, and gives all else it says.
+  /// Presses return, closes the input, and returns the rest of the output.
   func end() throws -> String {
     try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
     try input.fileHandleForWriting.close()

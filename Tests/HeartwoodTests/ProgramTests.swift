@@ -2,12 +2,13 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What the compiler says to programs that use the module: those in `Programs`.
+/// The diagnostics of the compiler for the programs in `Programs`, which use the module.
 ///
-/// One that begins with `// error: ` is wrong, and each error it gets has to hold what follows
-/// there. They are compiled to the end: whether a value may go to another thread is found out
-/// behind the type checker.
-@Suite("A program", .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+/// A program that begins with `// error: ` is incorrect, and each of its errors must contain the
+/// text that follows. The programs are compiled completely, because the compiler checks isolation
+/// only after type checking.
+@Suite(
+  "Program checks", .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct ProgramTests {
   @Test(
     .evidence("T-01"), .evidence("T-06"),
@@ -15,7 +16,7 @@ struct ProgramTests {
       "AttributeOfStruct", "CapturedObject", "ReturnedObject", "SentContext", "UnknownAttribute",
       "ViewContextElsewhere",
     ])
-  func `that is wrong is told why`(name: String) throws {
+  func `an incorrect program fails to compile with the documented error`(name: String) throws {
     let compilation = try Compilation(of: name)
     let mistake = try #require(compilation.mistake)
     #expect(compilation.exitCode != 0)
@@ -26,7 +27,7 @@ struct ProgramTests {
   @Test(
     .evidence("T-06"), .evidence("T-07"),
     arguments: ["Notes"], [[], ["-default-isolation", "MainActor"]])
-  func `that is right compiles, whatever the isolation of its classes`(
+  func `a correct program compiles under either default isolation`(
     name: String, options: [String]
   ) throws {
     let compilation = try Compilation(of: name, options)
@@ -38,7 +39,7 @@ struct ProgramTests {
 
 /// A run of the compiler on one program.
 private struct Compilation {
-  /// What the program says is wrong with it.
+  /// The expected error; `nil` for a correct program.
   let mistake: String?
   let output: String
   let exitCode: Int32

@@ -2,14 +2,14 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// The program that the package has to compile unchanged, built with a `main` that runs it.
+/// The usage program, which must compile unchanged, built with a `main` that runs it.
 @Suite(
-  "The program that shows how it is used",
+  "The usage program",
   .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
 struct UsageTests {
   @Test(arguments: [[], ["-default-isolation", "MainActor"]])
-  func `does what it says, whatever the isolation of its code`(options: [String]) throws {
-    let folder = try #require(BuiltModules.folder)
+  func `the usage program runs under either default isolation`(options: [String]) throws {
+    let directory = try #require(BuiltModules.folder)
     let scratch = try ScratchDirectory()
     let here = URL(filePath: #filePath).deletingLastPathComponent()
     let usage = try String(
@@ -22,14 +22,14 @@ struct UsageTests {
     let program = scratch.path(of: "program")
     let built = try BuiltModules.run(
       "swiftc",
-      ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", folder]
-        + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: folder))
+      ["-swift-version", "6", "-parse-as-library", "-o", program, "-I", directory]
+        + [scratch.path(of: "Usage.swift"), driver] + (try BuiltModules.objects(in: directory))
         + options)
     #expect(built.exitCode == 0, "\(built.output)")
     let ran = try BuiltModules.run(program, [scratch.path(of: "store")])
     #expect(ran.exitCode == 0, "\(ran.output)")
     #expect(ran.output.contains("all is well"))
-    // A hundred of the strongest, the latest first, both times.
+    // A hundred of the strongest, latest first, both times.
     #expect(ran.output.split(separator: "\n").filter { $0.contains("place ") }.count == 200)
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodTestSupport
 
-/// A feed as the Geological Survey publishes it, made up.
+/// A generated feed in the format of the Geological Survey.
 struct FeedContent {
   struct Quake: Equatable {
     var network = "nc"
@@ -21,14 +21,14 @@ struct FeedContent {
 
   var quakes: [Quake]
 
-  /// Quakes of a week, the newest first as in a feed; a few of them without a magnitude, a place or
-  /// a depth.
+  /// Creates the quakes of a week, newest first as in a feed; a few have no magnitude, place or
+  /// depth.
   init(count: Int, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     quakes = (0..<count).map { number in
       Quake(
         network: ["nc", "ci", "us", "ak"].randomElement(using: &random) ?? "nc",
-        // The same code in several networks.
+        // Several networks use the same code.
         code: "\(70_000_000 + number / 2)\(number % 2)",
         magnitude: number % 17 == 3 ? nil : Double(Int.random(in: -12...75, using: &random)) / 10,
         place: number % 23 == 5 ? nil : "\(number)km N of Cobb, CA",

@@ -2,14 +2,16 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes follow` shows of a pinned view.
-@Suite("A view of quakes that is pinned")
+/// The output of `quakes follow`, which shows a pinned view.
+@Suite("quakes follow")
 struct FollowTests {
   private func quake(_ code: String, _ magnitude: Double, _ place: String) -> FeedContent.Quake {
     .init(code: code, magnitude: magnitude, place: place)
   }
 
-  @Test func `stays as it is during an import, and goes on when it merges the history`() throws {
+  @Test func `a pinned view is unchanged by an import and advances when it merges the history`()
+    throws
+  {
     let quakes = try QuakesFixture()
     let first = FeedContent([quake("a", 5.1, "Cobb"), quake("b", 2.0, "Hilo")])
     let second = FeedContent([quake("a", 4.6, "Cobb, CA"), quake("c", 3.1, "Anza")])
@@ -42,7 +44,7 @@ struct FollowTests {
       + (found.isEmpty ? ["  none"] : found)
   }
 
-  @Test(arguments: RealFeeds.paths) func `follows real feeds`(path: String) throws {
+  @Test(arguments: RealFeeds.paths) func `the view follows real feeds`(path: String) throws {
     let quakes = try QuakesFixture()
     let run = try quakes.run("follow", path)
     run.expectFine()

@@ -2,28 +2,28 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes import` makes of feeds.
-@Suite("An import of quakes")
+/// The effect of `quakes import` on the store.
+@Suite("quakes import")
 struct ImportTests {
-  @Test(arguments: [1, 2]) func `takes all quakes of a feed, and none twice`(seed: UInt64) throws {
+  @Test(arguments: [1, 2]) func `an import adds every quake of a feed once`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 300, seed: seed)
-    let first = try quakes.take(feed)
+    let first = try quakes.importFeed(feed)
     first.expectFine()
     #expect(first.output.hasPrefix("300 quakes in standard input: 300 added, 0 updated"))
-    let again = try quakes.take(try feed.content)
+    let again = try quakes.importFeed(try feed.content)
     again.expectFine()
     #expect(again.output.hasSuffix("feed.geojson: 0 added, 0 updated, 300 unchanged\n"))
     let part = FeedContent(Array(feed.quakes.prefix(40)))
-    #expect(try quakes.take(part).output.contains(": 0 added, 0 updated, 40 unchanged"))
+    #expect(try quakes.importFeed(part).output.contains(": 0 added, 0 updated, 40 unchanged"))
     #expect(try quakes.codes().sorted() == feed.quakes.map(\.id).sorted())
     try quakes.expectSound()
   }
 
-  @Test func `keeps what the feed says of a quake`() throws {
+  @Test func `an import stores all values of a quake`() throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 60, seed: 3)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     func milliseconds(_ text: Any?) throws -> Int {
       let date = try style.parse(try #require(text as? String))
@@ -44,26 +44,26 @@ struct ImportTests {
     }
   }
 
-  @Test func `brings quakes that are known up to date`() throws {
+  @Test func `an import updates known quakes`() throws {
     let quakes = try QuakesFixture()
     var feed = FeedContent(count: 20, seed: 4)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     feed.quakes[3].magnitude = 9.1
     feed.quakes[7].magnitude = nil
     feed.quakes[8].place = "renamed"
     feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
-    // A quake that is reported twice is one.
+    // A quake that is reported twice is stored once.
     feed.quakes.append(feed.quakes[0])
-    let run = try quakes.take(feed)
+    let run = try quakes.importFeed(feed)
     #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))
     let strongest = try quakes.list("--sort", "magnitude", "--limit", "1")
     #expect(strongest.first?["code"] as? String == feed.quakes[3].id)
     try quakes.expectSound()
   }
 
-  @Test func `takes a feed without quakes`() throws {
+  @Test func `an import accepts a feed without quakes`() throws {
     let quakes = try QuakesFixture()
-    let run = try quakes.take(FeedContent([]))
+    let run = try quakes.importFeed(FeedContent([]))
     run.expectFine()
     #expect(run.output.contains("0 quakes in standard input: 0 added"))
     #expect(try quakes.run("list").output == "0 of 0 quakes\n")
@@ -83,14 +83,16 @@ struct ImportTests {
       "features[0].properties.net is not a string"
     ),
   ])
-  func `refuses what is no feed, and says where`(content: String, words: String) throws {
+  func `an invalid feed is rejected with the position of the error`(content: String, words: String)
+    throws
+  {
     let quakes = try QuakesFixture()
-    let run = try quakes.take(Data(content.utf8))
+    let run = try quakes.importFeed(Data(content.utf8))
     run.expectComplaint("is not a GeoJSON feed of earthquakes: \(words)", exitCode: 1)
     #expect(!FileManager.default.fileExists(atPath: quakes.path))
   }
 
-  @Test func `refuses files that cannot be read, and folders of other things`() throws {
+  @Test func `unreadable files and directories are rejected`() throws {
     let quakes = try QuakesFixture()
     try quakes.run("import", "/none").expectComplaint("(No such file or directory)", exitCode: 1)
     try quakes.run("import", "/").expectComplaint("(Is a directory)", exitCode: 1)
@@ -98,10 +100,10 @@ struct ImportTests {
       atPath: quakes.path, withIntermediateDirectories: true)
     try Data("Dear".utf8).write(to: URL(filePath: quakes.path + "/letter.txt"))
     let feed = FeedContent(count: 1, seed: 1)
-    try quakes.take(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
+    try quakes.importFeed(feed).expectComplaint("contains other files (letter.txt)", exitCode: 1)
   }
 
-  @Test func `takes a feed by its address`() throws {
+  @Test func `an import accepts the URL of a feed`() throws {
     let quakes = try QuakesFixture()
     let file = try quakes.file("a feed.geojson", FeedContent(count: 5, seed: 5))
     let address = URL(filePath: file).absoluteString
@@ -110,13 +112,13 @@ struct ImportTests {
     #expect(run.output.hasPrefix("5 quakes in \(address): 5 added"))
     try quakes.run("import", address + "x").expectComplaint(
       "(No such file or directory)", exitCode: 1)
-    // Nobody listens there.
+    // No server listens there.
     try quakes.run("import", "http://127.0.0.1:1/day.geojson").expectComplaint(
       "http://127.0.0.1:1/day.geojson cannot be reached (", exitCode: 1)
     try quakes.run("import", "ftp://host/day").expectComplaint("with http, https", exitCode: 1)
   }
 
-  @Test(arguments: RealFeeds.paths) func `takes a real feed once`(path: String) throws {
+  @Test(arguments: RealFeeds.paths) func `a real feed is imported once`(path: String) throws {
     let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
     let features = try #require((document as? [String: Any])?["features"] as? [[String: Any]])
     let ids = Set(features.compactMap { $0["id"] as? String })
@@ -131,10 +133,11 @@ struct ImportTests {
     try quakes.expectSound()
   }
 
-  @Test(.enabled(if: RealFeeds.paths.count > 1)) func `takes real feeds that overlap`() throws {
+  @Test(.enabled(if: RealFeeds.paths.count > 1)) func `overlapping real feeds are imported`() throws
+  {
     var ids: Set<String> = []
     let quakes = try QuakesFixture()
-    // The longer ones first, so that some are inside others.
+    // Longer feeds first, so that they include others.
     for path in RealFeeds.paths.reversed() {
       let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
       let features = (document as? [String: Any])?["features"] as? [[String: Any]] ?? []

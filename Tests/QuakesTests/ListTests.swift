@@ -2,10 +2,10 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes list` finds, and in which order.
-@Suite("A list of quakes")
+/// The results of `quakes list`, and their order.
+@Suite("quakes list")
 struct ListTests {
-  /// Quakes that differ in all that can be asked for.
+  /// Quakes that differ in every searchable value.
   private static func fixture() throws -> QuakesFixture {
     func quake(
       _ code: String, _ magnitude: Double?, _ place: String, hours: Int,
@@ -17,7 +17,7 @@ struct ListTests {
     }
     let quakes = try QuakesFixture()
     // The first hour is midnight, 2019-02-16.
-    try quakes.take(
+    try quakes.importFeed(
       FeedContent([
         quake("a", 5.1, "Delta", hours: -30, at: (38.8, -122.8)),
         quake("b", 1.2, "Alpha", hours: -1, at: (38.9, -122.8)),
@@ -29,7 +29,7 @@ struct ListTests {
     return quakes
   }
 
-  @Test func `has all quakes in the order that is asked for`() throws {
+  @Test func `the list has all quakes in the requested order`() throws {
     let quakes = try Self.fixture()
     #expect(try quakes.codes() == ["use", "usd", "usc", "usb", "usa"])
     #expect(try quakes.codes("--reverse") == ["usa", "usb", "usc", "usd", "use"])
@@ -39,7 +39,7 @@ struct ListTests {
       try quakes.codes("--sort=place", "--reverse", "--limit", "2") == ["usc", "usa"])
   }
 
-  @Test func `has those that meet all conditions`() throws {
+  @Test func `the list has the quakes that match all conditions`() throws {
     let quakes = try Self.fixture()
     #expect(try quakes.codes("--min-magnitude", "-1") == ["use", "usd", "usb", "usa"])
     #expect(try quakes.codes("--min-magnitude", "4.5") == ["use", "usa"])
@@ -50,7 +50,7 @@ struct ListTests {
     #expect(try quakes.codes("--since", "9999w", "--limit=1") == ["use"])
   }
 
-  @Test func `has those near a place, round the date line and at a pole too`() throws {
+  @Test func `the list finds nearby quakes across the date line and at a pole`() throws {
     let quakes = try Self.fixture()
     #expect(try quakes.codes("--near", "38.81,-122.8", "--sort", "distance") == ["usa", "usb"])
     #expect(try quakes.codes("--near", "38.81,-122.8,5") == ["usa"])
@@ -64,10 +64,10 @@ struct ListTests {
     #expect(abs(distance - 10.63) < 0.01)
   }
 
-  @Test(arguments: [5, 6, 7]) func `agrees with a search by hand`(seed: UInt64) throws {
+  @Test(arguments: [5, 6, 7]) func `the list equals a manual search`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 200, seed: seed)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let strong = feed.quakes.filter { ($0.magnitude ?? -.infinity) >= 3.5 }
     #expect(try quakes.codes("--min-magnitude=3.5") == strong.map(\.id))
     // By the law of cosines, which is exact enough for such distances.
@@ -82,7 +82,7 @@ struct ListTests {
     #expect(try quakes.codes("--near", "40,170,4000") == near.map(\.id))
   }
 
-  @Test func `is a table for people, without colours in a pipe`() throws {
+  @Test func `the list is a table, without colours in a pipe`() throws {
     let quakes = try Self.fixture()
     let run = try quakes.run("list", "--min-magnitude", "1.2", "--sort", "place")
     run.expectFine()
@@ -98,9 +98,9 @@ struct ListTests {
         """)
   }
 
-  @Test func `is answered from an index, and says so`() throws {
+  @Test func `the list uses an index and explains it`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(FeedContent(count: 3000, seed: 8)).expectFine()
+    try quakes.importFeed(FeedContent(count: 3000, seed: 8)).expectFine()
     let newest = try quakes.run("list", "--limit", "10", "--explain")
     newest.expectFine()
     #expect(
@@ -112,17 +112,18 @@ struct ListTests {
     #expect(strong.output.hasPrefix("Quake by its index magnitude: about "), "\(strong.output)")
   }
 
-  @Test func `cannot be disturbed by what a feed says`() throws {
+  @Test func `control characters in a feed do not reach the terminal`() throws {
     let quakes = try QuakesFixture()
     let place = "x\u{1B}[31m\ny"
-    try quakes.take(FeedContent([.init(code: "\u{7}", magnitude: 1, place: place)])).expectFine()
+    try quakes.importFeed(FeedContent([.init(code: "\u{7}", magnitude: 1, place: place)]))
+      .expectFine()
     let run = try quakes.run("list")
     #expect(run.output.contains("x [31m y\n"))
     #expect(!run.output.contains("\u{1B}") && !run.output.contains("\u{7}"))
     #expect(try quakes.list().first?["place"] as? String == place)
   }
 
-  @Test func `needs a store`() throws {
+  @Test func `the list requires a store`() throws {
     let quakes = try QuakesFixture()
     for command in ["list", "stats"] {
       try quakes.run(command).expectComplaint("Type: quakes import FILE", exitCode: 1)

@@ -2,33 +2,33 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes at`, `quakes diff` and `quakes undo` make of what imports have left.
-@Suite("The past of quakes")
+/// The states that imports keep, and the commands that use them.
+@Suite("quakes at, diff and undo")
 struct PastTests {
   private func quake(_ code: String, _ magnitude: Double) -> FeedContent.Quake {
     .init(code: code, magnitude: magnitude, place: "Cobb")
   }
 
   /// Imports feeds of one quake each.
-  private func take(_ quakes: QuakesFixture, _ codes: String...) throws {
-    for code in codes { try quakes.take(FeedContent([quake(code, 1)])).expectFine() }
+  private func importFeeds(_ quakes: QuakesFixture, _ codes: String...) throws {
+    for code in codes { try quakes.importFeed(FeedContent([quake(code, 1)])).expectFine() }
   }
 
-  /// The times of what is kept, the oldest first.
+  /// Returns the times of the kept states, oldest first.
   private func times(_ quakes: QuakesFixture) throws -> [String] {
     let run = try quakes.run("at", "--json")
     run.expectFine()
     return try run.json([[String: Any]].self).compactMap { $0["time"] as? String }
   }
 
-  @Test func `is there by the time of each import`() throws {
+  @Test func `the state after each import is available by time`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
-    try quakes.take(FeedContent([quake("a", 1), quake("b", 1)])).expectFine()
-    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    try importFeeds(quakes, "a", "b")
+    try quakes.importFeed(FeedContent([quake("a", 1), quake("b", 1)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
     let kept = try quakes.run("at")
     kept.expectFine()
-    // An import that has changed nothing has left nothing.
+    // An import without changes keeps no state.
     #expect(
       kept.lines.dropFirst().map { $0.split(separator: " ").last ?? "" }
         == ["import", "import", "import", "import", ""])
@@ -40,7 +40,7 @@ struct PastTests {
     #expect(
       try quakes.run("at", times[2], "--min-magnitude", "2").output
         == "0 of 2 quakes, as of \(times[2])\n")
-    // A second and a day last to their ends; the newest up to then is shown.
+    // A second and a day extend to their ends; the newest state up to then is shown.
     let second = times[3].prefix(19) + "Z"
     #expect(
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
@@ -50,10 +50,10 @@ struct PastTests {
     try quakes.expectSound()
   }
 
-  @Test func `differs by what was added, changed and removed`() throws {
+  @Test func `diff shows added, changed and removed quakes`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(FeedContent([quake("a", 1), quake("b", 2)])).expectFine()
-    try quakes.take(FeedContent([quake("a", 1.5), quake("c", 3)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 1), quake("b", 2)])).expectFine()
+    try quakes.importFeed(FeedContent([quake("a", 1.5), quake("c", 3)])).expectFine()
     let times = try times(quakes)
     let run = try quakes.run("diff", times[1])
     run.expectFine()
@@ -78,10 +78,10 @@ struct PastTests {
     #expect(none.output.hasPrefix("0 added, 0 changed, 0 removed, from "))
   }
 
-  @Test func `comes back import by import`() throws {
+  @Test func `undo reverts one import after the other`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
-    try quakes.take(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
+    try importFeeds(quakes, "a", "b")
+    try quakes.importFeed(FeedContent([quake("a", 2), quake("c", 1)])).expectFine()
     let times = try times(quakes)
     let first = try quakes.run("undo")
     first.expectFine()
@@ -90,22 +90,22 @@ struct PastTests {
         == "Undid the import of \(times[3]): 1 quakes removed, 1 changed back; 2 left\n")
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quakes"))
-    // One that comes after it is undone before what was there then.
-    try take(quakes, "d")
+    // A later import is undone before the earlier one.
+    try importFeeds(quakes, "d")
     #expect(try quakes.codes().sorted() == ["nca", "ncd"])
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes() == ["nca"])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quakes"))
     #expect(try quakes.codes() == [])
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
-    // What was undone is still there to look at.
+    // The undone state is still available.
     #expect(try quakes.run("at", times[3]).output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
     try quakes.expectSound()
   }
 
-  @Test func `does not come back over what others have changed since`() throws {
+  @Test func `undo does not overwrite later changes of others`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b")
+    try importFeeds(quakes, "a", "b")
     let file = try quakes.file("c.geojson", FeedContent([quake("b", 2), quake("c", 1)]))
     try quakes.run("follow", file).expectFine()
     let times = try times(quakes)
@@ -113,17 +113,17 @@ struct PastTests {
       "2 quakes were changed since the import of \(times[2]), so it stays",
       "Type quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
-    // Nor what comes after: only that import itself.
-    try take(quakes, "d")
+    // A later import is not undone with it.
+    try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     try quakes.expectSound()
   }
 
-  @Test func `is kept as far back as --keep says`() throws {
+  @Test func `states are kept as configured by --keep`() throws {
     let quakes = try QuakesFixture()
-    try take(quakes, "a", "b", "c", "d")
+    try importFeeds(quakes, "a", "b", "c", "d")
     #expect(try times(quakes).count == 5)
     let run = try quakes.run(
       "import", "-", "--keep", "2", input: FeedContent([quake("e", 1)]).content)
@@ -134,18 +134,18 @@ struct PastTests {
     #expect(try times(quakes).count == 5)
     try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
-    for number in 0..<14 { try take(quakes, "n\(number)") }
+    for number in 0..<14 { try importFeeds(quakes, "n\(number)") }
     #expect(try times(quakes).count == 11)
     try quakes.expectSound()
   }
 
-  @Test func `needs an import`() throws {
+  @Test func `at, diff and undo require an import`() throws {
     let quakes = try QuakesFixture()
     for arguments in [["at"], ["at", "7d"], ["diff", "7d"], ["undo"], ["watch"]] {
       try ProgramRun("quakes", arguments + ["--store", quakes.path])
         .expectComplaint(of: "quakes", ["Type: quakes import FILE"], exitCode: 1, #_sourceLocation)
     }
-    try quakes.take(FeedContent([])).expectFine()
+    try quakes.importFeed(FeedContent([])).expectFine()
     #expect(try quakes.run("at").output == "No states are kept yet. Type: quakes import FILE\n")
     try quakes.run("diff", "7d").expectComplaint("No states are kept yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)

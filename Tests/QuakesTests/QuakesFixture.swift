@@ -3,14 +3,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A folder for a store of quakes, and the built `quakes` to work on it.
+/// A directory for a store of quakes, and the built `quakes` program.
 struct QuakesFixture {
-  private let folder: ScratchDirectory
+  private let directory: ScratchDirectory
   let path: String
 
   init() throws {
-    folder = try ScratchDirectory()
-    path = folder.path(of: "quakes")
+    directory = try ScratchDirectory()
+    path = directory.path(of: "quakes")
   }
 
   /// Runs a command on the store.
@@ -18,45 +18,45 @@ struct QuakesFixture {
     try ProgramRun("quakes", arguments + ["--store", path], input: input)
   }
 
-  /// Starts a command on the store, and goes on while it runs.
+  /// Starts a command on the store, and returns while it runs.
   func start(_ arguments: String...) throws -> StartedProgram {
     try StartedProgram("quakes", arguments + ["--store", path])
   }
 
-  /// Imports a feed from the standard input.
-  func take(_ feed: FeedContent) throws -> ProgramRun {
+  /// Imports a feed from standard input.
+  func importFeed(_ feed: FeedContent) throws -> ProgramRun {
     try run("import", "-", input: feed.content)
   }
 
   /// Imports bytes from a file.
-  func take(_ content: Data) throws -> ProgramRun {
-    let file = folder.path(of: "feed.geojson")
+  func importFeed(_ content: Data) throws -> ProgramRun {
+    let file = directory.path(of: "feed.geojson")
     try content.write(to: URL(filePath: file))
     return try run("import", file)
   }
 
-  /// A file with a feed.
+  /// Returns a file with a feed.
   func file(_ name: String, _ feed: FeedContent) throws -> String {
-    let path = folder.path(of: name)
+    let path = directory.path(of: name)
     try feed.content.write(to: URL(filePath: path))
     return path
   }
 
-  /// The quakes as `list` has them with some options.
+  /// Returns the quakes that `list` prints with some options.
   func list(_ arguments: String...) throws -> [[String: Any]] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
     run.expectFine()
     return try run.json()
   }
 
-  /// Their codes, in order.
+  /// Returns their codes, in order.
   func codes(_ arguments: String...) throws -> [String] {
     let run = try ProgramRun("quakes", ["list", "--json", "--store", path] + arguments)
     run.expectFine()
     return try run.json([[String: Any]].self).compactMap { $0["code"] as? String }
   }
 
-  /// Expects that the store is sound.
+  /// Expects the store to be sound.
   func expectSound() throws {
     let store = try Store(at: path)
     #expect(try store.verify().findings == [])
@@ -65,7 +65,7 @@ struct QuakesFixture {
 }
 
 extension ProgramRun {
-  /// Expects one line of complaint of `quakes` that holds some words, and nothing else.
+  /// Expects exactly one line of error output from `quakes`, which contains some words.
   func expectComplaint(
     _ words: String..., exitCode: Int32, location: SourceLocation = #_sourceLocation
   ) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Real feeds, where somebody has some: a file or a folder named by `QUAKE_FEED`.
+/// Real feeds, if available: a file or a directory named by `QUAKE_FEED`.
 enum RealFeeds {
   static let paths: [String] = {
     guard let path = ProcessInfo.processInfo.environment["QUAKE_FEED"] else { return [] }

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A program that goes on while the test does, read line by line.
+/// A program that runs while the test does, read line by line.
 final class StartedProgram {
   private let process = Process()
   private let output = Pipe()
@@ -25,7 +25,7 @@ final class StartedProgram {
     }
   }
 
-  /// Waits for its end; the exit code.
+  /// Waits for its end; returns the exit code.
   func end() throws -> Int32 {
     #expect(try output.fileHandleForReading.readToEnd() ?? Data() == Data())
     process.waitUntilExit()

@@ -2,12 +2,12 @@ import HeartwoodTestSupport
 import Testing
 
 /// The figures of `quakes stats`.
-@Suite("The statistics of quakes")
+@Suite("quakes stats")
 struct StatsTests {
-  @Test(arguments: [8, 9]) func `count every quake once`(seed: UInt64) throws {
+  @Test(arguments: [8, 9]) func `the statistics count every quake once`(seed: UInt64) throws {
     let quakes = try QuakesFixture()
     let feed = FeedContent(count: 250, seed: seed)
-    try quakes.take(feed).expectFine()
+    try quakes.importFeed(feed).expectFine()
     let run = try quakes.run("stats", "--json")
     run.expectFine()
     let stats = try run.json([String: Any].self)
@@ -32,12 +32,12 @@ struct StatsTests {
     #expect(deepest["value"] as? Double == feed.quakes.compactMap(\.depth).max())
   }
 
-  @Test func `draw bars for people`() throws {
+  @Test func `the statistics draw bars`() throws {
     let quakes = try QuakesFixture()
     func quake(_ code: String, _ magnitude: Double?, day: Int = 0) -> FeedContent.Quake {
       .init(code: code, magnitude: magnitude, place: "Cobb", time: 1_550_275_200_000 + day)
     }
-    try quakes.take(
+    try quakes.importFeed(
       FeedContent([
         quake("a", -0.6), quake("b", 0.4), quake("c", 0.1), quake("d", nil),
         quake("e", 0.2, day: 86_400_000),

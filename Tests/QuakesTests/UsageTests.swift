@@ -2,14 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes` makes of the words it is given.
+/// The handling of the command line by `quakes`.
 @Suite("The command line of quakes")
 struct UsageTests {
   private func run(_ arguments: String...) throws -> ProgramRun {
     try ProgramRun("quakes", arguments)
   }
 
-  @Test func `explains itself and each command`() throws {
+  @Test func `the program and each command have a help text`() throws {
     let help = try run("--help")
     help.expectFine()
     #expect(help.output.contains("Usage: quakes COMMAND"))
@@ -36,7 +36,7 @@ struct UsageTests {
     #expect(version.output == "quakes \(Store.libraryVersion)\n")
   }
 
-  @Test func `refuses what makes no sense, and says what does`() throws {
+  @Test func `invalid arguments are rejected with a remedy`() throws {
     try run().expectComplaint("Type quakes --help", exitCode: 2)
     try run("lst").expectComplaint("no command lst. Type one of: import, list,", exitCode: 2)
     try run("import").expectComplaint("FILE is missing", exitCode: 2)
@@ -62,7 +62,7 @@ struct UsageTests {
     ("--since", "2019-13-45"), ("--since", "2019-02-16x"), ("--since", "2019-02-16T12"),
     ("--since", "d"), ("--sort", "size"),
   ])
-  func `refuses values that make no sense`(option: String, value: String) throws {
+  func `invalid values are rejected`(option: String, value: String) throws {
     try run("list", option, value).expectComplaint(
       "\(option) \(value) is not valid: type ", exitCode: 2)
   }

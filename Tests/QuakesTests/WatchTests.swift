@@ -2,8 +2,8 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// What `quakes watch` shows while others import.
-@Suite("A list of quakes that is watched")
+/// The output of `quakes watch` during imports of other processes.
+@Suite("quakes watch")
 struct WatchTests {
   private func quake(_ code: String, _ magnitude: Double, hours: Int) -> FeedContent.Quake {
     .init(
@@ -17,17 +17,17 @@ struct WatchTests {
     FeedContent([quake("a", 4.6, hours: 0), quake("c", 0.2, hours: 2), quake("d", 3, hours: 3)])
   }
 
-  @Test func `goes on in a pipe with each import of another process`() throws {
+  @Test func `in a pipe, watch prints each import of another process`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(first).expectFine()
+    try quakes.importFeed(first).expectFine()
     let watch = try quakes.start("watch", "--changes", "2", "--min-magnitude", "1", "--limit=1")
-    // It is there as soon as it has said what it begins with.
+    // It is ready after it has printed its first line.
     #expect(try watch.line().hasPrefix("2 quakes, generation "))
     #expect(try watch.line() == "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb")
     #expect(try watch.line() == "  and 1 more")
-    // What does not belong to the list changes nothing in it.
-    try quakes.take(FeedContent([quake("e", 0.1, hours: 5)])).expectFine()
-    try quakes.take(second).expectFine()
+    // A quake that does not match the list changes nothing in it.
+    try quakes.importFeed(FeedContent([quake("e", 0.1, hours: 5)])).expectFine()
+    try quakes.importFeed(second).expectFine()
     #expect(try watch.line() == "")
     #expect(try watch.line().hasPrefix("3 quakes, generation "))
     #expect(try watch.line().hasPrefix("1 new, 1 changed, 0 gone; written by import, 20"))
@@ -42,11 +42,11 @@ struct WatchTests {
     try quakes.expectSound()
   }
 
-  @Test func `prints a line of JSON for each change`() throws {
+  @Test func `watch prints one line of JSON for each change`() throws {
     let quakes = try QuakesFixture()
-    try quakes.take(first).expectFine()
+    try quakes.importFeed(first).expectFine()
     let watch = try quakes.start("watch", "--changes", "1", "--limit", "2", "--json")
-    /// The next line, as what it says.
+    /// Returns the next line, parsed as JSON.
     func said() throws -> [String: Any] {
       let line = try JSONSerialization.jsonObject(with: Data(try watch.line().utf8))
       return try #require(line as? [String: Any])
@@ -57,7 +57,7 @@ struct WatchTests {
     let before = try said()
     #expect(before["count"] as? Int == 3)
     #expect(codes(before["quakes"]) == ["ncc", "ncb"])
-    try quakes.take(second).expectFine()
+    try quakes.importFeed(second).expectFine()
     let after = try said()
     #expect(after["count"] as? Int == 4)
     #expect(codes(after["added"]) == ["ncd"])
@@ -70,7 +70,7 @@ struct WatchTests {
     try quakes.expectSound()
   }
 
-  /// Where tmux is, if the machine has it.
+  /// The path of tmux, if it is installed.
   private static let tmux = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(
     separator: ":"
   )
@@ -79,7 +79,7 @@ struct WatchTests {
   @Test(
     .enabled(if: WatchTests.tmux != nil, "tmux is not on this machine: nothing looks at a screen"),
     arguments: ["q", "C-c"])
-  func `fills the screen of a terminal, and gives it back`(key: String) throws {
+  func `on a terminal, watch fills the screen and restores it at the end`(key: String) throws {
     let quakes = try QuakesFixture()
     let files = [
       try quakes.file("first.geojson", first), try quakes.file("second.geojson", second),
@@ -92,7 +92,7 @@ struct WatchTests {
       [try ProgramRun.executable("quakes").path, quakes.path] + files + [key]
     let output = Pipe()
     process.standardOutput = output
-    // What runs tests may block signals, and children inherit that: tmux would never end.
+    // A test runner may block signals, and children inherit that: tmux would never end.
     var (none, usual) = (sigset_t(), sigset_t())
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, &usual)
@@ -125,7 +125,7 @@ struct WatchTests {
         "  2019-02-16 01:00:00        2.0       3.2  ncb         Cobb",
         "~ 2019-02-16 00:00:00        4.6       3.2  nca         Cobb",
       ])
-    // The last two of the six lines have quakes, cut at the edge.
+    // The last two of the six lines contain quakes, truncated at the edge.
     #expect(
       steps[2][4...].map { $0 } == [
         "+ 2019-02-16 03:00:00        3.0       3.2  ncd",

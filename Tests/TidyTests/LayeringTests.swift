@@ -1,21 +1,23 @@
 import Testing
 
-/// The order of a module's folders: a file names types of its own folder and of those below it.
+/// The layers of a module: a file refers only to types of its own layer and of lower ones.
 @Suite("The layers")
 struct LayeringTests {
   struct Module: Sendable, CustomTestStringConvertible {
     let path: String
-    /// From the bottom up.
-    let folders: [String]
-    /// Files outside of them.
+    /// The directories of each layer, from the bottom up.
+    let layers: [[String]]
+    /// The files outside all layers.
     var exceptions: Set<String> = []
 
     var testDescription: String { path }
 
-    /// The position of a source's folder; `nil` if it lies in none of them.
+    /// Returns the layer of a source; `nil` if its directory belongs to none.
     func layer(of source: SwiftSource) -> Int? {
-      let folder = source.path.dropFirst(path.count).split(separator: "/").first
-      return folder.flatMap { folders.firstIndex(of: String($0)) }
+      let directory = source.path.dropFirst(path.count).split(separator: "/").first
+      return directory.flatMap { directory in
+        layers.firstIndex { $0.contains(String(directory)) }
+      }
     }
 
     func sources() throws -> [SwiftSource] {
@@ -26,45 +28,49 @@ struct LayeringTests {
   private static let modules = [
     Module(
       path: "Sources/HeartwoodEngine/",
-      folders: [
-        "Foundations", "Files", "Pages", "Log", "Sharing", "States", "Writing", "Maintenance",
-        "Tree", "Keyspaces", "Transactions", "Store",
+      layers: [
+        ["Foundations"], ["Files"], ["Pages"], ["Log"], ["Sharing"], ["States"], ["Writing"],
+        ["Maintenance"], ["Tree"], ["Keyspaces"], ["Transactions"], ["Store"],
       ]),
     Module(
       path: "Sources/Heartwood/",
-      folders: [
-        "Values", "Model", "Records", "Objects", "Storage", "Saving", "Queries", "Fetching",
-        "Contexts", "LiveResults", "Container",
+      layers: [
+        ["Values"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
+        // Extensions of one class, the context, and the types of its properties.
+        ["Contexts", "ChangeNotification", "Merging", "Undo"],
+        ["Fetching"], ["Saving"], ["Batches"], ["LiveResults"], ["Container"],
       ],
       exceptions: ["Sources/Heartwood/Exports.swift"]),
   ]
 
-  @Test(arguments: modules) func `hold every source of a module`(module: Module) throws {
+  @Test(arguments: modules) func `every source of a module belongs to a layer`(module: Module)
+    throws
+  {
     for source in try module.sources() {
       #expect(module.layer(of: source) != nil, "\(source.path)")
-      // The folders are one level deep.
+      // The directories are one level deep.
       #expect(source.path.split(separator: "/").count == 4, "\(source.path)")
     }
   }
 
-  @Test(arguments: modules) func `name no type of a layer above`(module: Module) throws {
+  @Test(arguments: modules) func `no source names a type of a higher layer`(module: Module) throws {
     let sources = try module.sources()
-    var homes: [String: Int] = [:]
+    var layers: [String: Int] = [:]
     for source in sources {
       guard let layer = module.layer(of: source) else { continue }
       for type in source.declarations where type.kind == .type && type.isTopLevel {
-        homes[type.name] = layer
+        layers[type.name] = layer
       }
     }
     for source in sources {
       guard let layer = module.layer(of: source) else { continue }
       let own = Set(source.declarations.filter { $0.kind == .type }.map(\.name))
-      for (place, token) in source.tokens.enumerated() {
-        guard let home = homes[token.text], home > layer, !own.contains(token.text)
+      for (position, token) in source.tokens.enumerated() {
+        guard let other = layers[token.text], other > layer, !own.contains(token.text)
         else { continue }
         // A member of the same name, such as a nested type, is something else.
-        if place > 0, source.tokens[place - 1].text == "." { continue }
-        let owner = module.folders[home]
+        if position > 0, source.tokens[position - 1].text == "." { continue }
+        let owner = module.layers[other].joined(separator: ", ")
         Issue.record("\(source.path):\(token.line) names \(token.text) of \(owner)")
       }
     }

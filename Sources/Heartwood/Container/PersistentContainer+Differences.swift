@@ -17,16 +17,16 @@ extension PersistentContainer {
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
     let (sources, targets) = (try group.snapshots(at: source), try group.snapshots(at: target))
-    let all = try sources.compactMap { member, source -> ChangeSet? in
-      let target = targets.first { $0.member.model === member.model }?.snapshot
+    let all = try sources.compactMap { attached, source -> ChangeSet? in
+      let target = targets.first { $0.attached.model === attached.model }?.snapshot
       return try target.map {
-        try RowDifference.changes(in: member.store, from: source, to: $0, member.model)
+        try RowDifference.changes(in: attached.store, from: source, to: $0, attached.model)
       }
     }
     guard var changes = all.first else {
       throw StorageError(.foreignStore, "The two tokens belong to different stores.")
     }
-    for other in all.dropFirst() { changes.join(other) }
+    for other in all.dropFirst() { changes.merge(other) }
     return changes
   }
 
@@ -46,7 +46,7 @@ extension PersistentContainer {
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes, with the generation that the call created, or a newer one if that no
   ///   longer exists.
-  /// - Throws: `severalStores` if objects of more than one store differ; `mergeConflict`, with one
+  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict`, with one
   ///   of the objects that changed since `known`; `unknownEntity` if objects changed for which the
   ///   model has no class; `incompatibleSchema` if the generation was written with another model;
   ///   `generationExpired`, `foreignStore`; errors of writing the store. Nothing has changed then.
@@ -57,9 +57,9 @@ extension PersistentContainer {
     to token: QueryGenerationToken, unlessChangedSince known: QueryGenerationToken? = nil,
     author: String? = nil
   ) throws -> ChangeSet {
-    let (member, target) = try differing(from: group.snapshots(at: token))
-    let (store, model) = (member.store, member.model)
-    let known = try known.map { try member.snapshot(at: $0) }
+    let (attached, target) = try differing(from: group.snapshots(at: token))
+    let (store, model) = (attached.store, attached.model)
+    let known = try known.map { try attached.snapshot(at: $0) }
     var changes: ChangeSet?
     let generation = try store.write { transaction in
       if let known { try requireUnchanged(transaction, model, since: known) }
@@ -75,20 +75,21 @@ extension PersistentContainer {
 
   /// Returns the one store in which objects differ; any store if there is none.
   private func differing(
-    from all: [(member: StoreGroup.Member, snapshot: Snapshot)]
-  ) throws -> (member: StoreGroup.Member, snapshot: Snapshot) {
+    from all: [(attached: StoreGroup.AttachedStore, snapshot: Snapshot)]
+  ) throws -> (attached: StoreGroup.AttachedStore, snapshot: Snapshot) {
     let changed =
       try all.count < 2
       ? all
-      : all.filter { member, snapshot in
-        var difference = RowDifference(member.model)
-        try difference.take(member.store, from: member.store.snapshot(), to: snapshot)
+      : all.filter { attached, snapshot in
+        var difference = RowDifference(attached.model)
+        try difference.recordChanges(
+          in: attached.store, from: attached.store.snapshot(), to: snapshot)
         return !difference.isEmpty
       }
     guard changed.count < 2 else {
-      let names = changed.map(\.member.name).joined(separator: ", ")
+      let names = changed.map(\.attached.name).joined(separator: ", ")
       throw ObjectGraphError(
-        .severalStores,
+        .multipleStores,
         "Objects of several stores have changed: \(names). A revert changes one "
           + "store only. Use a container with only that store.")
     }
@@ -102,7 +103,7 @@ extension PersistentContainer {
     _ transaction: WriteTransaction, _ model: StoreModel, since known: Snapshot
   ) throws {
     var difference = RowDifference(model)
-    try transaction.changes(to: known) { try difference.note($0) }
+    try transaction.changes(to: known) { try difference.record($0) }
     guard !difference.isEmpty else { return }
     throw ObjectGraphError(
       .mergeConflict,

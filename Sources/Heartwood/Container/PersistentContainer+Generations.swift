@@ -34,10 +34,10 @@ extension PersistentContainer {
     defer { withExtendedLifetime(all) {} }
     var done: [Store] = []
     do {
-      for (member, snapshot) in all {
-        let isNew = try member.store.keptGenerations()[name] == nil
-        try member.store.keep(snapshot.generation, as: name)
-        if isNew { done.append(member.store) }
+      for (attached, snapshot) in all {
+        let isNew = try attached.store.keptGenerations()[name] == nil
+        try attached.store.keep(snapshot.generation, as: name)
+        if isNew { done.append(attached.store) }
       }
     } catch {
       for store in done { try? store.release(name) }
@@ -50,8 +50,8 @@ extension PersistentContainer {
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads the list of named generations, and pins the generation.
   public func keptGeneration(_ name: String) throws -> QueryGenerationToken? {
-    let tokens = try group.members.compactMap { member in
-      try member.store.keptGenerations()[name].map { try member.store.snapshot(at: $0).token }
+    let tokens = try group.attachedStores.compactMap { attached in
+      try attached.store.keptGenerations()[name].map { try attached.store.snapshot(at: $0).token }
     }
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
@@ -63,7 +63,7 @@ extension PersistentContainer {
   /// - Throws: Errors of writing the store.
   /// - Complexity: Two syncs.
   public func releaseGeneration(_ name: String) throws {
-    for member in group.members { try member.store.release(name) }
+    for attached in group.attachedStores { try attached.store.release(name) }
   }
 
   /// The named generations, oldest first.
@@ -73,9 +73,9 @@ extension PersistentContainer {
   public var keptGenerations: [KeptGeneration] {
     get throws {
       var all: [String: [Snapshot]] = [:]
-      for member in group.members {
-        for (name, generation) in try member.store.keptGenerations() {
-          all[name, default: []].append(try member.store.snapshot(at: generation))
+      for attached in group.attachedStores {
+        for (name, generation) in try attached.store.keptGenerations() {
+          all[name, default: []].append(try attached.store.snapshot(at: generation))
         }
       }
       let kept = all.compactMap { name, snapshots -> (order: Generation, KeptGeneration)? in
@@ -100,7 +100,7 @@ extension PersistentContainer {
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: As `Store.liveGenerations`; pins generations until one is old enough.
   public func generation(at date: Date) throws -> QueryGenerationToken? {
-    let snapshots = try group.members.compactMap { try snapshot(at: date, of: $0.store) }
+    let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     return snapshots.isEmpty ? nil : QueryGenerationToken(snapshots.map(\.token))
   }
 
@@ -156,7 +156,7 @@ extension PersistentContainer {
   public func read<R: Sendable>(
     at date: Date, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {
-    let snapshots = try group.members.compactMap { try snapshot(at: date, of: $0.store) }
+    let snapshots = try group.attachedStores.compactMap { try snapshot(at: date, of: $0.store) }
     guard !snapshots.isEmpty else {
       throw StorageError(
         .generationExpired,

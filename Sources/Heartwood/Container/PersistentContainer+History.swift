@@ -13,11 +13,12 @@ extension PersistentContainer {
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
-    let members = group.members
-    if let token { try requireOwn(token, members) }
+    let attachedStores = group.attachedStores
+    if let token { try requireOwn(token, attachedStores) }
     var merge = HistoryMerge(after: token)
-    for member in members {
-      try merge.add(HistoryReader(try member.store.snapshot(), member.model), of: member.model)
+    for attached in attachedStores {
+      try merge.add(
+        HistoryReader(try attached.store.snapshot(), attached.model), of: attached.model)
     }
     return merge.transactions()
   }
@@ -30,12 +31,12 @@ extension PersistentContainer {
   /// - Complexity: One row read for each store.
   public var currentHistoryToken: PersistentHistoryToken? {
     get throws {
-      var places: [UUID: Int64] = [:]
-      for member in group.members {
-        let token = try HistoryReader(try member.store.snapshot(), member.model).newestToken()
-        places[member.model.space.store] = token?.sequence(of: member.model.space.store)
+      var positions: [UUID: Int64] = [:]
+      for attached in group.attachedStores {
+        let token = try HistoryReader(try attached.store.snapshot(), attached.model).newestToken()
+        positions[attached.model.space.store] = token?.sequence(of: attached.model.space.store)
       }
-      return PersistentHistoryToken(places)
+      return PersistentHistoryToken(positions)
     }
   }
 
@@ -63,11 +64,11 @@ extension PersistentContainer {
   /// - Throws: `foreignStore` for a token of another store; errors of writing the store.
   /// - Complexity: One row deleted for each entry; one sync.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
-    let members = group.members
-    try requireOwn(token, members)
-    for member in members {
-      guard let sequence = token.sequence(of: member.model.space.store) else { continue }
-      try member.store.write { try deleteHistory(upTo: sequence, force: force, $0) }
+    let attachedStores = group.attachedStores
+    try requireOwn(token, attachedStores)
+    for attached in attachedStores {
+      guard let sequence = token.sequence(of: attached.model.space.store) else { continue }
+      try attached.store.write { try deleteHistory(upTo: sequence, force: force, $0) }
     }
   }
 
@@ -82,8 +83,8 @@ extension PersistentContainer {
   /// - Throws: `corrupt`; errors of writing the store.
   /// - Complexity: The deleted entries are read; one row deleted for each entry; one sync.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
-    for member in group.members {
-      try member.store.write { transaction in
+    for attached in group.attachedStores {
+      try attached.store.write { transaction in
         let last = try lastTransaction(before: date, transaction)
         try deleteHistory(upTo: last, force: force, transaction)
       }
@@ -96,8 +97,8 @@ extension PersistentContainer {
     let limit = date.timeIntervalSinceReferenceDate
     var last: Int64 = 0
     try transaction.keyspace(HistoryFormat.keyspace).forEach(from: Key(1 as Int64)) { key, value in
-      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
-      if piece == 0 {
+      let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
+      if chunk == 0 {
         guard try HistoryHeader(value.copy).timestamp < limit else { return false }
         last = sequence
       }
@@ -122,8 +123,8 @@ extension PersistentContainer {
     guard end > bounds.deleted else { return }
     var keys: [Key] = []
     try keyspace.forEach(from: Key(bounds.deleted + 1), upTo: Key(end + 1)) { key, _ in
-      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
-      keys.append(Key(sequence, piece))
+      let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
+      keys.append(Key(sequence, chunk))
       return true
     }
     for key in keys { try keyspace.delete(key) }
@@ -132,9 +133,9 @@ extension PersistentContainer {
   }
 
   private func requireOwn(
-    _ token: PersistentHistoryToken, _ members: [StoreGroup.Member]
+    _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {
-    guard members.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
+    guard attachedStores.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
       throw StorageError(.foreignStore, "The token belongs to the history of another store.")
     }
   }
@@ -165,21 +166,21 @@ extension PersistentContainer {
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
   ) throws {
-    let members = group.members
-    if let token { try requireOwn(token, members) }
-    for member in members {
-      let sequence = token?.sequence(of: member.model.space.store)
-      try member.store.write { try registerConsumer(name, at: sequence, $0) }
+    let attachedStores = group.attachedStores
+    if let token { try requireOwn(token, attachedStores) }
+    for attached in attachedStores {
+      let sequence = token?.sequence(of: attached.model.space.store)
+      try attached.store.write { try registerConsumer(name, at: sequence, $0) }
     }
   }
 
   private func registerConsumer(
-    _ name: String, at place: Int64?, _ transaction: WriteTransaction
+    _ name: String, at position: Int64?, _ transaction: WriteTransaction
   ) throws {
     let deleted = try transaction.keyspace(HistoryFormat.keyspace)
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted }
     let known = try HistoryConsumers.all(in: transaction)[name]
-    guard let sequence = place ?? (known == nil ? deleted ?? 0 : nil) else { return }
+    guard let sequence = position ?? (known == nil ? deleted ?? 0 : nil) else { return }
     guard sequence >= deleted ?? 0 else {
       throw ObjectGraphError(
         .historyExpired,
@@ -194,8 +195,8 @@ extension PersistentContainer {
   ///
   /// - Throws: Errors of writing the store.
   public func removeHistoryConsumer(_ name: String) throws {
-    for member in group.members {
-      try member.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
+    for attached in group.attachedStores {
+      try attached.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }
     }
   }
 
@@ -205,13 +206,13 @@ extension PersistentContainer {
   /// - Complexity: One row read for each.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
-      var places: [String: [UUID: Int64]] = [:]
-      for member in group.members {
-        for (name, sequence) in try HistoryConsumers.all(in: try member.store.snapshot()) {
-          places[name, default: [:]][member.model.space.store] = sequence
+      var positions: [String: [UUID: Int64]] = [:]
+      for attached in group.attachedStores {
+        for (name, sequence) in try HistoryConsumers.all(in: try attached.store.snapshot()) {
+          positions[name, default: [:]][attached.model.space.store] = sequence
         }
       }
-      return places.compactMapValues { PersistentHistoryToken($0) }
+      return positions.compactMapValues { PersistentHistoryToken($0) }
     }
   }
 }

@@ -28,20 +28,20 @@ extension PersistentContainer {
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
     let schema = Schema(version: version, types: entities)
-    try requireHome(entities, schema.content)
+    try requireAssignable(entities, schema.content)
     try schema.requireValid()
     var options = options
     options.stages = []
     let store =
-      options.inMemory
-      ? try NamedStores.store(url.storePlace, options.store)
+      options.isInMemory
+      ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
     // Checks this before anything in the store changes.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
     let model = try StoreOpening(store: store, schema: schema, options: options).run()
-    try group.add(StoreGroup.Member(url: url, store: store, model: model))
+    try group.add(StoreGroup.AttachedStore(url: url, store: store, model: model))
   }
 
   /// Removes a store from the container.
@@ -65,11 +65,11 @@ extension PersistentContainer {
     let removed = try group.remove(url)
     // Waits for a running save; later ones find that the store was removed.
     _ = try? removed.store.write { _ in }
-    if !options.inMemory { try removed.store.close() }
+    if !options.isInMemory { try removed.store.close() }
   }
 
   /// Throws if classes cannot be assigned to a store of their own.
-  private func requireHome(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
+  private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
       throw ObjectGraphError(.invalidModel, "Name the classes to assign to the store.")
     }
@@ -84,25 +84,27 @@ extension PersistentContainer {
         else { continue }
         try requireNamed(other, "\(entity.name).\(property.name) leads to")
       }
-      if let above = entity.superentity, !isNamed(above) {
-        try requireNamed(above, "\(entity.name) inherits from")
+      if let superentity = entity.superentity, !isNamed(superentity) {
+        try requireNamed(superentity, "\(entity.name) inherits from")
       }
-      try group.requireHomeless(entity)
+      try group.requireUnassigned(entity)
     }
   }
 
   /// Throws the error for a class that others need and that was not named.
   private func requireNamed(_ entity: EntityDescription, _ reason: String) throws {
     guard
-      let home = group.members.first(where: { $0.model.schema.entity(of: entity.type) != nil })
+      let assigned = group.attachedStores.first(where: {
+        $0.model.schema.entity(of: entity.type) != nil
+      })
     else {
       throw ObjectGraphError(
         .invalidModel, "\(reason) \(entity.name). Add that class to the same store.")
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(reason) \(entity.name), which is in the store \(home.name). Relationships and inheritance "
-        + "stay within one store. Keep the URI of an objectID in an attribute instead.")
+      "\(reason) \(entity.name), which is in the store \(assigned.name). Relationships and "
+        + "inheritance stay within one store. Keep the URI of an objectID in an attribute instead.")
   }
 }
 

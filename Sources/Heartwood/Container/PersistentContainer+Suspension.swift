@@ -18,9 +18,9 @@ extension PersistentContainer {
   public func suspend() throws {
     var done: [Store] = []
     do {
-      for member in group.members {
-        try member.store.suspend()
-        done.append(member.store)
+      for attached in group.attachedStores {
+        try attached.store.suspend()
+        done.append(attached.store)
       }
     } catch {
       for store in done { try? store.resume() }
@@ -33,7 +33,7 @@ extension PersistentContainer {
   /// - Throws: `busy`; `foreignStore` if the files were replaced meanwhile; `closed`, `corrupt` or
   ///   `io`. The store stays suspended then.
   public func resume() throws {
-    let results = group.members.map { member in Result { try member.store.resume() } }
+    let results = group.attachedStores.map { attached in Result { try attached.store.resume() } }
     for result in results { try result.get() }
   }
 }

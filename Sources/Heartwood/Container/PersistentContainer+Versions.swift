@@ -19,16 +19,18 @@ extension PersistentContainer {
     to target: QueryGenerationToken = .current
   ) throws -> [ObjectVersion] {
     let wanted = id.space.store
-    guard !id.isTemporary, let member = group.member(where: { $0.space.store == wanted }) else {
-      throw ObjectGraphError(.foreignObject, "\(id) is not a row of this store.", objectID: id)
+    guard !id.isTemporary, let attached = group.attachedStore(where: { $0.space.store == wanted })
+    else {
+      throw ObjectGraphError(
+        .foreignObject, "\(id) does not identify a row of this store.", objectID: id)
     }
-    let (store, model) = (member.store, member.model)
+    let (store, model) = (attached.store, attached.model)
     guard !model.isRemoved else { throw group.removal(of: model) }
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
         .unknownEntity, "The model has no class for \(id).", objectID: id)
     }
-    let (first, last) = (try member.snapshot(at: source), try member.snapshot(at: target))
+    let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))
     var snapshots = [first]
     for live in try store.liveGenerations().map(\.generation)
     where first.generation < live && live < last.generation {

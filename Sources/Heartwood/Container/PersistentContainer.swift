@@ -5,7 +5,7 @@ import Synchronization
 /// The options of a container.
 public struct ContainerOptions: Sendable {
   /// Whether the store is in memory only, and is freed with the container.
-  public var inMemory = false
+  public var isInMemory = false
   /// Whether saves are recorded in the history.
   public var tracksHistory = true
   /// The options of the store.
@@ -31,7 +31,7 @@ public final class PersistentContainer: Sendable {
   /// The store that the container was created with.
   public var store: Store { group.first.store }
   /// The stores: the first one, unless it was removed, and those added, in order.
-  public var stores: [Store] { group.members.map(\.store) }
+  public var stores: [Store] { group.attachedStores.map(\.store) }
   let group: StoreGroup
   /// The version of the schema, which applies to all stores.
   let version: Int
@@ -59,7 +59,7 @@ public final class PersistentContainer: Sendable {
   ) throws {
     try schema.requireValid()
     let store =
-      options.inMemory
+      options.isInMemory
       ? try Store.inMemory(options: options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
     try self.init(store: store, url: url, schema: schema, options: options)
@@ -94,7 +94,7 @@ public final class PersistentContainer: Sendable {
     try schema.requireValid()
     let store = try name.map { try NamedStores.store($0) } ?? Store.inMemory()
     var options = ContainerOptions()
-    options.inMemory = true
+    options.isInMemory = true
     return try PersistentContainer(store: store, schema: schema, options: options)
   }
 
@@ -104,7 +104,7 @@ public final class PersistentContainer: Sendable {
   ) throws {
     try schema.requireValid()
     let model = try StoreOpening(store: store, schema: schema, options: options).run()
-    group = StoreGroup(StoreGroup.Member(url: url, store: store, model: model))
+    group = StoreGroup(StoreGroup.AttachedStore(url: url, store: store, model: model))
     version = schema.version
     self.options = options
   }
@@ -118,7 +118,7 @@ public final class PersistentContainer: Sendable {
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view.context }
     let new = newContext()
-    new.automaticMergingChanged = { [weak self] isOn in self?.followForView(isOn) }
+    new.automaticMergingChanged = { [weak self] isOn in self?.mergeIntoView(isOn) }
     new.scheduleProcessing = { [weak self] in
       Task { @MainActor in self?.view?.context.processPendingChanges() }
     }
@@ -126,7 +126,7 @@ public final class PersistentContainer: Sendable {
     return new
   }
 
-  private func followForView(_ isWanted: Bool) {
+  private func mergeIntoView(_ isWanted: Bool) {
     viewFollower.withLock { follower in
       follower?.cancel()
       follower = nil

@@ -24,30 +24,30 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   private let group: StoreGroup
-  private let known: [(member: StoreGroup.Member, commits: Commits)]
+  private let known: [(attached: StoreGroup.AttachedStore, commits: Commits)]
 
   init(_ group: StoreGroup) {
     self.group = group
-    known = group.members.map { ($0, $0.store.commits()) }
+    known = group.attachedStores.map { ($0, $0.store.commits()) }
   }
 
   /// Creates an iterator, which reports all changes since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
-    let listener = CommitListeners(group)
-    for (member, commits) in known { listener.listen(to: commits, of: member) }
-    return Iterator(listener: listener)
+    let observers = CommitObservers(group)
+    for (attached, commits) in known { observers.observe(commits, of: attached) }
+    return Iterator(observers: observers)
   }
 
   /// An iterator that waits for changes.
   public struct Iterator: AsyncIteratorProtocol {
-    private let listener: CommitListeners
-    private var bell: AsyncStream<Void>.Iterator
+    private let observers: CommitObservers
+    private var wakeups: AsyncStream<Void>.Iterator
     /// The generation of each store at the last token.
     private var shown: [UUID: Generation] = [:]
 
-    fileprivate init(listener: CommitListeners) {
-      self.listener = listener
-      bell = listener.bell.makeAsyncIterator()
+    fileprivate init(observers: CommitObservers) {
+      self.observers = observers
+      wakeups = observers.wakeups.makeAsyncIterator()
     }
 
     /// Waits for the next change.
@@ -58,12 +58,12 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
       while true {
-        let isNew = listener.update()
-        let news = listener.takeNews().contains { store, generation in
+        let isNew = observers.update()
+        let isCommitted = observers.takeNewGenerations().contains { store, generation in
           shown[store].map { generation > $0 } ?? true
         }
-        if isNew || news { return await newestToken(isolation: actor) }
-        guard listener.isListening, await bell.next(isolation: actor) != nil else { return nil }
+        if isNew || isCommitted { return await newestToken(isolation: actor) }
+        guard observers.isObserving, await wakeups.next(isolation: actor) != nil else { return nil }
       }
     }
 
@@ -71,27 +71,27 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     private mutating func newestToken(
       isolation actor: isolated (any Actor)?
     ) async -> PersistentHistoryToken? {
-      var places: [UUID: Int64] = [:]
-      for member in listener.group.members {
-        let store = member.model.space.store
-        guard let snapshot = await Self.newest(of: member.store) else {
+      var positions: [UUID: Int64] = [:]
+      for attached in observers.group.attachedStores {
+        let store = attached.model.space.store
+        guard let snapshot = await Self.newest(of: attached.store) else {
           // A store that was removed meanwhile is skipped.
-          if member.model.isRemoved { continue }
+          if attached.model.isRemoved { continue }
           return nil
         }
         shown[store] = snapshot.generation
         do {
-          let token = try HistoryReader(snapshot, member.model).newestToken()
-          places[store] = token?.sequence(of: store) ?? 0
+          let token = try HistoryReader(snapshot, attached.model).newestToken()
+          positions[store] = token?.sequence(of: store) ?? 0
         } catch {
           return nil
         }
       }
-      return PersistentHistoryToken(places)
+      return PersistentHistoryToken(positions)
     }
 
     /// The interval between checks whether a suspended store was resumed.
-    private static let lookNanoseconds: UInt64 = 100_000_000
+    private static let pollNanoseconds: UInt64 = 100_000_000
 
     /// Returns the newest generation; `nil` if there will be no more.
     private static func newest(of store: Store) async -> Snapshot? {
@@ -101,35 +101,36 @@ public struct RemoteChanges: AsyncSequence, Sendable {
         } catch {
           guard (error as? StorageError)?.kind == .suspended else { return nil }
         }
-        do { try await Task.sleep(nanoseconds: lookNanoseconds) } catch { return nil }
+        do { try await Task.sleep(nanoseconds: pollNanoseconds) } catch { return nil }
       }
     }
   }
 }
 
 /// Observes the commits of all stores of a container, for one iterator.
-private final class CommitListeners: Sendable {
+private final class CommitObservers: Sendable {
   /// An observed store.
-  private struct Ear {
+  private struct ObservedStore {
     let model: StoreModel
     /// `nil` if there will be no more commits.
     var task: Task<Void, Never>?
   }
 
   private struct Content {
-    var ears: [Ear] = []
+    var observedStores: [ObservedStore] = []
     /// The newest generations that the iterator has not received yet.
-    var news: [UUID: Generation] = [:]
+    var newGenerations: [UUID: Generation] = [:]
   }
 
   /// The state that tasks write to; it does not retain the object that owns the tasks.
-  private final class Board: Sendable {
+  private final class SharedState: Sendable {
     let content = Mutex(Content())
 
     func end(_ model: StoreModel) {
       content.withLock { content in
-        for position in content.ears.indices where content.ears[position].model === model {
-          content.ears[position].task = nil
+        for position in content.observedStores.indices
+        where content.observedStores[position].model === model {
+          content.observedStores[position].task = nil
         }
       }
     }
@@ -137,39 +138,40 @@ private final class CommitListeners: Sendable {
 
   let group: StoreGroup
   /// Signals pending changes; several signals are equivalent to one.
-  let bell: AsyncStream<Void>
-  private let ringer: AsyncStream<Void>.Continuation
-  private let board = Board()
-  private let watch: UInt64
+  let wakeups: AsyncStream<Void>
+  private let waker: AsyncStream<Void>.Continuation
+  private let state = SharedState()
+  private let observation: UInt64
 
   init(_ group: StoreGroup) {
     self.group = group
-    let (bell, ringer) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    (self.bell, self.ringer) = (bell, ringer)
-    watch = group.watch { ringer.yield() }
+    let (wakeups, waker) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.wakeups, self.waker) = (wakeups, waker)
+    observation = group.observe { waker.yield() }
   }
 
   deinit {
-    group.endWatch(watch)
-    for ear in board.content.withLock({ $0.ears }) { ear.task?.cancel() }
+    group.endObservation(observation)
+    for observed in state.content.withLock({ $0.observedStores }) { observed.task?.cancel() }
   }
 
   /// Whether any store can still have commits.
-  var isListening: Bool { board.content.withLock { $0.ears.contains { $0.task != nil } } }
+  var isObserving: Bool { state.content.withLock { $0.observedStores.contains { $0.task != nil } } }
 
   /// Observes a store until it is closed or the observation is cancelled.
-  func listen(to commits: Commits, of member: StoreGroup.Member) {
-    let model = member.model
-    board.content.withLock { content in
-      let task = Task.detached { [board, ringer] in
+  func observe(_ commits: Commits, of attached: StoreGroup.AttachedStore) {
+    let model = attached.model
+    state.content.withLock { content in
+      let task = Task.detached { [state, waker] in
         for await generation in commits {
-          board.content.withLock { $0.news[model.space.store] = generation }
-          ringer.yield()
+          state.content.withLock { $0.newGenerations[model.space.store] = generation }
+          waker.yield()
         }
-        board.end(model)
-        ringer.yield()
+        state.end(model)
+        waker.yield()
       }
-      content.ears.append(Ear(model: model, task: task))
+      content.observedStores.append(ObservedStore(model: model, task: task))
     }
   }
 
@@ -177,23 +179,28 @@ private final class CommitListeners: Sendable {
   ///
   /// - Returns: Whether a store was added.
   func update() -> Bool {
-    let members = group.members
-    let added = board.content.withLock { content in
-      for ear in content.ears where !members.contains(where: { $0.model === ear.model }) {
-        ear.task?.cancel()
+    let attachedStores = group.attachedStores
+    let added = state.content.withLock { content in
+      for observed in content.observedStores
+      where !attachedStores.contains(where: { $0.model === observed.model }) {
+        observed.task?.cancel()
       }
-      content.ears.removeAll { ear in !members.contains { $0.model === ear.model } }
-      return members.filter { member in !content.ears.contains { $0.model === member.model } }
+      content.observedStores.removeAll { observed in
+        !attachedStores.contains { $0.model === observed.model }
+      }
+      return attachedStores.filter { attached in
+        !content.observedStores.contains { $0.model === attached.model }
+      }
     }
-    for member in added { listen(to: member.store.commits(), of: member) }
+    for attached in added { observe(attached.store.commits(), of: attached) }
     return !added.isEmpty
   }
 
   /// Returns the commits since the last call.
-  func takeNews() -> [UUID: Generation] {
-    board.content.withLock { content in
-      defer { content.news = [:] }
-      return content.news
+  func takeNewGenerations() -> [UUID: Generation] {
+    state.content.withLock { content in
+      defer { content.newGenerations = [:] }
+      return content.newGenerations
     }
   }
 }

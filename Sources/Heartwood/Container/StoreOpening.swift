@@ -15,7 +15,9 @@ struct StoreOpening {
     try requireOrder()
     let snapshot = try store.snapshot()
     var state = try StoredState(snapshot.keyspace(StoredModel.keyspace).map { .snapshot($0) })
-    if let known = state.model, stages(after: known).isEmpty, try known.joined(schema) == known {
+    if let known = state.model, stages(after: known).isEmpty,
+      try known.reconciled(with: schema) == known
+    {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
@@ -24,7 +26,7 @@ struct StoreOpening {
       if let known = state.model {
         for stage in stages(after: known) { try run(stage, &state, transaction) }
       }
-      try state.bringUp(to: schema, transaction, options.progress)
+      try state.migrate(to: schema, transaction, options.progress)
     }
     return try state.storeModel(schema, tracksHistory: options.tracksHistory)
   }
@@ -37,10 +39,10 @@ struct StoreOpening {
     _ stage: MigrationStage, _ state: inout StoredState, _ transaction: WriteTransaction
   ) throws {
     if let source = stage.source {
-      try state.bringUp(to: source, transaction, options.progress)
+      try state.migrate(to: source, transaction, options.progress)
       try run(stage.willMigrate, source, state, transaction)
     }
-    try state.bringUp(to: stage.target, transaction, options.progress)
+    try state.migrate(to: stage.target, transaction, options.progress)
     try run(stage.didMigrate, stage.target, state, transaction)
   }
 

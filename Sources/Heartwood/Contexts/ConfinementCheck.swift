@@ -37,8 +37,8 @@ final class ConfinementCheck {
       // `precondition` would drop the message in a release build.
       guard isFree else {
         fatalError(
-          "A context was used by two threads at once: use a BackgroundContext or a context for each"
-            + " thread.")
+          "A context was used by two threads at once. Use a BackgroundContext, or one context for "
+            + "each thread.")
       }
     }
     depth += 1

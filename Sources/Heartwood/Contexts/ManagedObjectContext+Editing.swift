@@ -10,13 +10,13 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
-    if let part = otherPart(holding: object) { return part.delete(object) }
+    if let storeContext = otherStoreContext(holding: object) { return storeContext.delete(object) }
     if object.source == nil, object.changes?.wasNew == true { return }
     // `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "A \(type(of: object)) of another context, or of none, cannot be deleted: take this "
-          + "context's object with its objectID.")
+        "A \(type(of: object)) of another context, or of none, cannot be deleted. Look up this "
+          + "context's object by its objectID.")
     }
     // A work list instead of recursion: a cascade can be as long as the number of objects.
     var work: [Deletion] = []
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     guard object.isInserted else { return markDeleted(object) }
     undoLog?.record(.deletion(object))
     inserted.remove(object)
-    tell(\.deleted, object)
+    notifyObservers(of: object, as: \.deleted)
     abandon(object)
   }
 
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
     updated.remove(object)
     object.state.insert(.deleted)
     deleted.insert(object)
-    tell(\.deleted, object)
+    notifyObservers(of: object, as: \.deleted)
   }
 
   /// Reverts the deletion of an object.
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     undoLog?.record(.insertion(object))
     deleted.remove(object)
     object.state.remove(.deleted)
-    tell(\.inserted, object)
+    notifyObservers(of: object, as: \.inserted)
     // Its changes may have been reverted while it was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
@@ -118,7 +118,7 @@ extension ManagedObjectContext {
   }
 
   /// Records a change of an object.
-  func noteChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
+  func recordChange(of object: ManagedObject, _ change: (ObjectChanges) -> Void) {
     guard !object.isInserted else { return }
     let changes = object.ownChanges
     changes.count += 1
@@ -127,16 +127,16 @@ extension ManagedObjectContext {
     guard !object.isDeleted else { return }
     object.state.insert(.updated)
     updated.insert(object)
-    tell(\.updated, object)
+    notifyObservers(of: object, as: \.updated)
   }
 
   /// Marks an object as unchanged, if none of its changes are left.
-  func settle(_ object: ManagedObject) {
+  func unmarkIfUnchanged(_ object: ManagedObject) {
     guard object.changes?.isEmpty != false, object.isUpdated else { return }
     object.state.remove(.updated)
     updated.remove(object)
-    if isFollowed { tellFollowers(of: object, isRefreshed: false) }
-    observer?.note(object)
+    if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
+    observer?.recordChange(of: object)
   }
 
   /// Discards the changes of properties whose values equal those in the row; returns whether the
@@ -145,13 +145,13 @@ extension ManagedObjectContext {
   /// Fetches show an unchanged object with its stored values, and saves skip it (C-05).
   ///
   /// - Complexity: O(properties that were set).
-  func settleUnedited(_ object: ManagedObject) -> Bool {
+  func discardNoOpEdits(of object: ManagedObject) -> Bool {
     guard object.isUpdated, let entity = object.entityDescription else { return false }
     let set = (object.changes?.originals.map(\.key) ?? []).map { entity.properties[$0] }
     let related = (object.changes?.members.map(\.key) ?? []).map { entity.properties[$0] }
-    for property in set { settle(object, property) }
-    for property in related { settleMembers(of: object, property) }
-    settle(object)
+    for property in set { discardNoOpEdit(of: object, property) }
+    for property in related { discardNoOpMemberEdits(of: object, property) }
+    unmarkIfUnchanged(object)
     return !object.hasChanges
   }
 
@@ -169,7 +169,7 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     forgetUndo()
     for object in inserted.all {
-      tell(\.deleted, object)
+      notifyObservers(of: object, as: \.deleted)
       abandon(object)
     }
     inserted.removeAll()
@@ -180,17 +180,17 @@ extension ManagedObjectContext {
     clearing = []
     for object in changed {
       object.state.subtract([.updated, .deleted])
-      takeBackChanges(of: object)
-      tell(\.refreshed, object)
+      revertChanges(of: object)
+      notifyObservers(of: object, as: \.refreshed)
     }
     isDeleting = []
     showHiddenMembers()
-    for part in others { part.rollback() }
+    for storeContext in otherStoreContexts { storeContext.rollback() }
     processPendingChanges()
   }
 
   /// Restores the values and members with which an object was read.
-  func takeBackChanges(of object: ManagedObject) {
+  func revertChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])

@@ -28,14 +28,16 @@ extension ManagedObjectContext {
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
-    for part in parts { part.dropSuspendedPin() }
+    for storeContext in storeContexts { storeContext.dropSuspendedPin() }
     switch pin {
     case .none, .within: return nil
     case .atNextRead: return .current
     case .at:
       return QueryGenerationToken(
-        parts.compactMap { part in
-          guard case .at(let view) = part.pin, !part.model.isRemoved else { return nil }
+        storeContexts.compactMap { storeContext in
+          guard case .at(let view) = storeContext.pin, !storeContext.model.isRemoved else {
+            return nil
+          }
           return view.snapshot?.token
         })
     }
@@ -67,7 +69,7 @@ extension ManagedObjectContext {
         .childContext, "The context of a stage reads its transaction and cannot be pinned.")
     }
     guard let token, !token.isCurrent else {
-      for part in parts { part.pin = token == nil ? .none : .atNextRead }
+      for storeContext in storeContexts { storeContext.pin = token == nil ? .none : .atNextRead }
       return
     }
     guard autoMerge == nil else {
@@ -100,7 +102,7 @@ extension ManagedObjectContext {
     case .none, .atNextRead: break
     }
     if case .atNextRead = pin {
-      try whole.pinNewest()
+      try rootContext.pinNewest()
       return try currentView()
     }
     let snapshot: Snapshot
@@ -125,8 +127,8 @@ extension ManagedObjectContext {
 
   /// Moves the pin of a pinned context to the newest generation.
   func advance() {
-    for part in whole.parts {
-      if case .at = part.pin { part.pin = .atNextRead }
+    for storeContext in rootContext.storeContexts {
+      if case .at = storeContext.pin { storeContext.pin = .atNextRead }
     }
   }
 
@@ -136,11 +138,11 @@ extension ManagedObjectContext {
     case .none, .within: return
     case .atNextRead, .at: break
     }
-    switch whole.generationAfterSave {
-    case .unpin: for part in whole.parts { part.pin = .none }
+    switch rootContext.generationAfterSave {
+    case .unpin: for storeContext in rootContext.storeContexts { storeContext.pin = .none }
     case .advance:
       // If another commit has replaced the generation already, the next read pins the newest one.
-      do { try whole.pinNewest((self, saved)) } catch { advance() }
+      do { try rootContext.pinNewest((self, saved)) } catch { advance() }
     }
   }
 

@@ -13,8 +13,10 @@ extension ManagedObjectContext {
       if object.isDeleted, deleted.contains(object) { revive(object) }
       return
     }
-    if let part = otherPart(holding: object) ?? otherPart(for: type(of: object)) {
-      return part.insert(object)
+    if let storeContext = otherStoreContext(holding: object)
+      ?? otherStoreContext(for: type(of: object))
+    {
+      return storeContext.insert(object)
     }
     requireInsertable(object)
     let own = register(new: object)
@@ -22,16 +24,16 @@ extension ManagedObjectContext {
     // A work list instead of recursion: there can be any number of related objects.
     var new: [ManagedObject] = []
     var relationships: [(object: ManagedObject, offset: Int, related: PendingRelated)] = []
-    func take(_ pending: [Int: PendingRelated], of object: ManagedObject) {
+    func collect(_ pending: [Int: PendingRelated], of object: ManagedObject) {
       for (offset, related) in pending {
         relationships.append((object, offset, related))
         new += related.all.filter { $0.source == nil && !$0.hasRow }
       }
     }
-    take(own, of: object)
+    collect(own, of: object)
     while let next = new.popLast() {
       guard next.source == nil else { continue }
-      take(register(new: next), of: next)
+      collect(register(new: next), of: next)
     }
     for (object, offset, related) in relationships where object.source === self {
       guard let property = object.entityDescription?.property(at: offset) else { continue }
@@ -47,11 +49,11 @@ extension ManagedObjectContext {
     // `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "A \(type(of: object)) belongs to another context: an object belongs to one context only.")
+        "A \(type(of: object)) belongs to another context. An object belongs to one context only.")
     }
     guard !object.hasRow else {
       fatalError(
-        "A \(type(of: object)) that has a row cannot be inserted: take this context's object with "
+        "A \(type(of: object)) that has a row cannot be inserted. Look up this context's object by "
           + "its objectID.")
     }
   }
@@ -64,34 +66,34 @@ extension ManagedObjectContext {
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
-      fatalError("\(entity.name) is abstract: insert objects of subclasses.")
+      fatalError("\(entity.name) is abstract. Insert objects of its subclasses.")
     }
     object.entityDescription = entity
     object.version = 0
-    object.state.subtract([.fault, .updated, .deleted, .isAsked])
+    object.state.subtract([.fault, .updated, .deleted, .willSaveCalled])
     object.state.insert(.inserted)
     register(object, nextTemporaryNumber(entity))
     inserted.insert(object)
     undoLog?.record(.insertion(object))
-    tell(\.inserted, object)
-    object.setHelp(helpOfNew(entity))
+    notifyObservers(of: object, as: \.inserted)
+    object.setHooks(hooksForNew(entity))
     if !object.state.contains(.hasAwoken) {
       object.state.insert(.hasAwoken)
       object.awakeFromInsert()
     }
-    if entity.hasUniques {
+    if entity.hasUniqueConstraints {
       // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {
-        if let property = entity.property(at: offset) { object.noteAssigned(property) }
+        if let property = entity.property(at: offset) { object.recordAssignment(of: property) }
       }
     }
     return before?.pending ?? [:]
   }
 
-  /// Returns the help flags for setting properties of new objects.
-  func helpOfNew(_ entity: EntityDescription) -> ObjectHelp {
-    tracksUndo || isFollowed || observer != nil || entity.hasUniques ? .writing : []
+  /// Returns the access hooks for setting properties of new objects.
+  func hooksForNew(_ entity: EntityDescription) -> AccessHooks {
+    tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints ? .writing : []
   }
 }

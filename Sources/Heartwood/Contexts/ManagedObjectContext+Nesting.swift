@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Creates a child context, whose parent takes the place of a store.
+  /// Creates a child context, whose parent acts as its store.
   ///
   /// It sees the parent's objects in their current state, saved or not. Saving it changes the
   /// parent's objects, and writes nothing to the store; the parent decides whether to save them.
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
-    if !pendingValues.isEmpty { notePendingValue(of: object) }
+    if !pendingValues.isEmpty { markPendingValueStale(of: object) }
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
       }
     }
     guard !isSame, fill(object, from: parent) else { return }
-    tell(\.refreshed, object)
+    notifyObservers(of: object, as: \.refreshed)
   }
 
   /// Returns the object with a number, unless it is deleted, was new and is gone, or has no row in
@@ -97,19 +97,19 @@ extension ManagedObjectContext {
     for object in deleted.all {
       if let original = parent.existingObject(object.number) { parent.delete(original) }
       object.state.remove(.registered)
-      object.help = []
+      object.hooks = []
       leave(object)
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
       object.changes = nil
-      object.setHelp(.writing)
+      object.setHooks(.writing)
     }
     inserted.removeAll()
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
-    tellFollowersOfAll()
+    notifyFollowersOfAllObjects()
   }
 
   /// Creates an object with the same number in the parent for a new object of this context.
@@ -168,7 +168,7 @@ extension ManagedObjectContext {
     }
     // All properties of a new object were set above; only those that were set in this context
     // count.
-    if isNew, original.isInserted, object.entityDescription?.hasUniques == true {
+    if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
   }
@@ -216,7 +216,7 @@ extension ManagedObjectContext {
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }
-    for part in others { try part.obtainPermanentIDs(for: objects) }
+    for storeContext in otherStoreContexts { try storeContext.obtainPermanentIDs(for: objects) }
     // In insertion order, as a save assigns them.
     let new = objects.filter { $0.source === self && $0.isInserted && $0.number.isTemporary }
       .sorted { $0.number < $1.number }

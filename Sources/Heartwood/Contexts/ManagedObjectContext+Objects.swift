@@ -7,7 +7,9 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
-    if let part = otherPart(of: id.space.store) { return part.object(type, with: id) }
+    if let storeContext = otherStoreContext(of: id.space.store) {
+      return storeContext.object(type, with: id)
+    }
     guard isOwn(id), let object = object(id.number) as? M else {
       fatalError("\(id) names no object of class \(M.self)")
     }
@@ -23,9 +25,13 @@ extension ManagedObjectContext {
   ) throws -> M? {
     confinement?.enter()
     defer { confinement?.leave() }
-    if let part = otherPart(of: id.space.store) { return try part.existingObject(type, with: id) }
+    if let storeContext = otherStoreContext(of: id.space.store) {
+      return try storeContext.existingObject(type, with: id)
+    }
     try requireReadable()
-    if let known: M = registeredObject(for: id), !known.isFault, !known.isGivenUp { return known }
+    if let known: M = registeredObject(for: id), !known.isFault, !known.isInaccessible {
+      return known
+    }
     let number = resolved(id.number)
     guard isOwn(id), let storage = model.storage(of: number), storage.entity.type is M.Type
     else { return nil }
@@ -34,7 +40,7 @@ extension ManagedObjectContext {
       return load(object) ? object as? M : nil
     }
     return try currentView().withRecord(number, storage) { view in
-      try realise(number, storage, view)
+      try materialize(number, storage, view)
     } as? M
   }
 
@@ -44,7 +50,9 @@ extension ManagedObjectContext {
   ) -> M? {
     confinement?.enter()
     defer { confinement?.leave() }
-    if let part = otherPart(of: id.space.store) { return part.registeredObject(type, for: id) }
+    if let storeContext = otherStoreContext(of: id.space.store) {
+      return storeContext.registeredObject(type, for: id)
+    }
     return isOwn(id) ? registered[resolved(id.number)]?.takeUnretainedValue() as? M : nil
   }
 
@@ -56,26 +64,26 @@ extension ManagedObjectContext {
   /// Returns the object of a row, filled from the record if it is not already up to date.
   ///
   /// An object with unsaved changes stays as it is.
-  func realise(
+  func materialize(
     _ number: ObjectNumber, _ storage: EntityStorage, _ view: RecordView
   ) throws -> ManagedObject? {
     guard let object = registered[number]?.takeUnretainedValue() ?? make(number, storage) else {
       return nil
     }
-    if object.isGivenUp {
+    if object.isInaccessible {
       deleted.remove(object)
       object.state.remove(.deleted)
       try fill(object, storage, view)
-      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+      if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
     } else if object.isFault {
       try fill(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
-      tell(\.refreshed, object)
+      notifyObservers(of: object, as: \.refreshed)
     } else if object.version == view.version {
       try readDerived(object, storage, view)
-      if object.state.contains(.hasOtherMembers) { forgetMembers(of: object, storage.entity) }
+      if object.state.contains(.membersMayBeStale) { forgetMembers(of: object, storage.entity) }
     }
     return object
   }
@@ -84,7 +92,7 @@ extension ManagedObjectContext {
   private func readDerived(
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
-    if !pendingValues.isEmpty { notePendingValue(of: object) }
+    if !pendingValues.isEmpty { markPendingValueStale(of: object) }
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
       try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
@@ -102,11 +110,11 @@ extension ManagedObjectContext {
       else { continue }
       object.setMembers(nil, property)
     }
-    object.state.remove(.hasOtherMembers)
+    object.state.remove(.membersMayBeStale)
   }
 
   func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {
-    if !pendingValues.isEmpty { notePendingValue(of: object) }
+    if !pendingValues.isEmpty { markPendingValueStale(of: object) }
     try storage.fillers[Int(view.layout.number)].fill(object, from: view)
     object.version = view.version
     awaken(object)
@@ -121,9 +129,9 @@ extension ManagedObjectContext {
   /// Notifies an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
-    object.setHelp([])
+    object.setHooks([])
     object.awakeFromFetch()
-    object.setHelp(.writing)
+    object.setHooks(.writing)
   }
 
   // MARK: Faults
@@ -131,7 +139,7 @@ extension ManagedObjectContext {
   /// Turns an object into a fault: its values are released, and read again on the next use.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
-    object.setHelp([])
+    object.setHooks([])
     object.willTurnIntoFault()
     // Resets every property to the value of a new object, which releases the old one.
     let new = type(of: object).init()
@@ -139,9 +147,9 @@ extension ManagedObjectContext {
     object.changes = nil
     object.version = 0
     object.state.insert(.fault)
-    object.setHelp([.reading, .writing])
+    object.setHooks([.reading, .writing])
     object.didTurnIntoFault()
-    tell(\.refreshed, object)
+    notifyObservers(of: object, as: \.refreshed)
   }
 
   /// Removes all objects and changes from the context.
@@ -151,8 +159,8 @@ extension ManagedObjectContext {
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
-    for part in parts { part.abandonAll() }
-    others.removeAll(where: \.model.isRemoved)
+    for storeContext in storeContexts { storeContext.abandonAll() }
+    otherStoreContexts.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
     processPendingChanges()
@@ -181,7 +189,7 @@ extension ManagedObjectContext: ObjectSource {
     let object = type.init()
     object.entityDescription = storage.entity
     object.state = .fault
-    object.help = [.reading, .writing]
+    object.hooks = [.reading, .writing]
     register(object, number)
     return object
   }
@@ -208,25 +216,25 @@ extension ManagedObjectContext: ObjectSource {
     guard object.isFault, let entity = object.entityDescription else { return }
     do {
       if parent != nil {
-        if !load(object) { try giveUp(object) }
+        if !load(object) { try markInaccessible(object) }
         return
       }
-      guard !model.isRemoved else { return try giveUp(object) }
+      guard !model.isRemoved else { return try markInaccessible(object) }
       let storage = model.storage(of: entity)
       let isThere: Void? = try view().withRecord(object.number, storage) { view in
         try fill(object, storage, view)
       }
-      if isThere == nil { try giveUp(object) }
+      if isThere == nil { try markInaccessible(object) }
     } catch {
       // The store was removed since the check.
-      if model.isRemoved, object.isFault, (try? giveUp(object)) != nil { return }
+      if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
       // The object stays a fault with the values of a new object; none of them may be saved.
-      noteUnreadable(error)
+      recordFaultError(error)
     }
   }
 
   /// Handles a fault whose row, or whose store, is gone.
-  private func giveUp(_ object: ManagedObject) throws {
+  private func markInaccessible(_ object: ManagedObject) throws {
     // In a pinned generation, the row may just not exist yet: a save must not delete it.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
       parent?.object(object.number)?.isDeleted != true
@@ -236,36 +244,36 @@ extension ManagedObjectContext: ObjectSource {
     let isDeletedAnyway = !isDeleting.isEmpty
     guard
       isDeletedAnyway
-        || whole.shouldHandleInaccessibleFault?(object)
-          ?? whole.shouldDeleteInaccessibleFaults
+        || rootContext.shouldHandleInaccessibleFault?(object)
+          ?? rootContext.shouldDeleteInaccessibleFaults
     else {
       try requirePresent()
       throw ObjectGraphError(
-        .missingObject, "The row of a \(type(of: object)) is gone.",
+        .missingObject, "The row of a \(type(of: object)) is missing.",
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)
     object.state.insert(.deleted)
-    object.setHelp(.writing)
-    if !isDeletedAnyway { object.version = ManagedObject.goneVersion }
+    object.setHooks(.writing)
+    if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
     // A removed store has no row that a save could delete.
     if !model.isRemoved { deleted.insert(object) }
-    if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+    if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {
     confinement?.enter()
     defer { confinement?.leave() }
-    if !pendingValues.isEmpty { notePendingValue(of: object, property) }
+    if !pendingValues.isEmpty { markPendingValueStale(of: object, property) }
     if let undoLog, property.isAttribute {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
-      object.noteAssigned(property)
-      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+      object.recordAssignment(of: property)
+      if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return
     }
-    noteChange(of: object) { changes in
+    recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
       // A value that cannot be stored was never in a row.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null

@@ -38,14 +38,16 @@ extension ManagedObjectContext {
       do {
         let view = try currentView()
         if let read = view.snapshot?.generation.frame, object.version >= read {
-          object.state.insert(.hasOtherMembers)
+          object.state.insert(.membersMayBeStale)
         }
         let numbers = try view.numbers(
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
         // Objects of a removed store have no related objects.
-        if !model.isRemoved || !whole.shouldDeleteInaccessibleFaults { noteUnreadable(error) }
+        if !model.isRemoved || !rootContext.shouldDeleteInaccessibleFaults {
+          recordFaultError(error)
+        }
       }
     }
     let changes = object.changes?.members[property.slot]
@@ -186,26 +188,26 @@ extension ManagedObjectContext {
   ) {
     let old = loadedMembers(of: object, property)
     guard old != members else { return }
-    noteMembers(of: object, property) { _ in }
+    recordMemberChange(of: object, property) { _ in }
     undoLog?.record(.order(object, property, old))
     object.setMembers(members, property)
-    settleMembers(of: object, property)
-    object.tellIfObserved(property)
+    discardNoOpMemberEdits(of: object, property)
+    object.notifyIfObserved(property)
   }
 
   /// Requires that an object belongs to this context; an object in no context is inserted.
   private func requireSameContext(_ object: ManagedObject) {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
-    if let other = object.part, other.store !== store {
+    if let other = object.storeContext, other.store !== store {
       // `precondition` would drop the message in a release build.
       fatalError(
-        "A \(type(of: object)) of another store cannot be related to: keep the URI of its objectID "
+        "A \(type(of: object)) of another store cannot be related to. Keep the URI of its objectID "
           + "in an attribute instead.")
     }
     fatalError(
-      "A \(type(of: object)) of another context cannot be related to: take this context's object "
-        + "with its objectID.")
+      "A \(type(of: object)) of another context cannot be related to. Look up this context's "
+        + "object by its objectID.")
   }
 
   /// Removes a deleted object from one relationship, on both sides.
@@ -214,13 +216,13 @@ extension ManagedObjectContext {
     let members = loadedMembers(of: object, property)
     guard !members.isEmpty else { return }
     for member in members { detach(object, from: member, property) }
-    noteMembers(of: object, property) { change in
-      for member in members { change.leave(member) }
+    recordMemberChange(of: object, property) { change in
+      for member in members { change.remove(member) }
     }
     undoLog?.record(.cleared(object, property, members))
     object.setMembers([], property)
-    settleMembers(of: object, property)
-    object.tellIfObserved(property)
+    discardNoOpMemberEdits(of: object, property)
+    object.notifyIfObserved(property)
   }
 
   /// Removes an object from the other side of a relationship.
@@ -274,7 +276,7 @@ extension ManagedObjectContext {
     }
     willChange(object, property)
     object.setTarget(target.map { .object($0) } ?? .none, property)
-    object.tellIfObserved(property)
+    object.notifyIfObserved(property)
   }
 
   /// - Parameter position: The position in an ordered relationship; by default the end.
@@ -282,17 +284,17 @@ extension ManagedObjectContext {
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
   ) {
-    noteMembers(of: object, property) { $0.join(member) }
+    recordMemberChange(of: object, property) { $0.add(member) }
     undoLog?.record(.joined(object, property, member))
     object.insertMember(member, at: position, property)
-    settleMembers(of: object, property)
-    object.tellIfObserved(property)
+    discardNoOpMemberEdits(of: object, property)
+    object.notifyIfObserved(property)
   }
 
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
-    noteMembers(of: object, property) { $0.leave(member) }
+    recordMemberChange(of: object, property) { $0.remove(member) }
     let index = object.removeMember(member, property)
     if let undoLog {
       let position = index.map { index in
@@ -301,24 +303,24 @@ extension ManagedObjectContext {
       }
       undoLog.record(.left(object, property, member, position))
     }
-    settleMembers(of: object, property)
-    object.tellIfObserved(property)
+    discardNoOpMemberEdits(of: object, property)
+    object.notifyIfObserved(property)
   }
 
   /// Records that members join or leave, before undo records it and the list itself changes.
   ///
   /// That includes inserted objects, whose members are not in the store.
-  func noteMembers(
+  func recordMemberChange(
     of object: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
   ) {
     if object.isFault { fire(object) }
     if object.isInserted {
       change(&object.ownChanges.members[property.slot, default: MemberChanges()])
-      if isFollowed { tellFollowers(of: object, isRefreshed: false) }
+      if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return
     }
-    noteChange(of: object) { changes in
+    recordChange(of: object) { changes in
       if property.isOrdered, changes.members[property.slot] == nil {
         undoLog?.record(.original(object, property))
         changes.members[property.slot] = MemberChanges(base: object.members(property))
@@ -328,7 +330,7 @@ extension ManagedObjectContext {
   }
 
   /// Discards the record of changed members, if they are the same as when they were read.
-  func settleMembers(of object: ManagedObject, _ property: PropertyDescription) {
+  func discardNoOpMemberEdits(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes,
       changes.members[property.slot]?.hasSameMembers == true
     else { return }
@@ -339,7 +341,7 @@ extension ManagedObjectContext {
       guard isSame else { return }
     }
     changes.members[property.slot] = nil
-    settle(object)
+    unmarkIfUnchanged(object)
   }
 }
 

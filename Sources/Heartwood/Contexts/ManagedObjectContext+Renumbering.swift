@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The objects that must leave their contexts, because another object there already
   ///   has the number.
-  func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [Leaver] {
+  func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [ReplacedObject] {
     let old = object.number
     guard old != number else { return [] }
     renumbered.record(number, insteadOf: old)
@@ -19,24 +19,24 @@ extension ManagedObjectContext {
   /// recorded.
   ///
   /// - Returns: The objects that must leave, those of a context before those of its children.
-  func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [Leaver] {
-    var leavers: [Leaver] = []
+  func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
+    var replacedObjects: [ReplacedObject] = []
     if let object = registered[old]?.takeUnretainedValue() {
       registered[old] = nil
       object.number = number
       if let successor = registered[number]?.takeUnretainedValue() {
-        leavers.append(Leaver(context: self, object: object, successor: successor))
+        replacedObjects.append(ReplacedObject(context: self, object: object, successor: successor))
         observer?.forget(old)
       } else {
         registered[number] = .passUnretained(object)
-        observer?.noteNumber(number, insteadOf: old)
+        observer?.recordNumber(number, insteadOf: old)
       }
-      follower?.noteNumber(number, insteadOf: old)
+      follower?.recordNumber(number, insteadOf: old)
     }
-    if children.isEmpty { return leavers }
+    if children.isEmpty { return replacedObjects }
     children.removeAll { $0.context == nil }
-    for child in children { leavers += child.context?.exchange(old, for: number) ?? [] }
-    return leavers
+    for child in children { replacedObjects += child.context?.exchange(old, for: number) ?? [] }
+    return replacedObjects
   }
 
   /// Removes the fault that exists for a number without an object; an object gets the number now.

@@ -15,14 +15,14 @@ public final class ManagedObjectContext {
   let model: StoreModel
   /// The stores of the container, including this one.
   let group: StoreGroup
-  /// The parent of a child context, which takes the place of the store.
+  /// The parent of a child context, which acts as its store.
   let parent: ManagedObjectContext?
   /// The root context that owns this store context; `nil` for a root context.
   unowned let owner: ManagedObjectContext?
   /// Whether this is a store context of another context, even if that is gone.
-  let isPart: Bool
+  let isOwned: Bool
   /// The store contexts of other stores than the first, as far as they were needed.
-  var others: [ManagedObjectContext] = []
+  var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
   /// Detects two threads in the context, its parents and its children; `nil` if the check is off.
   let confinement: ConfinementCheck?
@@ -45,7 +45,9 @@ public final class ManagedObjectContext {
   public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
-      for part in others { part.retainsRegisteredObjects = retainsRegisteredObjects }
+      for storeContext in otherStoreContexts {
+        storeContext.retainsRegisteredObjects = retainsRegisteredObjects
+      }
     }
   }
   /// The error of the first object that could not be read; fetches and saves throw it until
@@ -77,7 +79,7 @@ public final class ManagedObjectContext {
   var upToDate: Generation?
   var undoLog: UndoLog?
   /// The observers of changes of the context.
-  var listeners: [WeakListener] = []
+  var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
   var follower: (any ContextFollower)?
   /// Whether this store context or one of its children has a follower.
@@ -105,18 +107,18 @@ public final class ManagedObjectContext {
   convenience init(_ group: StoreGroup) { self.init(group.first, of: group) }
 
   init(
-    _ member: StoreGroup.Member, of group: StoreGroup, parent: ManagedObjectContext? = nil,
-    partOf owner: ManagedObjectContext? = nil
+    _ attached: StoreGroup.AttachedStore, of group: StoreGroup, parent: ManagedObjectContext? = nil,
+    ownedBy owner: ManagedObjectContext? = nil
   ) {
-    store = member.store
-    model = member.model
+    store = attached.store
+    model = attached.model
     self.group = group
     self.parent = parent
     self.owner = owner
-    isPart = owner != nil
+    isOwned = owner != nil
     renumbered = parent?.renumbered ?? RenumberedObjects()
-    if let above = owner ?? parent {
-      confinement = above.confinement
+    if let enclosing = owner ?? parent {
+      confinement = enclosing.confinement
     } else {
       confinement = .ifOn()
     }
@@ -127,43 +129,43 @@ public final class ManagedObjectContext {
     // Loaded attributes stay readable: the compiler releases a context after its last use, but the
     // program may use objects for longer.
     abandonAll(isOver: true)
-    if !isPart { for place in listeners { place.listener?.end() } }
+    if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }
 
   /// The author and the context of the changes, for the history.
   var origin: HistoryWriter.Origin {
-    HistoryWriter.Origin(author: whole.transactionAuthor, contextName: whole.name)
+    HistoryWriter.Origin(author: rootContext.transactionAuthor, contextName: rootContext.name)
   }
 
   // MARK: Changes
 
   /// Whether a save would write anything.
   public var hasChanges: Bool {
-    observer?.noteRead(\.hasChanges)
-    return hasOwnChanges || others.contains(where: \.hasOwnChanges)
+    observer?.recordRead(\.hasChanges)
+    return hasOwnChanges || otherStoreContexts.contains(where: \.hasOwnChanges)
   }
   /// Whether this store context has changes to save.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
-    observer?.noteRead(\.insertedObjects)
+    observer?.recordRead(\.insertedObjects)
     return gather { $0.inserted.all }
   }
   /// The objects that the next save updates.
   public var updatedObjects: Set<ManagedObject> {
-    observer?.noteRead(\.updatedObjects)
+    observer?.recordRead(\.updatedObjects)
     return gather { $0.updated.all }
   }
   /// The objects that the next save deletes.
   public var deletedObjects: Set<ManagedObject> {
-    observer?.noteRead(\.deletedObjects)
+    observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }
   }
   /// All registered objects.
   public var registeredObjects: Set<ManagedObject> { gather { $0.allRegistered() } }
 
   private func gather(_ list: (ManagedObjectContext) -> [ManagedObject]) -> Set<ManagedObject> {
-    performAndWait { Set(parts.flatMap(list)) }
+    performAndWait { Set(storeContexts.flatMap(list)) }
   }
 
   func allRegistered() -> [ManagedObject] { registered.values.map { $0.takeUnretainedValue() } }
@@ -172,12 +174,12 @@ public final class ManagedObjectContext {
 
   /// Throws the error of an object that could not be read.
   func requireReadable() throws {
-    if let faultError = whole.faultError { throw faultError }
+    if let faultError = rootContext.faultError { throw faultError }
   }
 
   /// Records the error of an object that could not be read.
-  func noteUnreadable(_ error: any Error) {
-    if whole.faultError == nil { whole.faultError = error }
+  func recordFaultError(_ error: any Error) {
+    if rootContext.faultError == nil { rootContext.faultError = error }
   }
 
   // MARK: Registration
@@ -205,7 +207,7 @@ public final class ManagedObjectContext {
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
-    object.help = []
+    object.hooks = []
     object.releaseRelated()
     leave(object)
     object.changes?.wasNew = wasNew
@@ -219,7 +221,7 @@ public final class ManagedObjectContext {
       registered[object.number] = nil
       observer?.forget(object.number)
     }
-    object.help.remove(.observed)
+    object.hooks.remove(.observed)
     object.source = nil
     object.changes = ObjectChanges()
     object.changes?.space = model.space
@@ -234,7 +236,7 @@ public final class ManagedObjectContext {
     for object in allRegistered() {
       abandon(object)
       guard isOver else { continue }
-      if object.isFault { object.help = [.reading, .writing] }
+      if object.isFault { object.hooks = [.reading, .writing] }
       object.changes?.isOrphaned = true
     }
     registered.removeAll()
@@ -244,7 +246,7 @@ public final class ManagedObjectContext {
     deleted.removeAll()
     watched.removeAll()
     hidingMembers = []
-    tellFollowersOfAll()
+    notifyFollowersOfAllObjects()
   }
 
   /// Discards the undo record, which no longer applies.
@@ -267,10 +269,10 @@ public final class ManagedObjectContext {
 
 extension ManagedObject {
   /// The context of the object; `nil` before it is inserted, and after the context is gone.
-  public final var managedObjectContext: ManagedObjectContext? { part?.whole }
+  public final var managedObjectContext: ManagedObjectContext? { storeContext?.rootContext }
 
   /// The store context of the object.
-  final var part: ManagedObjectContext? { source as? ManagedObjectContext }
+  final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
   /// Whether it left a context, and still had a row as far as that context knew.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
@@ -279,8 +281,8 @@ extension ManagedObject {
   ///
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {
-    guard let space = part?.model.space ?? changes?.space else {
-      fatalError("A \(type(of: self)) that was inserted into no context has no ID.")
+    guard let space = storeContext?.model.space ?? changes?.space else {
+      fatalError("A \(type(of: self)) has no ID before it is inserted into a context.")
     }
     return ManagedObjectID(number, space)
   }

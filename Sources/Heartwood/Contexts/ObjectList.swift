@@ -39,17 +39,17 @@ struct ObjectList {
 
 extension ObjectList {
   /// A position of an iteration over a list.
-  struct Place {
+  struct Cursor {
     fileprivate var position = 0
     fileprivate var emptyings = 0
   }
 
   /// Returns whether the list was not emptied since a position was taken.
-  func continues(_ place: Place) -> Bool { place.emptyings == emptyings || place.position == 0 }
+  func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
   /// Returns the objects added after a position, and moves the position to the end.
-  func objects(after place: inout Place) -> [ManagedObject] {
-    defer { place = Place(position: objects.count, emptyings: emptyings) }
-    return objects[min(place.position, objects.count)...].compactMap { $0 }
+  func objects(after cursor: inout Cursor) -> [ManagedObject] {
+    defer { cursor = Cursor(position: objects.count, emptyings: emptyings) }
+    return objects[min(cursor.position, objects.count)...].compactMap { $0 }
   }
 }

@@ -14,11 +14,11 @@ struct PendingValues {
   private var entryCount = 0
   /// Objects that may have another value by now.
   private var stale: Set<ObjectNumber> = []
-  private var inserted = ObjectList.Place()
-  private var updated = ObjectList.Place()
+  private var inserted = ObjectList.Cursor()
+  private var updated = ObjectList.Cursor()
 
   /// The number of entries beyond twice the number of objects at which the index is rebuilt.
-  private static let mostSpare = 64
+  private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {
     self.property = property
@@ -26,7 +26,7 @@ struct PendingValues {
   }
 
   /// Records that an object has, or may have, another value.
-  mutating func note(_ object: ManagedObject) { stale.insert(object.number) }
+  mutating func markStale(_ object: ManagedObject) { stale.insert(object.number) }
 
   /// Returns the changed objects of a context that have a value.
   ///
@@ -36,7 +36,7 @@ struct PendingValues {
   ) throws -> [ManagedObject] {
     let count = context.inserted.count + context.updated.count
     if !context.inserted.continues(inserted) || !context.updated.continues(updated)
-      || entryCount > 2 * count + Self.mostSpare
+      || entryCount > 2 * count + Self.maxSpareCount
     {
       self = PendingValues(property, of: entity)
     }
@@ -59,7 +59,7 @@ struct PendingValues {
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
     // Without this flag, the setters of a new object report nothing.
-    if object.isInserted { object.setHelp(.writing) }
+    if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
     numbers[key, default: []].append(object.number)
@@ -72,8 +72,8 @@ extension StoredValue {
   fileprivate var asKey: StoredValue {
     switch self {
     case .string(let text): .string(text.composed)
-    case .number(let bits): Double(bitPattern: bits) == 0 ? .number(0 as UInt64) : self
-    case .date(let bits): Double(bitPattern: bits) == 0 ? .date(0) : self
+    case .double(bits: let bits): Double(bitPattern: bits) == 0 ? .double(bits: 0) : self
+    case .date(bits: let bits): Double(bitPattern: bits) == 0 ? .date(bits: 0) : self
     default: self
     }
   }
@@ -87,11 +87,11 @@ extension ManagedObjectContext {
 
   /// Records that an object with unsaved changes has, or may have, another value of a property, or
   /// of all properties.
-  func notePendingValue(of object: ManagedObject, _ property: PropertyDescription? = nil) {
+  func markPendingValueStale(of object: ManagedObject, _ property: PropertyDescription? = nil) {
     guard object.hasChanges else { return }
     for position in pendingValues.indices
     where property == nil || pendingValues[position].property.slot == property?.slot {
-      pendingValues[position].note(object)
+      pendingValues[position].markStale(object)
     }
   }
 
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    return try view.withRecord(number, storage) { try realise(number, storage, $0) } ?? nil
+    return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
   /// Returns the objects that have a value of a unique attribute in this context.

@@ -56,8 +56,8 @@ extension FetchExplanation {
 
   private static func text(_ count: Int) -> String {
     var digits = String(count)
-    for place in stride(from: digits.count - 3, to: 0, by: -3) {
-      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+    for offset in stride(from: digits.count - 3, to: 0, by: -3) {
+      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: offset))
     }
     return digits
   }

@@ -69,7 +69,7 @@ struct FetchOrder {
       let order = term.order(first.values[position], second.values[position])
       if order != 0 { return (order < 0) != term.isReversed }
     }
-    return first.number.isMade(before: second.number) != endsReversed
+    return first.number.isCreated(before: second.number) != endsReversed
       && first.number != second.number
   }
 }
@@ -78,7 +78,7 @@ extension ObjectNumber {
   /// Returns whether an object was created before another.
   ///
   /// Unsaved objects, whose numbers are negative, come last.
-  func isMade(before other: ObjectNumber) -> Bool {
+  func isCreated(before other: ObjectNumber) -> Bool {
     UInt64(bitPattern: bits) < UInt64(bitPattern: other.bits)
   }
 }
@@ -94,7 +94,7 @@ extension FetchRequest {
         let order = compare(first, second)
         if order != .orderedSame { return order == .orderedAscending }
       }
-      return first.number.isMade(before: second.number) != endsReversed && first !== second
+      return first.number.isCreated(before: second.number) != endsReversed && first !== second
     }
   }
 }
@@ -108,7 +108,7 @@ extension FetchOrder.Term {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be grouped by \(term.name): \(term.type.sentence) has no order.")
+        "Objects cannot be grouped by \(term.name): \(term.type.phrase) has no order.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: false,
@@ -118,7 +118,7 @@ extension FetchOrder.Term {
   /// Returns a negative number if the first value precedes the other, a positive one if it follows,
   /// ignoring the reversal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
-    first.place(beside: second, isDecimal: isDecimal)
+    first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
 }
 
@@ -142,22 +142,22 @@ extension QueryType {
 extension QueryResolver {
   /// Resolves a key path of the fetched object.
   func term(at keyPath: AnyKeyPath) throws -> QueryTerm {
-    var place = QueryExpression.variable(0)
+    var expression = QueryExpression.variable(0)
     for step in try schema.path(keyPath) {
-      place = .property(place, .known(step.property, step.entity))
+      expression = .property(expression, .known(step.property, step.entity))
     }
-    return try resolve(place)
+    return try resolve(expression)
   }
 }
 
 extension StoredValue {
   /// Returns whether one value precedes another: `nil` first, NaN last.
   static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
-    first.place(beside: second, isDecimal: false) < 0
+    first.sortOrder(relativeTo: second, isDecimal: false) < 0
   }
 
   /// Returns a negative number if this value precedes the other, a positive one if it follows.
-  fileprivate func place(beside other: StoredValue, isDecimal: Bool) -> Int {
+  fileprivate func sortOrder(relativeTo other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }
     if case (.bool(let first), .bool) = (self, other) { return first ? 1 : -1 }
@@ -168,7 +168,7 @@ extension StoredValue {
 
   fileprivate var isNaN: Bool {
     switch self {
-    case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN
+    case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN
     case .string(let text): text == "NaN"
     default: false
     }
@@ -183,7 +183,7 @@ extension SortDescriptor where Compared: ManagedObject {
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
     return { [order] first, second in
-      let result = text(first).place(beside: text(second), isDecimal: false)
+      let result = text(first).sortOrder(relativeTo: text(second), isDecimal: false)
       if result == 0 { return .orderedSame }
       return (result < 0) == (order == .forward) ? .orderedAscending : .orderedDescending
     }

@@ -2,7 +2,7 @@
 ///
 /// ``AccessPlanner`` chooses the access path anew for each generation.
 struct FetchPlan {
-  private let question: Question
+  private let resolved: ResolvedRequest
   /// The order by stored values; `nil` if the descriptors compare anything else, which requires
   /// objects.
   let order: FetchOrder?
@@ -21,25 +21,25 @@ struct FetchPlan {
       request.includesSubentities
       ? model.family(of: entity) : entity.isAbstract ? [] : [model.storage(of: entity)]
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
-    let terms = try Self.parts(of: request.predicate?.expression(in: model.schema))
+    let terms = try Self.conjuncts(of: request.predicate?.expression(in: model.schema))
       .map { try resolver.resolve($0) }
     let conditions = try terms.map { try resolver.condition($0) }
     order = try FetchOrder(request.sortDescriptors, resolver, section: section)
     limit = request.end
-    question = Question(entity, storages, terms, conditions, resolver)
+    resolved = ResolvedRequest(entity, storages, terms, conditions, resolver)
   }
 
-  private init(_ question: Question, _ order: FetchOrder?, limit: Int?) {
-    self.question = question
+  private init(_ resolved: ResolvedRequest, _ order: FetchOrder?, limit: Int?) {
+    self.resolved = resolved
     self.order = order
     self.limit = limit
   }
 
   /// Returns the conjuncts of an expression.
-  private static func parts(of expression: QueryExpression?) -> [QueryExpression] {
+  private static func conjuncts(of expression: QueryExpression?) -> [QueryExpression] {
     switch expression {
     case nil: []
-    case .all(let parts): parts.flatMap { Self.parts(of: $0) }
+    case .all(let operands): operands.flatMap { Self.conjuncts(of: $0) }
     case .constant(let constant) where constant.value == .bool(true): []
     case .range(let value, let lower, let upper, let isClosed):
       [
@@ -51,57 +51,57 @@ struct FetchPlan {
   }
 
   /// The entity of the requested objects.
-  var entity: EntityDescription { question.entity }
+  var entity: EntityDescription { resolved.entity }
 
   /// The entities whose rows are examined, in the order of their numbers.
-  var storages: [EntityStorage] { question.storages }
+  var storages: [EntityStorage] { resolved.storages }
 
   /// Whether the conditions also depend on other objects.
-  var leavesObject: Bool { question.leavesObject }
+  var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
   /// The entities that the conditions depend on, including that of the requested objects.
-  var askedEntities: [EntityDescription] { question.askedEntities }
+  var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
   /// The objects named in the conditions, by their numbers at planning time.
-  var namedObjects: [ObjectNumber] { question.namedObjects }
+  var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables in a scope.
-  var variableCount: Int { question.variableCount }
+  var variableCount: Int { resolved.variableCount }
 
   /// Whether every row matches.
-  var isEverything: Bool { question.conditions.isEmpty }
+  var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conjuncts.
-  var conditionCount: Int { question.conditions.count }
+  var conditionCount: Int { resolved.conditions.count }
 
   /// The name of each condition.
-  var names: [String] { question.terms.map(\.name) }
+  var names: [String] { resolved.terms.map(\.name) }
 
   /// Whether the requested order differs from that of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
   /// The plan for all objects without conditions, in the order of their rows.
   var everything: FetchPlan {
-    FetchPlan(question.everything, .byRow, limit: nil)
+    FetchPlan(resolved.everything, .byRow, limit: nil)
   }
 
   /// The plan for all matching objects, without a limit, in the order of their rows.
-  var unordered: FetchPlan { FetchPlan(question, .byRow, limit: nil) }
+  var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
   /// The same plan, in the order of the rows.
-  var counting: FetchPlan { FetchPlan(question, .byRow, limit: limit) }
+  var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns the plan with another limit.
-  func limited(to limit: Int?) -> FetchPlan { FetchPlan(question, order, limit: limit) }
+  func limited(to limit: Int?) -> FetchPlan { FetchPlan(resolved, order, limit: limit) }
 
   /// Returns whether the request covers the entity of an object.
   func includes(_ object: ManagedObject) -> Bool {
-    question.storages.contains { $0.entity === object.entityDescription }
+    resolved.storages.contains { $0.entity === object.entityDescription }
   }
 
   /// Returns whether the request covers the entity in an object number.
   func includes(_ number: ObjectNumber) -> Bool {
-    question.storages.contains { $0.number == number.entity }
+    resolved.storages.contains { $0.number == number.entity }
   }
 
   /// Returns the function that reads the value at a key path of an object; for `nil`, the object
@@ -112,7 +112,7 @@ struct FetchPlan {
     let term = try resolver.term(at: keyPath)
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
-        "\(term.name) is \(term.type.sentence). Request a single value of each object.")
+        "\(term.name) is \(term.type.phrase). Request a single value of each object.")
     }
     return value
   }
@@ -126,13 +126,13 @@ struct FetchPlan {
 
   /// Returns whether the object of a scope matches.
   func holds(in scope: QueryScope) throws -> Bool {
-    for condition in question.conditions where try !condition(scope) { return false }
+    for condition in resolved.conditions where try !condition(scope) { return false }
     return true
   }
 
   /// The name of each condition, with the values that it compares.
   var namesWithValues: [String] {
-    question.terms.map { term in
+    resolved.terms.map { term in
       // The demand of a compound condition does not contain all compared values.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
@@ -142,7 +142,7 @@ struct FetchPlan {
 
   /// Returns the number of conditions that demand something of these properties.
   func demandCount(of slots: Set<Int>) -> Int {
-    question.terms.count { term in
+    resolved.terms.count { term in
       term.demands.contains { demand in
         if case .property(let slot) = demand.subject { return slots.contains(slot) }
         return false
@@ -152,7 +152,7 @@ struct FetchPlan {
 
   /// The numbers of the requested objects, if a condition names them; otherwise `nil`.
   var namedNumbers: [ObjectNumber]? {
-    for demand in question.demands {
+    for demand in resolved.demands {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
       return values.compactMap { value in
         if case .integer(let bits) = value { return ObjectNumber(bits: bits) }
@@ -165,7 +165,7 @@ struct FetchPlan {
   /// The demands on each property that an index can serve, by slot.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
-    for demand in question.demands {
+    for demand in resolved.demands {
       guard case .property(let slot) = demand.subject else { continue }
       result[slot, default: PropertyDemand()].add(demand.test)
     }
@@ -197,8 +197,8 @@ struct FetchPlan {
 extension FetchPlan {
   /// The conditions of a plan, which all plans derived from it share.
   ///
-  /// It is a class so that passing on a plan does not retain each of its parts.
-  private final class Question {
+  /// It is a class so that passing on a plan does not retain each of its components.
+  private final class ResolvedRequest {
     let entity: EntityDescription
     let storages: [EntityStorage]
     /// The conditions, all of which must hold.
@@ -206,8 +206,8 @@ extension FetchPlan {
     let conditions: [QueryTerm.Condition]
     /// The demands of the conditions that lookups can serve.
     let demands: [QueryDemand]
-    let leavesObject: Bool
-    let askedEntities: [EntityDescription]
+    let dependsOnOtherObjects: Bool
+    let referencedEntities: [EntityDescription]
     let namedObjects: [ObjectNumber]
     let variableCount: Int
 
@@ -220,25 +220,25 @@ extension FetchPlan {
       self.terms = terms
       self.conditions = conditions
       demands = terms.flatMap(\.demands)
-      leavesObject = resolver.leavesObject
-      askedEntities = resolver.askedEntities
+      dependsOnOtherObjects = resolver.dependsOnOtherObjects
+      referencedEntities = resolver.referencedEntities
       namedObjects = resolver.namedObjects
       variableCount = resolver.variableCount
     }
 
-    private init(everythingOf other: Question) {
+    private init(everythingOf other: ResolvedRequest) {
       entity = other.entity
       storages = other.storages
       terms = []
       conditions = []
       demands = []
-      leavesObject = false
-      askedEntities = other.askedEntities
+      dependsOnOtherObjects = false
+      referencedEntities = other.referencedEntities
       namedObjects = []
       variableCount = other.variableCount
     }
 
     /// The same rows without conditions.
-    var everything: Question { Question(everythingOf: self) }
+    var everything: ResolvedRequest { ResolvedRequest(everythingOf: self) }
   }
 }

@@ -25,7 +25,7 @@ struct RowSearch {
 
   /// The numbers of rows to look up together: few at first, since a limit may end the search early.
   private static let firstLookups = 16
-  private static let mostLookups = 512
+  private static let maxLookupCount = 512
 
   /// Calls `body` with each matching record, until it returns `false`; the scope is set to that
   /// record during the call.
@@ -112,15 +112,15 @@ struct RowSearch {
     of storage: EntityStorage, _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws -> Bool {
-    var goesOn = true
+    var shouldContinue = true
     try view.objects(storage)?.forEach { key, value in
-      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
-      goesOn = try value.withRecord(storage.layouts) { record in
+      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyComponent())
+      shouldContinue = try value.withRecord(storage.layouts) { record in
         try pass(number, storage, record, scope, body)
       }
-      return goesOn
+      return shouldContinue
     }
-    return goesOn
+    return shouldContinue
   }
 
   fileprivate func pass(
@@ -154,18 +154,18 @@ struct RowSearch {
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {
       defer { numbers.removeAll(keepingCapacity: true) }
-      size = min(2 * size, RowSearch.mostLookups)
+      size = min(2 * size, RowSearch.maxLookupCount)
       var start = 0
       while start < numbers.count {
         let entity = numbers[start].entity
         let end = numbers[start...].firstIndex { $0.entity != entity } ?? numbers.count
-        guard try look(numbers[start..<end], body) else { return false }
+        guard try lookUp(numbers[start..<end], body) else { return false }
         start = end
       }
       return true
     }
 
-    private func look(
+    private func lookUp(
       _ numbers: ArraySlice<ObjectNumber>,
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {
@@ -179,15 +179,15 @@ struct RowSearch {
           }
         } ?? true
       }
-      var goesOn = true
+      var shouldContinue = true
       try rows.forEach(of: numbers.map(\.row)) { position, value in
-        guard goesOn, let value else { return }
+        guard shouldContinue, let value else { return }
         let number = numbers[numbers.startIndex + position]
-        goesOn = try value.withRecord(storage.layouts) { record in
+        shouldContinue = try value.withRecord(storage.layouts) { record in
           try search.pass(number, storage, record, scope, body)
         }
       }
-      return goesOn
+      return shouldContinue
     }
   }
 }

@@ -32,16 +32,16 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Parameters:
   ///   - fetchRequest: The objects and their order.
   ///   - context: The context of the objects.
-  ///   - sectionBy: An attribute, possibly of an object reached through to-one relationships.
+  ///   - sectionedBy: An attribute, possibly of an object reached through to-one relationships.
   ///     Objects with the same value form a section. Sections are in the order of their values:
   ///     that of the first sort descriptor if it has the same property, otherwise ascending.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
-    sectionBy: PartialKeyPath<M>? = nil
+    sectionedBy: PartialKeyPath<M>? = nil
   ) {
     self.fetchRequest = fetchRequest
     managedObjectContext = context
-    sectionKeyPath = sectionBy
+    sectionKeyPath = sectionedBy
   }
 
   deinit {
@@ -62,16 +62,16 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let context = managedObjectContext
       try context.requireReadable()
       try context.mergeAutomatically()
-      let part = context.otherPart(for: M.self) ?? context
-      let query = try LiveQuery(fetchRequest, part, section: sectionKeyPath)
-      let feed = part.resultsFeed
+      let storeContext = context.otherStoreContext(for: M.self) ?? context
+      let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
+      let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
       // An observer notified above may have released the controller.
-      new.didChange = { [weak self] in self?.tell($0) }
+      new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
       if let old { self.feed?.remove(old) }
       (list, self.feed) = (new, feed)
-      if let change = old.flatMap({ new.change(from: $0) }) { tell(change) }
+      if let change = old.flatMap({ new.change(from: $0) }) { notifyObservers(of: change) }
     }
   }
 
@@ -115,7 +115,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
-    guard let list = currentList(), object.source === list.part else { return nil }
+    guard let list = currentList(), object.source === list.storeContext else { return nil }
     return list.position(of: object.number)
   }
 
@@ -123,8 +123,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
-    guard let list = currentList(), list.part.isOwn(id) else { return nil }
-    return list.position(of: list.part.resolved(id.number))
+    guard let list = currentList(), list.storeContext.isOwn(id) else { return nil }
+    return list.position(of: list.storeContext.resolved(id.number))
   }
 
   // MARK: Sections
@@ -179,11 +179,11 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
   /// Called immediately after each change, on the thread of the context.
-  package var listener: ((ResultsChange) -> Void)?
+  package var changeHandler: ((ResultsChange) -> Void)?
 
-  private func tell(_ change: ResultsChange) {
-    stream.tell(change)
-    listener?(change)
+  private func notifyObservers(of change: ResultsChange) {
+    stream.notifyObservers(of: change)
+    changeHandler?(change)
     guard !change.difference.isEmpty else { return }
     registrar.withMutation(of: self, keyPath: \.fetchedObjects) {}
     if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
@@ -195,15 +195,15 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     guard list != nil else { return nil }
     managedObjectContext.performAndWait {
       do { try managedObjectContext.mergeAutomatically() } catch {
-        managedObjectContext.noteUnreadable(error)
+        managedObjectContext.recordFaultError(error)
       }
     }
     return list
   }
 
   /// The amount of work done for this list, for measurements.
-  package var work: (looks: Int, asked: Int, comparisons: Int) {
-    (feed?.lookCount ?? 0, feed?.askedCount ?? 0, list?.tree.comparisons ?? 0)
+  package var work: (examined: Int, evaluated: Int, comparisons: Int) {
+    (feed?.examinedCount ?? 0, feed?.evaluationCount ?? 0, list?.tree.comparisons ?? 0)
   }
 }
 

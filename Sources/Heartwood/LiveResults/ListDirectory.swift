@@ -30,10 +30,10 @@ struct ListDirectory {
       fill(0..<ranges.count)
     }
 
-    private mutating func fill(_ part: Swift.Range<Int>) {
-      guard !part.isEmpty else { return }
-      let middle = (part.lowerBound + part.upperBound) / 2
-      let halves = [part.lowerBound..<middle, middle + 1..<part.upperBound]
+    private mutating func fill(_ span: Swift.Range<Int>) {
+      guard !span.isEmpty else { return }
+      let middle = (span.lowerBound + span.upperBound) / 2
+      let halves = [span.lowerBound..<middle, middle + 1..<span.upperBound]
       var greatest = ranges[middle].upper
       for half in halves where !half.isEmpty {
         fill(half)
@@ -47,15 +47,15 @@ struct ListDirectory {
 
     /// Calls `body` for each range that contains a value.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
-      func search(_ part: Swift.Range<Int>) {
-        guard !part.isEmpty else { return }
-        let middle = (part.lowerBound + part.upperBound) / 2
+      func search(_ span: Swift.Range<Int>) {
+        guard !span.isEmpty else { return }
+        let middle = (span.lowerBound + span.upperBound) / 2
         if let end = ends[middle], (value.order(to: end) ?? 1) > 0 { return }
-        search(part.lowerBound..<middle)
+        search(span.lowerBound..<middle)
         let range = ranges[middle]
         if let lower = range.lower, (value.order(to: lower) ?? -1) < 0 { return }
         if range.upper.map({ (value.order(to: $0) ?? 1) <= 0 }) ?? true { body(range.list) }
-        search(middle + 1..<part.upperBound)
+        search(middle + 1..<span.upperBound)
       }
       search(0..<ranges.count)
     }
@@ -88,7 +88,7 @@ struct ListDirectory {
   }
 
   /// Whether any object may belong to every list.
-  var namesAll: Bool { ranges.isEmpty }
+  var coversAll: Bool { ranges.isEmpty }
 
   /// A search for the lists that an object may belong to, with its old or new values.
   struct Search {

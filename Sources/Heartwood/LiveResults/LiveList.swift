@@ -14,7 +14,7 @@ final class LiveList {
 
   let query: LiveQuery
   /// The store context of the objects.
-  let part: ManagedObjectContext
+  let storeContext: ManagedObjectContext
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private(set) var sections = SectionCounts()
@@ -32,10 +32,10 @@ final class LiveList {
   init(_ query: LiveQuery, _ feed: ResultsFeed) throws {
     self.query = query
     self.feed = feed
-    part = feed.part
+    storeContext = feed.storeContext
     tree = ResultsTree(query.treeOrder)
-    let found = try query.fetch(feed.part)
-    take(found)
+    let found = try query.fetch(feed.storeContext)
+    adopt(found)
     sections = SectionCounts(tree.entries(in: window), query.sectionTerm)
   }
 
@@ -48,7 +48,7 @@ final class LiveList {
     return min(query.offset, end)..<end
   }
 
-  private func take(_ found: LiveQuery.Found) {
+  private func adopt(_ found: LiveQuery.Found) {
     tree = ResultsTree(query.treeOrder, found.entries)
     isComplete = found.isComplete
     shown = found.values
@@ -79,7 +79,7 @@ final class LiveList {
     defer { withExtendedLifetime(loaded) {} }
     return entries.compactMap { entry in
       if let object = entry.object, isUsable(entry) { return object }
-      guard let object = feed.part.object(entry.number) else { return nil }
+      guard let object = feed.storeContext.object(entry.number) else { return nil }
       tree.hold(object, entry.number)
       return object
     }
@@ -87,7 +87,7 @@ final class LiveList {
 
   private func isUsable(_ entry: Entry) -> Bool {
     guard let object = entry.object else { return false }
-    return object.source === feed.part && object.number == entry.number
+    return object.source === feed.storeContext && object.number == entry.number
   }
 
   // MARK: Updates
@@ -96,8 +96,8 @@ final class LiveList {
   ///
   /// - Parameter isUpdated: Returns whether a value of the object changed; called only for objects
   ///   in the list.
-  func note(
-    _ number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
+  func recordState(
+    of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
     let before = tree[number]
     guard before != nil || keys != nil else { return }
@@ -158,7 +158,7 @@ final class LiveList {
   /// Fetches the entries missing at the end of a list with a limit.
   private func refill() throws -> [ObjectNumber] {
     guard !isComplete, let limit = query.limit, tree.count < query.offset + limit else { return [] }
-    let found = try query.fetch(feed.part)
+    let found = try query.fetch(feed.storeContext)
     isComplete = found.isComplete
     var new: [ObjectNumber] = []
     for entry in found.entries where tree[entry.number] == nil {
@@ -169,7 +169,7 @@ final class LiveList {
   }
 
   private func fetchAgain(_ isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
-    let found = try query.fetch(feed.part)
+    let found = try query.fetch(feed.storeContext)
     let (oldWindow, before) = (window, shown)
     let entries = tree.entries(in: 0..<tree.count)
     let (edits, stays) = ResultsEdits.between(
@@ -182,8 +182,8 @@ final class LiveList {
         } ?? isUpdated(number)
       if isOther { updated.insert(number) }
     }
-    take(found)
-    query.noteFetch()
+    adopt(found)
+    query.markFetched()
     for entry in entries { entry.object.map { tree.hold($0, entry.number) } }
     return change(edits, updated, oldWindow, entries.count)
   }
@@ -204,11 +204,11 @@ final class LiveList {
   private func change(
     _ edits: ResultsEdits, _ updated: Set<ObjectNumber>, _ oldWindow: Range<Int>, _ oldCount: Int
   ) -> (() -> Void)? {
-    let whole = query.offset..<(query.limit.map { query.offset + $0 } ?? .max)
-    let isPart = query.offset > 0 || query.limit != nil
+    let fullWindow = query.offset..<(query.limit.map { query.offset + $0 } ?? .max)
+    let isWindowed = query.offset > 0 || query.limit != nil
     let (removed, inserted) =
-      isPart
-      ? edits.within(whole, oldCount: oldCount, tree) : (edits.removed, edits.inserted)
+      isWindowed
+      ? edits.within(fullWindow, oldCount: oldCount, tree) : (edits.removed, edits.inserted)
     let stayed = updated.compactMap { number -> (position: Int, number: ObjectNumber)? in
       guard let position = tree.position(of: number), window.contains(position),
         let before = edits.positionBefore(position), oldWindow.contains(before)
@@ -259,7 +259,7 @@ final class LiveList {
 
   /// Discards entries far beyond the limit.
   private func trim() {
-    guard let most = query.mostKept, tree.count > 2 * most else { return }
+    guard let most = query.maxKeptCount, tree.count > 2 * most else { return }
     isComplete = false
     for entry in tree.entries(in: most..<tree.count) { tree.remove(entry.number) }
   }

@@ -19,7 +19,7 @@ final class LiveQuery {
   /// The numbers of the entities whose objects can be in the list.
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
-  let askedEntities: Set<Int>
+  let referencedEntities: Set<Int>
   /// Whether the list must be refetched after any change of an entity it depends on: its conditions
   /// depend on other objects than those in the list, objects are compared by more than their
   /// values, or it belongs to a child context.
@@ -33,7 +33,7 @@ final class LiveQuery {
   /// The number of renumberings that the plan takes into account.
   private var changeCount: Int
   /// Whether the plan refers to objects by other numbers than when the list was fetched.
-  private(set) var isNamedAnew = false
+  private(set) var hasNewNumbers = false
   private let scope: QueryScope
   /// Sorts objects, if the order of the request is not one of stored values.
   private let sort: (([ManagedObject]) -> [ManagedObject])?
@@ -43,9 +43,9 @@ final class LiveQuery {
   /// - Parameter section: The key by which objects are grouped first.
   /// - Throws: `unknownEntity`, `unknownProperty` or `unsupportedPredicate`.
   init<M: ManagedObject>(
-    _ request: FetchRequest<M>, _ part: ManagedObjectContext, section: AnyKeyPath?
+    _ request: FetchRequest<M>, _ storeContext: ManagedObjectContext, section: AnyKeyPath?
   ) throws {
-    let (model, renumbered) = (part.model, part.renumbered)
+    let (model, renumbered) = (storeContext.model, storeContext.renumbered)
     makePlan = { try FetchPlan(request, model, renumbered, section: section) }
     let plan = try makePlan()
     self.plan = plan
@@ -53,13 +53,13 @@ final class LiveQuery {
     changeCount = renumbered.changeCount
     includesPendingChanges = request.includesPendingChanges
     entities = plan.storages.map(\.number)
-    askedEntities = Set(plan.askedEntities.flatMap { model.family(of: $0) }.map(\.number))
+    referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
-    fetchesAgain = plan.order == nil || plan.leavesObject || part.parent != nil
+    fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
     // A list that is refetched contains only its own page.
     offset = fetchesAgain ? 0 : request.offset
     // A limit that no list can reach counts as none.
-    limit = fetchesAgain || (request.end ?? .max) > Self.mostLimited ? nil : request.limit
+    limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
@@ -68,7 +68,7 @@ final class LiveQuery {
         ?? FetchOrder.Term(
           section: section, QueryResolver(model.schema, model.space, plan.entity, renumbered))
     }
-    scope = QueryScope(model, nil, variableCount: plan.variableCount) { part.object($0) }
+    scope = QueryScope(model, nil, variableCount: plan.variableCount) { storeContext.object($0) }
   }
 
   /// Updates the objects named in the predicate to their current numbers.
@@ -79,14 +79,14 @@ final class LiveQuery {
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
       plan = try makePlan()
       wanted = Self.wanted(plan)
-      isNamedAnew = true
+      hasNewNumbers = true
     }
     changeCount = renumbered.changeCount
-    return isNamedAnew
+    return hasNewNumbers
   }
 
   /// Records that the list was fetched with the current plan.
-  func noteFetch() { isNamedAnew = false }
+  func markFetched() { hasNewNumbers = false }
 
   /// Returns the most selective demand: values rather than ranges, and bounded ranges rather than
   /// half-open ones.
@@ -107,17 +107,18 @@ final class LiveQuery {
 
   /// The number of entries to which a list with a limit is filled: more than the list shows, so
   /// that not every removal causes a fetch.
-  var mostKept: Int? { limit.map { offset + 2 * $0 + Self.leastSpare } }
+  var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row.
   func fetchCost(_ view: StoreView, _ model: StoreModel) throws -> Double {
     guard !fetchesAgain else { return 0 }
-    return try AccessPlanner(plan: plan.limited(to: mostKept), view: view, model: model).best().cost
+    return try AccessPlanner(plan: plan.limited(to: maxKeptCount), view: view, model: model).best()
+      .cost
   }
 
-  private static let leastSpare = 64
+  private static let minSpareCount = 64
   /// The greatest end of a list with a limit that is not treated as unlimited.
-  private static let mostLimited = 1 << 40
+  private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.
   func areTogether(_ first: Entry, _ second: Entry) -> Bool {
@@ -148,24 +149,26 @@ final class LiveQuery {
   /// Returns the result of a fetch.
   ///
   /// - Throws: Errors of reading rows.
-  func fetch(_ part: ManagedObjectContext) throws -> Found {
+  func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
     // A removed store has no objects.
-    guard !part.model.isRemoved else { return Found(entries: []) }
-    guard let order = plan.order, part.parent == nil else { return try fetchObjects(part) }
-    let kept = fetchesAgain ? plan : plan.limited(to: mostKept)
-    let candidates = try part.candidates(
+    guard !storeContext.model.isRemoved else { return Found(entries: []) }
+    guard let order = plan.order, storeContext.parent == nil else {
+      return try fetchObjects(storeContext)
+    }
+    let kept = fetchesAgain ? plan : plan.limited(to: maxKeptCount)
+    let candidates = try storeContext.candidates(
       kept, includesPendingChanges, .values(order.terms.map(\.value)))
     let entries = candidates.map {
       Entry(keys: .init(values: $0.values, number: $0.number), object: nil)
     }
     if fetchesAgain { return Found(entries: page(entries)) }
-    return Found(entries: entries, isComplete: mostKept.map { entries.count < $0 } ?? true)
+    return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
   /// Returns the result of a fetch as objects with their values.
-  private func fetchObjects(_ part: ManagedObjectContext) throws -> Found {
+  private func fetchObjects(_ storeContext: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
-    let candidates = try part.candidates(plan, includesPendingChanges, .object)
+    let candidates = try storeContext.candidates(plan, includesPendingChanges, .object)
     if let sort {
       for object in sort(candidates.compactMap(\.object)) {
         let section = try sectionTerm.map { term in
@@ -182,7 +185,7 @@ final class LiveQuery {
     }
     entries = page(entries)
     var values: [ObjectNumber: [StoredValue]] = [:]
-    if part.parent != nil {
+    if storeContext.parent != nil {
       for entry in entries { values[entry.number] = try entry.object?.columnValues() }
     }
     return Found(entries: entries, values: values)

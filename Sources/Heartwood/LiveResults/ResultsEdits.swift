@@ -26,16 +26,16 @@ struct ResultsEdits {
     // An entry can have stayed only if the number of entries that stayed before it is the same.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
-        (placed.entry.number, (place: placed, gap: placed.position - index))
+        (placed.entry.number, (placed: placed, gap: placed.position - index))
       })
     var candidates: [(number: ObjectNumber, position: Int)] = []
     for (index, placed) in self.inserted.enumerated() {
       guard let old = before[placed.entry.number], old.gap == placed.position - index,
-        areTogether(old.place.entry, placed.entry)
+        areTogether(old.placed.entry, placed.entry)
       else { continue }
-      candidates.append((placed.entry.number, old.place.position))
+      candidates.append((placed.entry.number, old.placed.position))
     }
-    let kept = Self.longestRise(candidates.map(\.position))
+    let kept = Self.longestIncreasingSubsequence(candidates.map(\.position))
     returned = Set(kept.map { candidates[$0].number })
     guard !returned.isEmpty else { return }
     self.removed.removeAll { returned.contains($0.entry.number) }
@@ -55,7 +55,7 @@ struct ResultsEdits {
       }
       return position
     }
-    let stays = Set(longestRise(common).map { old[common[$0]].number })
+    let stays = Set(longestIncreasingSubsequence(common).map { old[common[$0]].number })
     func moved(_ entries: [Entry]) -> [Placed] {
       entries.enumerated().filter { !stays.contains($1.number) }
         .map { Placed(position: $0, entry: $1) }
@@ -69,7 +69,7 @@ struct ResultsEdits {
   ///
   /// Each pile ends with the least possible last element of an increasing subsequence of its length
   /// (C. Schensted, 1961).
-  static func longestRise(_ elements: [Int]) -> [Int] {
+  static func longestIncreasingSubsequence(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []
     for (index, element) in elements.enumerated() {
@@ -143,7 +143,7 @@ struct ResultsEdits {
     _ window: Range<Int>, oldCount: Int, _ tree: ResultsTree
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
-    var came = inserted.filter { window.contains($0.position) }
+    var entered = inserted.filter { window.contains($0.position) }
     // The maximum distance by which an entry that stayed can have shifted.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
@@ -152,9 +152,9 @@ struct ResultsEdits {
     }
     for position in Self.edges(of: window, reach, count: tree.count) {
       guard let before = positionBefore(position), !window.contains(before) else { continue }
-      came.append(Placed(position: position, entry: tree.entry(at: position)))
+      entered.append(Placed(position: position, entry: tree.entry(at: position)))
     }
-    return (left.sorted { $0.position < $1.position }, came.sorted { $0.position < $1.position })
+    return (left.sorted { $0.position < $1.position }, entered.sorted { $0.position < $1.position })
   }
 
   private static func edges(of window: Range<Int>, _ reach: Int, count: Int) -> [Int] {

@@ -4,7 +4,7 @@ extension ResultsFeed {
   private static let manyRows = 2000
   /// The cost of examining a changed object, or of comparing one that stays in a list, in units of
   /// one sequentially read row.
-  private static let lookCost = 8.0
+  private static let examinationCost = 8.0
 
   /// Returns a function that returns whether examining a number of rows is cheaper than refetching
   /// all lists.
@@ -16,28 +16,29 @@ extension ResultsFeed {
       next = 2 * count
       let needed = try cost ?? fetchCost(view)
       cost = needed
-      return Double(count) * Self.lookCost <= needed
+      return Double(count) * Self.examinationCost <= needed
     }
   }
 
   private func fetchCost(_ view: StoreView) throws -> Double {
-    try lists.reduce(Self.lookCost * Double(part.registered.count)) { sum, list in
-      try sum + Self.lookCost * Double(list.tree.count) + list.query.fetchCost(view, part.model)
+    try lists.reduce(Self.examinationCost * Double(storeContext.registered.count)) { sum, list in
+      try sum + Self.examinationCost * Double(list.tree.count)
+        + list.query.fetchCost(view, storeContext.model)
     }
   }
 
   /// Updates all registered objects, as a fetch does, when it is unknown which of them changed.
   func refreshRegistered(_ view: StoreView) throws {
-    guard part.parent == nil else { return }
-    let objects = part.allRegistered().filter {
-      !$0.number.isTemporary && (!$0.isFault || $0.isGivenUp)
+    guard storeContext.parent == nil else { return }
+    let objects = storeContext.allRegistered().filter {
+      !$0.number.isTemporary && (!$0.isFault || $0.isInaccessible)
     }
     for (_, some) in Dictionary(grouping: objects, by: \.number.entity) {
-      guard let storage = part.model.storage(of: some[0].number) else { continue }
+      guard let storage = storeContext.model.storage(of: some[0].number) else { continue }
       let numbers = some.map(\.number).sorted()
       try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
         _ = try value?.withRecord(storage.layouts) { record in
-          try part.realise(numbers[position], storage, record)
+          try storeContext.materialize(numbers[position], storage, record)
         }
       }
     }

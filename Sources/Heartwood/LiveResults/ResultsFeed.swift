@@ -6,7 +6,7 @@
 /// may belong to evaluate it.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
-  unowned let part: ManagedObjectContext
+  unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
   /// The lists by entity, without those that are always refetched; `nil` after lists were added or
@@ -20,20 +20,20 @@ final class ResultsFeed: ContextFollower {
   /// objects.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
-  private var noted: Set<ManagedObject> = []
+  private var changed: Set<ManagedObject> = []
   /// Whether all objects that are shown with changes must be examined.
-  private var isAllNoted = false
+  private var mustExamineAll = false
   /// Whether something changed in a parent context.
-  private var isChangedAbove = false
+  private var didParentChange = false
   /// The new numbers of objects that were renumbered since, by their old numbers.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
   /// The number of examined rows and objects, for measurements.
-  private(set) var lookCount = 0
+  private(set) var examinedCount = 0
   /// The number of evaluations by lists, for measurements.
-  private(set) var askedCount = 0
+  private(set) var evaluationCount = 0
 
-  init(_ part: ManagedObjectContext) { self.part = part }
+  init(_ storeContext: ManagedObjectContext) { self.storeContext = storeContext }
 
   // MARK: Lists
 
@@ -43,13 +43,13 @@ final class ResultsFeed: ContextFollower {
   func makeList(_ query: LiveQuery) throws -> LiveList {
     // Updates the other lists first, so that all lists show the same state.
     try update()
-    let view = try topView()
-    if shownView == nil { try takeUpChanges() }
+    let view = try rootView()
+    if shownView == nil { try recordExistingChanges() }
     let list = try reading(view) { try LiveList(query, self) }
     shownView = view
     lists.append(list)
     directories = nil
-    part.follow(self)
+    storeContext.follow(self)
     return list
   }
 
@@ -58,31 +58,33 @@ final class ResultsFeed: ContextFollower {
     lists.removeAll { $0 === list }
     directories = nil
     guard lists.isEmpty else { return }
-    part.follower = nil
+    storeContext.follower = nil
     shownView = nil
-    (shown, noted) = ([:], [])
+    (shown, changed) = ([:], [])
   }
 
   /// Records the changes made before there was a list.
-  private func takeUpChanges() throws {
-    noted = []
+  private func recordExistingChanges() throws {
+    changed = []
     shown = [:]
-    for object in part.changedObjects where object.source === part { try show(object) }
+    for object in storeContext.changedObjects where object.source === storeContext {
+      try show(object)
+    }
   }
 
   // MARK: Reports of the context
 
-  func note(_ object: ManagedObject, isRefreshed: Bool) {
+  func recordChange(of object: ManagedObject, isRefreshed: Bool) {
     // An object that was reread without unsaved changes is covered by the difference of rows.
     if isRefreshed, shown[object.number] == nil { return }
-    noted.insert(object)
+    changed.insert(object)
   }
 
-  func noteAll() { isAllNoted = true }
+  func recordChangeOfAllObjects() { mustExamineAll = true }
 
-  func noteAbove() { isChangedAbove = true }
+  func recordParentChange() { didParentChange = true }
 
-  func noteNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber) { renumbered[old] = new }
+  func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber) { renumbered[old] = new }
 
   // MARK: Updating
 
@@ -90,7 +92,7 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The context records an error of reading rows, as for a fault; the lists stay unchanged then.
   func updateLists() {
-    do { try update() } catch { part.noteUnreadable(error) }
+    do { try update() } catch { storeContext.recordFaultError(error) }
   }
 
   private func update() throws {
@@ -99,48 +101,48 @@ final class ResultsFeed: ContextFollower {
     defer { isUpdating = false }
     // Objects that are loaded during an update may change others.
     for _ in 0..<Self.roundLimit {
-      let view = try topView()
-      let isNews = !noted.isEmpty || isAllNoted || isChangedAbove
+      let view = try rootView()
+      let isNews = !changed.isEmpty || mustExamineAll || didParentChange
       guard shownView !== view || isNews else { return }
-      let tellings = try reading(view) { try takeOver(view) }
-      for tell in tellings { tell() }
+      let notifications = try reading(view) { try applyChanges(view) }
+      for notify in notifications { notify() }
     }
   }
 
   private static let roundLimit = 10
 
   /// Returns the current view of the root context; an empty one if its store was removed.
-  private func topView() throws -> StoreView {
-    var top = part
+  private func rootView() throws -> StoreView {
+    var top = storeContext
     while let parent = top.parent { top = parent }
-    guard !part.model.isRemoved else {
-      if let shownView, shownView.isOfNothing { return shownView }
-      return StoreView(emptyOf: part.model)
+    guard !storeContext.model.isRemoved else {
+      if let shownView, shownView.isEmpty { return shownView }
+      return StoreView(emptyOf: storeContext.model)
     }
     return try top.currentView()
   }
 
   /// Runs `body` while the context reads one generation, even if it is not pinned.
   private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
-    guard part.parent == nil else { return try body() }
-    let before = part.pin
-    part.pin = .at(view)
-    defer { part.pin = before }
+    guard storeContext.parent == nil else { return try body() }
+    let before = storeContext.pin
+    storeContext.pin = .at(view)
+    defer { storeContext.pin = before }
     return try body()
   }
 
   /// Determines the changes and applies them to the lists.
   ///
   /// - Returns: Functions that notify the observers.
-  private func takeOver(_ view: StoreView) throws -> [() -> Void] {
+  private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
     var numbers: Set<ObjectNumber> = []
-    for object in noted { numbers.insert(object.number) }
+    for object in changed { numbers.insert(object.number) }
     for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
-    if isAllNoted { numbers.formUnion(shown.keys) }
+    if mustExamineAll { numbers.formUnion(shown.keys) }
     let difference = try rowDifference(to: view)
     if let difference { numbers.formUnion(difference) }
     // As in a fetch: an edit that equals the stored value does not count (C-05).
-    for number in numbers { _ = registered(number).map { part.settleUnedited($0) } }
+    for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
     let touched = Set(numbers.map(\.entity))
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
@@ -148,18 +150,19 @@ final class ResultsFeed: ContextFollower {
       numbers = []
       try refreshRegistered(view)
     }
-    let snapshot = part.parent == nil ? view.snapshot : nil
-    generation = snapshot.map { part.group.token($0, of: part.model) }
+    let snapshot = storeContext.parent == nil ? view.snapshot : nil
+    generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
     let directories = currentDirectories()
-    for number in numbers { try look(at: number, directories[number.entity], view, changes) }
+    for number in numbers { try examine(number, directories[number.entity], view, changes) }
     let all = lists
     for list in all {
       list.mustFetch =
-        difference == nil || list.query.isNamedAnew
+        difference == nil || list.query.hasNewNumbers
         || list.query.fetchesAgain
-          && (part.parent != nil || !list.query.askedEntities.isDisjoint(with: touched))
+          && (storeContext.parent != nil
+            || !list.query.referencedEntities.isDisjoint(with: touched))
     }
-    let tellings = try all.compactMap { list in
+    let notifications = try all.compactMap { list in
       try list.update { number in
         guard difference == nil || numbers.contains(number) else { return false }
         return try changes.isUpdated(number, list.query)
@@ -171,25 +174,27 @@ final class ResultsFeed: ContextFollower {
       if let object = registered(number) { try show(object) }
     }
     if difference == nil {
-      for object in part.changedObjects where object.source === part { try show(object) }
+      for object in storeContext.changedObjects where object.source === storeContext {
+        try show(object)
+      }
     }
-    (noted, renumbered, isAllNoted, isChangedAbove) = ([], [:], false, false)
+    (changed, renumbered, mustExamineAll, didParentChange) = ([], [:], false, false)
     shownView = view
-    return tellings
+    return notifications
   }
 
   /// Returns the objects whose rows or members differ between two generations; `nil` if that is
   /// unknown, or if there are so many that refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
-    guard part.parent == nil else { return [] }
+    guard storeContext.parent == nil else { return [] }
     guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
     guard let source = shownView.snapshot, let target = view.snapshot, shownView.isCurrent else {
       return nil
     }
     guard source.generation != target.generation else { return [] }
-    var difference = RowDifference(part.model)
-    let isAll = try difference.take(
-      part.store, from: source, to: target, while: cheaperThanFetching(view))
+    var difference = RowDifference(storeContext.model)
+    let isAll = try difference.recordChanges(
+      in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
     return isAll ? Set(difference.numbers) : nil
   }
 
@@ -209,7 +214,7 @@ final class ResultsFeed: ContextFollower {
     for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
     _ view: StoreView
   ) throws -> [LiveList] {
-    if directory.namesAll { return directory.all }
+    if directory.coversAll { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
     if !number.isTemporary {
@@ -226,27 +231,27 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Lets the lists of an object's entity evaluate it.
-  private func look(
-    at number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
+  private func examine(
+    _ number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
     _ changes: ValueChanges
   ) throws {
-    lookCount += 1
-    guard let storage = part.model.storage(of: number) else { return }
+    examinedCount += 1
+    guard let storage = storeContext.model.storage(of: number) else { return }
     let lists = try directory.map { try candidates(for: number, storage, $0, view) } ?? []
-    askedCount += lists.count
+    evaluationCount += lists.count
     let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
     var isRow = false
-    if !number.isTemporary, part.parent == nil {
+    if !number.isTemporary, storeContext.parent == nil {
       _ = try view.withRecord(number, storage) { record in
         isRow = true
         // As in a fetch: a registered object is updated.
-        if let object = registered(number), !object.isFault || object.isGivenUp {
-          _ = try part.realise(number, storage, record)
+        if let object = registered(number), !object.isFault || object.isInaccessible {
+          _ = try storeContext.materialize(number, storage, record)
         }
         // Most objects have no changes; this is checked once for all lists.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
-          try list.note(number, try list.query.keys(number, storage, record)) {
+          try list.recordState(of: number, try list.query.keys(number, storage, record)) {
             try isUpdated(list)
           }
         }
@@ -256,9 +261,9 @@ final class ResultsFeed: ContextFollower {
     for list in lists {
       if let object = changedObject(number, list.query) {
         let keys = object.isDeleted ? nil : try list.query.keys(object)
-        try list.note(number, keys) { try isUpdated(list) }
+        try list.recordState(of: number, keys) { try isUpdated(list) }
       } else if !isRow {
-        list.note(number, nil) { false }
+        list.recordState(of: number, nil) { false }
       }
     }
   }
@@ -266,7 +271,7 @@ final class ResultsFeed: ContextFollower {
   // MARK: Objects
 
   func registered(_ number: ObjectNumber) -> ManagedObject? {
-    part.registered[number]?.takeUnretainedValue()
+    storeContext.registered[number]?.takeUnretainedValue()
   }
 
   /// Returns the object that counts instead of its row.
@@ -279,7 +284,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Records the state of an object in the lists.
   private func show(_ object: ManagedObject) throws {
-    guard object.hasChanges, object.source === part else { return }
+    guard object.hasChanges, object.source === storeContext else { return }
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
@@ -291,26 +296,30 @@ final class ResultsFeed: ContextFollower {
     renumbered[ObjectNumber(bits: bits)]?.bits ?? bits
   }
 
-  func id(_ number: ObjectNumber) -> ManagedObjectID { ManagedObjectID(number, part.model.space) }
+  func id(_ number: ObjectNumber) -> ManagedObjectID {
+    ManagedObjectID(number, storeContext.model.space)
+  }
 
   /// Loads objects, in the order of their rows.
   ///
   /// - Returns: The objects, to be retained by the caller.
   func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
-    guard part.parent == nil, let shownView else { return [] }
+    guard storeContext.parent == nil, let shownView else { return [] }
     var loaded: [ManagedObject] = []
     do {
       for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
-        guard let storage = part.model.storage(of: some[0]) else { continue }
+        guard let storage = storeContext.model.storage(of: some[0]) else { continue }
         let sorted = some.sorted()
         try shownView.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
           _ = try value?.withRecord(storage.layouts) { record in
-            try part.realise(sorted[position], storage, record).map { loaded.append($0) }
+            try storeContext.materialize(sorted[position], storage, record).map {
+              loaded.append($0)
+            }
           }
         }
       }
     } catch {
-      part.noteUnreadable(error)
+      storeContext.recordFaultError(error)
     }
     return loaded
   }

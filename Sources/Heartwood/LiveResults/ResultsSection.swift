@@ -79,7 +79,7 @@ struct SectionCounts {
         offset: position, element: sections[position].value.text, associatedWith: nil)
     }
     sections.removeAll { $0.count == 0 }
-    for section in new { sections.insert(section, at: place(of: section.value, term)) }
+    for section in new { sections.insert(section, at: insertionIndex(of: section.value, term)) }
     for section in new {
       guard let position = position(of: section.value, term) else { continue }
       changes.append(
@@ -89,13 +89,13 @@ struct SectionCounts {
   }
 
   private func position(of value: StoredValue, _ term: FetchOrder.Term) -> Int? {
-    let place = place(of: value, term)
-    guard place < sections.count, term.order(sections[place].value, value) == 0 else { return nil }
-    return place
+    let index = insertionIndex(of: value, term)
+    guard index < sections.count, term.order(sections[index].value, value) == 0 else { return nil }
+    return index
   }
 
   /// Returns the first section that does not precede a value.
-  private func place(of value: StoredValue, _ term: FetchOrder.Term) -> Int {
+  private func insertionIndex(of value: StoredValue, _ term: FetchOrder.Term) -> Int {
     var (lower, upper) = (0, sections.count)
     while lower < upper {
       let middle = (lower + upper) / 2

@@ -3,8 +3,8 @@ import Synchronization
 /// The observers of a list's changes.
 final class ResultsStream: Sendable {
   private struct Content {
-    var listeners: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
-    var lastListener = 0
+    var observers: [Int: AsyncStream<ResultsChange>.Continuation] = [:]
+    var lastObserver = 0
     var isFinished = false
   }
 
@@ -13,33 +13,33 @@ final class ResultsStream: Sendable {
   /// Returns a stream for a new observer.
   func make() -> AsyncStream<ResultsChange> {
     let (stream, continuation) = AsyncStream.makeStream(of: ResultsChange.self)
-    let listener: Int? = content.withLock { content in
+    let observer: Int? = content.withLock { content in
       guard !content.isFinished else { return nil }
-      content.lastListener += 1
-      content.listeners[content.lastListener] = continuation
-      return content.lastListener
+      content.lastObserver += 1
+      content.observers[content.lastObserver] = continuation
+      return content.lastObserver
     }
-    guard let listener else {
+    guard let observer else {
       continuation.finish()
       return stream
     }
     continuation.onTermination = { [weak self] _ in
-      self?.content.withLock { _ = $0.listeners.removeValue(forKey: listener) }
+      self?.content.withLock { _ = $0.observers.removeValue(forKey: observer) }
     }
     return stream
   }
 
-  func tell(_ change: ResultsChange) {
-    for listener in content.withLock({ Array($0.listeners.values) }) { listener.yield(change) }
+  func notifyObservers(of change: ResultsChange) {
+    for observer in content.withLock({ Array($0.observers.values) }) { observer.yield(change) }
   }
 
   /// Ends all streams.
   func finish() {
     let all = content.withLock { content in
       content.isFinished = true
-      defer { content.listeners = [:] }
-      return Array(content.listeners.values)
+      defer { content.observers = [:] }
+      return Array(content.observers.values)
     }
-    for listener in all { listener.finish() }
+    for observer in all { observer.finish() }
   }
 }

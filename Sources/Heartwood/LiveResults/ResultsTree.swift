@@ -42,7 +42,7 @@ final class ResultsTree {
   }
 
   /// The maximum number of entries in a leaf, and of children in other nodes: a few cache lines.
-  private static let mostEntries = 64
+  private static let maxEntryCount = 64
 
   private let order: FetchOrder
   private var root = Node(parent: nil)
@@ -54,7 +54,7 @@ final class ResultsTree {
   init(_ order: FetchOrder, _ entries: [Entry] = []) {
     self.order = order
     guard !entries.isEmpty else { return }
-    let half = Self.mostEntries / 2
+    let half = Self.maxEntryCount / 2
     var level = stride(from: 0, to: entries.count, by: half).map { start in
       let leaf = Node(parent: nil)
       leaf.entries = Array(entries[start..<min(start + half, entries.count)])
@@ -102,7 +102,7 @@ final class ResultsTree {
 
   /// Returns the entry at a position, which must exist.
   func entry(at position: Int) -> Entry {
-    let (leaf, rest) = place(of: position)
+    let (leaf, rest) = location(of: position)
     return leaf.entries[rest]
   }
 
@@ -110,14 +110,14 @@ final class ResultsTree {
   func entries(in range: Range<Int>) -> [Entry] {
     var result: [Entry] = []
     result.reserveCapacity(range.count)
-    forEachLeaf(in: range) { leaf, part in result += leaf.entries[part] }
+    forEachLeaf(in: range) { leaf, range in result += leaf.entries[range] }
     return result
   }
 
   /// The last entry.
   var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
-  private func place(of position: Int) -> (leaf: Node, position: Int) {
+  private func location(of position: Int) -> (leaf: Node, position: Int) {
     precondition(position >= 0 && position < count, "position out of range")
     var (node, rest) = (root, position)
     while !node.isLeaf {
@@ -160,12 +160,12 @@ final class ResultsTree {
   func insert(_ entry: Entry) {
     var node = root
     while !node.isLeaf { node = node.children[child(of: node, for: entry.keys)] }
-    node.entries.insert(entry, at: place(of: entry.keys, in: node))
+    node.entries.insert(entry, at: location(of: entry.keys, in: node))
     leaves[entry.number] = node
-    var above: Node? = node
-    while let current = above {
+    var ancestor: Node? = node
+    while let current = ancestor {
       current.count += 1
-      above = current.parent
+      ancestor = current.parent
     }
     splitIfFull(node)
   }
@@ -176,10 +176,10 @@ final class ResultsTree {
     guard let leaf = leaves[number] else { return nil }
     leaves[number] = nil
     let entry = leaf.entries.remove(at: leaf.position(of: number))
-    var above: Node? = leaf
-    while let current = above {
+    var ancestor: Node? = leaf
+    while let current = ancestor {
       current.count -= 1
-      above = current.parent
+      ancestor = current.parent
     }
     var empty = leaf
     while empty.count == 0, let parent = empty.parent {
@@ -215,7 +215,7 @@ final class ResultsTree {
     return lower - 1
   }
 
-  private func place(of keys: FetchOrder.Keys, in leaf: Node) -> Int {
+  private func location(of keys: FetchOrder.Keys, in leaf: Node) -> Int {
     var (lower, upper) = (0, leaf.entries.count)
     while lower < upper {
       let middle = (lower + upper) / 2
@@ -226,10 +226,10 @@ final class ResultsTree {
 
   private func splitIfFull(_ full: Node) {
     var node = full
-    while max(node.entries.count, node.children.count) > Self.mostEntries {
+    while max(node.entries.count, node.children.count) > Self.maxEntryCount {
       let parent = node.parent ?? growRoot()
       let sibling = Node(parent: parent)
-      let half = Self.mostEntries / 2
+      let half = Self.maxEntryCount / 2
       if node.isLeaf {
         sibling.entries = Array(node.entries[half...])
         node.entries.removeSubrange(half...)

@@ -37,7 +37,7 @@ final class ValueChanges {
   private func differs(
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {
-    guard let storage = feed.part.model.storage(of: number) else { return false }
+    guard let storage = feed.storeContext.model.storage(of: number) else { return false }
     let isInMemory = feed.changedObject(number, query) != nil
     if shown == nil, !isReadable, !isInMemory { return try wasWritten(number, storage) }
     let old = try shown ?? values(number, storage, before)

@@ -99,7 +99,7 @@ extension Derivation where Value == Double? {
 
   private static func mean(_ values: [StoredValue]) -> StoredValue {
     let numbers = values.compactMap(\.approximation)
-    return numbers.isEmpty ? .null : .number(numbers.reduce(0, +) / Double(numbers.count))
+    return numbers.isEmpty ? .null : .double(numbers.reduce(0, +) / Double(numbers.count))
   }
 }
 
@@ -107,7 +107,7 @@ extension StoredValue {
   /// The nearest floating-point number; `nil` if the value is not a number.
   var approximation: Double? {
     switch self {
-    case .number(let bits): Double(bitPattern: bits)
+    case .double(bits: let bits): Double(bitPattern: bits)
     // A decimal number is stored as text.
     case .string(let text): Double(text)
     default: wideInteger.map { Double($0) }

@@ -25,7 +25,7 @@ struct DerivedAttribute {
 }
 
 /// An attribute of another entity that is computed from objects of this one.
-struct Dependence {
+struct Dependency {
   /// The entity with the derived attribute, and its relationship to these objects.
   unowned let entity: EntityDescription
   let relationship: PropertyDescription

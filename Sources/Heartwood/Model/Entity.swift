@@ -21,15 +21,15 @@ public struct Entity {
   ///
   /// - Parameters:
   ///   - name: The name in the store, which must never change.
-  ///   - abstract: Whether only subclasses have instances.
+  ///   - isAbstract: Whether only subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
   public init(
-    _ name: String, abstract: Bool = false, renamedFrom: String...,
+    _ name: String, isAbstract: Bool = false, renamedFrom: String...,
     @EntityBuilder rules: () -> [any EntityRule] = { [] }
   ) {
     self.name = name
-    isAbstract = abstract
+    self.isAbstract = isAbstract
     self.renamedFrom = renamedFrom
     self.rules = rules()
   }

@@ -20,14 +20,14 @@ final class EntityDescription: @unchecked Sendable {
   var inverses: [Int: Inverse] = [:]
   /// The unique constraints and indexes, inherited ones first.
   var indexes: [IndexDescription] = [] {
-    didSet { hasUniques = indexes.contains(where: \.isUnique) }
+    didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
   /// Whether the entity has a unique constraint.
-  private(set) var hasUniques = false
+  private(set) var hasUniqueConstraints = false
   /// The attributes that a save computes.
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
-  var dependences: [Dependence] = []
+  var dependencies: [Dependency] = []
   /// The slot of the property at each offset, counted from the offset of the first; -1 between
   /// properties.
   ///
@@ -52,7 +52,7 @@ final class EntityDescription: @unchecked Sendable {
     self.position = position
     self.superentity = superentity
     self.properties = properties
-    columns = properties.filter { $0.recordForm != nil }
+    columns = properties.filter { $0.fieldStorageType != nil }
     relationships = properties.filter(\.isRelationship)
     hasVolatileDefaults = properties.contains(where: \.isVolatile)
     firstOffset = properties.map(\.offset).min() ?? 0

@@ -1,6 +1,6 @@
 /// A failure in the object graph: in a model, an object or a save.
 ///
-/// A failure in the store below is a `StorageError`.
+/// A failure of the underlying store is a `StorageError`.
 public struct ObjectGraphError: Error, Sendable {
   /// The kind of failure; a struct, so that new kinds do not break a program's `switch`.
   public struct Kind: Hashable, Sendable {
@@ -36,7 +36,7 @@ public struct ObjectGraphError: Error, Sendable {
     /// The store was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
     /// The changes belong to several stores, but a commit is limited to one.
-    public static let severalStores = Kind(name: "severalStores")
+    public static let multipleStores = Kind(name: "multipleStores")
     /// The store has no object with this ID.
     public static let missingObject = Kind(name: "missingObject")
     /// A predicate contains an expression that a store cannot evaluate; the message names it.
@@ -46,7 +46,7 @@ public struct ObjectGraphError: Error, Sendable {
     /// The format of a predicate cannot be parsed; the message says where, and what was expected.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
     /// The `willSave` callbacks keep changing objects.
-    public static let endlessSave = Kind(name: "endlessSave")
+    public static let saveDidNotConverge = Kind(name: "saveDidNotConverge")
   }
 
   /// The kind of failure.

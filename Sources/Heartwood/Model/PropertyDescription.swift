@@ -2,7 +2,7 @@
 final class PropertyDescription: Sendable {
   /// The kind of a property, with its type.
   enum Kind: Sendable {
-    case attribute(StoredForm, isOptional: Bool)
+    case attribute(StorageType, isOptional: Bool)
     case toOne
     case toMany(isOrdered: Bool)
     /// A property that exists in memory only.
@@ -61,9 +61,9 @@ final class PropertyDescription: Sendable {
   }
 
   /// The storage type of the property's field in a record; `nil` if it has none.
-  var recordForm: StoredForm? {
+  var fieldStorageType: StorageType? {
     switch kind {
-    case .attribute(let form, _): form
+    case .attribute(let storageType, _): storageType
     case .toOne: .reference
     case .toMany, .transient: nil
     }

@@ -12,9 +12,9 @@ protocol PropertyStorage: SendableMetatype {
   /// Returns whether values of the property, or their raw values, have a type or its wrapped type.
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of an attribute.
-  static func value(at place: UnsafeRawPointer) throws -> StoredValue
+  static func value(at location: UnsafeRawPointer) throws -> StoredValue
   /// Sets an attribute.
-  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws
+  static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
 
 /// Simple in-memory representations, which are read and filled without dynamic dispatch to their
@@ -23,9 +23,9 @@ enum PropertyRepresentation: Sendable {
   /// Eight bytes that are an `Int` or `Int64`.
   case integer
   /// Eight bytes that are a `Double`.
-  case number
+  case double
   /// A `String`.
-  case text
+  case string
   /// Any other type, through dynamic dispatch.
   case other
 }
@@ -42,6 +42,6 @@ extension PropertyStorage {
   static var destination: AnyClass? { nil }
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
-  static func value(at place: UnsafeRawPointer) throws -> StoredValue { .null }
-  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {}
+  static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }
+  static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {}
 }

@@ -15,7 +15,7 @@ public struct Attribute<Value: AttributeValue> {
   @inlinable
   public init(wrappedValue: Value) {
     stored = wrappedValue
-    if PropertyRecorder.isRecording { Self.note() }
+    if PropertyRecorder.isRecording { Self.recordDeclaration() }
   }
 
   /// Declares an attribute and its value in new objects.
@@ -31,7 +31,7 @@ public struct Attribute<Value: AttributeValue> {
   ) {
     stored = wrappedValue
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(
+    PropertyRecorder.recordWrapper(
       Self.self,
       PropertyOptions(
         storedName: name, renamedFrom: renamedFrom, isPreservedOnDeletion: preservesValueOnDeletion)
@@ -39,7 +39,7 @@ public struct Attribute<Value: AttributeValue> {
   }
 
   @usableFromInline
-  static func note() { PropertyRecorder.note(Self.self, PropertyOptions()) }
+  static func recordDeclaration() { PropertyRecorder.recordWrapper(Self.self, PropertyOptions()) }
 
   /// Unavailable: an attribute belongs to a subclass of `ManagedObject`.
   @available(*, unavailable, message: "An attribute belongs to a subclass of ManagedObject.")
@@ -62,25 +62,25 @@ public struct Attribute<Value: AttributeValue> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
     @inline(__always) get {
-      if owner.help.contains(.reading) {
+      if owner.hooks.contains(.reading) {
         owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       return owner[keyPath: storage].stored
     }
     @inline(__always) set {
-      if owner.help.contains(.writing) {
+      if owner.hooks.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       owner[keyPath: storage].stored = newValue
-      if owner.help.contains(.observed) {
+      if owner.hooks.contains(.observed) {
         owner.didWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
     }
     @inline(__always) _modify {
-      if owner.help.contains(.reading) {
+      if owner.hooks.contains(.reading) {
         owner.willModify(at: ManagedObject.offset(of: storage, in: owner))
       }
-      if owner.help.contains(.writing) {
+      if owner.hooks.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
       // Moves the value out, so that a collection is not copied and the property stays readable.
@@ -92,7 +92,7 @@ public struct Attribute<Value: AttributeValue> {
       }
       defer {
         owner[keyPath: storage].stored = value
-        if owner.help.contains(.observed) {
+        if owner.hooks.contains(.observed) {
           owner.didWrite(at: ManagedObject.offset(of: storage, in: owner))
         }
       }
@@ -105,18 +105,18 @@ extension Attribute: PropertyStorage {
   static var representation: PropertyRepresentation {
     switch Value.self {
     case is Int.Type, is Int64.Type: .integer
-    case is Double.Type: .number
-    case is String.Type: .text
+    case is Double.Type: .double
+    case is String.Type: .string
     default: .other
     }
   }
 
   static var kind: PropertyDescription.Kind {
-    .attribute(Value.storedForm, isOptional: Value.isOptional)
+    .attribute(Value.storageType, isOptional: Value.isOptional)
   }
 
-  static func value(at place: UnsafeRawPointer) throws -> StoredValue {
-    try place.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
+  static func value(at location: UnsafeRawPointer) throws -> StoredValue {
+    try location.assumingMemoryBound(to: Self.self).pointee.stored.storedValue
   }
 
   static var isNestedOptional: Bool {
@@ -130,8 +130,8 @@ extension Attribute: PropertyStorage {
     return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
   }
 
-  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) throws {
-    place.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
+  static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws {
+    location.assumingMemoryBound(to: Self.self).pointee.stored = try Value(storedValue: value)
   }
 }
 
@@ -140,14 +140,14 @@ extension ManagedObject {
   @usableFromInline
   final func willRead(at offset: Int) {
     willModify(at: offset)
-    if help.contains(.observed) { didRead(at: offset) }
+    if hooks.contains(.observed) { didRead(at: offset) }
   }
 
   /// Prepares an in-place mutation of the property at an offset, which does not count as an
   /// observed read.
   @usableFromInline
   final func willModify(at offset: Int) {
-    if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
+    if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
     requireContext()
     source?.fire(self)
   }
@@ -158,29 +158,29 @@ extension ManagedObject {
     guard source != nil else {
       fatalError(
         "A property of a \(type(of: self)) whose context is gone was used, but it was "
-          + "not loaded. Hold the context for as long as you use its objects.")
+          + "not loaded. Retain the context as long as you use its objects.")
     }
   }
 
   /// Announces that a property is about to be set.
   @usableFromInline
   final func willWrite(at offset: Int) {
-    if source == nil, number.bits == 0 { return noteWritten(at: offset) }
+    if source == nil, number.bits == 0 { return recordWrite(at: offset) }
     requireContext()
     if state.contains(.fault) { source?.fire(self) }
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.willChange(self, property)
-    if unreadable != nil { forgetUnreadable(property) }
+    if unreadable != nil { discardUnreadable(property) }
   }
 
   /// Records that a property was set while the object is in no context.
-  private func noteWritten(at offset: Int) {
+  private func recordWrite(at offset: Int) {
     let changes = ownChanges
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
   /// Records that a property of a new object was set, if the entity has unique constraints.
-  final func noteAssigned(_ property: PropertyDescription) {
-    if entityDescription?.hasUniques == true { ownChanges.assigned.insert(property.slot) }
+  final func recordAssignment(of property: PropertyDescription) {
+    if entityDescription?.hasUniqueConstraints == true { ownChanges.assigned.insert(property.slot) }
   }
 }

@@ -17,11 +17,11 @@ enum ClassLayout {
   /// Returns the stored properties that a class adds to those of ``ManagedObject``, by class, from
   /// the topmost superclass down.
   static func fields(of type: ManagedObject.Type) -> [[Field]] {
-    guard type != ManagedObject.self, let above = _getSuperclass(type) as? ManagedObject.Type
+    guard type != ManagedObject.self, let superclass = _getSuperclass(type) as? ManagedObject.Type
     else { return [] }
-    let inherited = fieldCount(above)
+    let inherited = fieldCount(superclass)
     let own = (inherited..<max(inherited, fieldCount(type))).map { field(of: type, at: $0) }
-    return fields(of: above) + [own]
+    return fields(of: superclass) + [own]
   }
 
   private static func field(of type: AnyClass, at index: Int) -> Field {

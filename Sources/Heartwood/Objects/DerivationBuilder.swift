@@ -18,9 +18,9 @@ struct DerivationBuilder {
     guard let relationship = derived.relationship, let destination = derived.destination else {
       return
     }
-    let dependence = Dependence(
+    let dependency = Dependency(
       entity: entity, relationship: relationship, slot: derived.attribute?.slot)
-    for member in destination.family { member.dependences.append(dependence) }
+    for member in destination.family { member.dependencies.append(dependency) }
   }
 
   private func source(

@@ -44,7 +44,7 @@ enum HashRecorder {
   }
 
   /// Records an object.
-  static func note(_ object: ObjectIdentifier) {
+  static func record(_ object: ObjectIdentifier) {
     recordings.withLock { recordings in
       for position in recordings.all.indices where !recordings.all[position].isOverfull {
         guard !recordings.all[position].objects.contains(object) else { continue }

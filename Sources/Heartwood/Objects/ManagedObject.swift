@@ -16,18 +16,18 @@ public import Observation
 /// identity; another context has another object for the same row. A fetched object is a *fault*
 /// until one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The work to do before a property is read or written; zero for most objects.
+  /// The work before and after each access to a property; empty for most objects.
   // This and the following variables skip exclusivity checks: every property access reads them,
   // only the object's thread writes them, and no other code runs during the access. An object in no
   // context starts with `.writing`, because an insertion may have to know which properties were
   // set.
-  @exclusivity(unchecked) @usableFromInline final var help: ObjectHelp = .writing
+  @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
   /// The base of the transaction that wrote the values held here; 0 if there is none.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The version of an object whose row was missing when it was loaded.
-  static let goneVersion = UInt64.max
+  static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
   /// The context, which clears this reference when it is deallocated.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
@@ -65,7 +65,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
   /// Whether the object counts as deleted because its row was missing, without a call of `delete`.
-  final var isGivenUp: Bool { isDeleted && version == Self.goneVersion }
+  final var isInaccessible: Bool { isDeleted && version == Self.missingRowVersion }
 
   // MARK: Callbacks
 
@@ -94,23 +94,23 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   /// Hashes the identity, which loads nothing.
   public final func hash(into hasher: inout Hasher) {
-    if HashRecorder.isRecording { HashRecorder.note(ObjectIdentifier(self)) }
+    if HashRecorder.isRecording { HashRecorder.record(ObjectIdentifier(self)) }
     hasher.combine(ObjectIdentifier(self))
   }
 }
 
 /// The conditions under which a property access needs extra work.
 @usableFromInline
-struct ObjectHelp: OptionSet, Sendable {
+struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Reading must first load something, or the object only records which property is read.
-  @usableFromInline static let reading = ObjectHelp(rawValue: 1)
+  @usableFromInline static let reading = AccessHooks(rawValue: 1)
   /// Writing must be announced.
-  @usableFromInline static let writing = ObjectHelp(rawValue: 2)
+  @usableFromInline static let writing = AccessHooks(rawValue: 2)
   /// Reads and writes are reported to observers; `reading` is set, too, then.
-  @usableFromInline static let observed = ObjectHelp(rawValue: 4)
+  @usableFromInline static let observed = AccessHooks(rawValue: 4)
 }
 
 /// The state of an object.
@@ -125,8 +125,8 @@ struct ObjectState: OptionSet, Sendable {
   /// The object exists only to resolve key paths.
   static let prototype = ObjectState(rawValue: 32)
   static let hasAwoken = ObjectState(rawValue: 64)
-  /// The object is being validated.
-  static let isAsked = ObjectState(rawValue: 128)
+  /// `willSave` was called in the current save, and the object has not changed since.
+  static let willSaveCalled = ObjectState(rawValue: 128)
   /// The members may have been read in another generation than the values.
-  static let hasOtherMembers = ObjectState(rawValue: 256)
+  static let membersMayBeStale = ObjectState(rawValue: 256)
 }

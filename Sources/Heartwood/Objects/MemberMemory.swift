@@ -5,12 +5,12 @@
 extension ManagedObject {
   /// Returns the location of an ordered relationship's members; it holds `nil` if they are not
   /// loaded.
-  private func listPlace(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
+  private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
   /// Returns the location of an unordered relationship's members.
-  private func setPlace(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
+  private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
 
@@ -18,8 +18,8 @@ extension ManagedObject {
   final func hasMembers(_ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
-      ? listPlace(at: property.offset).pointee != nil
-      : setPlace(at: property.offset).pointee != nil
+      ? listLocation(at: property.offset).pointee != nil
+      : setLocation(at: property.offset).pointee != nil
   }
 
   /// Returns the members of a to-many relationship; `nil` if they are not loaded.
@@ -28,20 +28,20 @@ extension ManagedObject {
   final func members(_ property: PropertyDescription) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
-      ? listPlace(at: property.offset).pointee
-      : setPlace(at: property.offset).pointee.map { Array($0) }
+      ? listLocation(at: property.offset).pointee
+      : setLocation(at: property.offset).pointee.map { Array($0) }
   }
 
   /// Returns the members of the ordered relationship at an offset.
   final func list(at offset: Int) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
-    return listPlace(at: offset).pointee
+    return listLocation(at: offset).pointee
   }
 
   /// Returns the members of the unordered relationship at an offset.
   final func set(at offset: Int) -> Set<ManagedObject>? {
     defer { withExtendedLifetime(self) {} }
-    return setPlace(at: offset).pointee
+    return setLocation(at: offset).pointee
   }
 
   /// Calls `body` with the members of an ordered relationship, without a copy.
@@ -49,7 +49,8 @@ extension ManagedObject {
     _ property: PropertyDescription, _ body: (UnsafeBufferPointer<ManagedObject>) -> Result
   ) -> Result {
     defer { withExtendedLifetime(self) {} }
-    guard let result = listPlace(at: property.offset).pointee?.withUnsafeBufferPointer(body) else {
+    guard let result = listLocation(at: property.offset).pointee?.withUnsafeBufferPointer(body)
+    else {
       return body(UnsafeBufferPointer(start: nil, count: 0))
     }
     return result
@@ -60,10 +61,10 @@ extension ManagedObject {
     defer { withExtendedLifetime(self) {} }
     if property.isOrdered {
       changes?.spareLists[property.slot] = nil
-      listPlace(at: property.offset).pointee = members
+      listLocation(at: property.offset).pointee = members
     } else {
       changes?.spareSets[property.slot] = nil
-      setPlace(at: property.offset).pointee = members.map { Set($0) }
+      setLocation(at: property.offset).pointee = members.map { Set($0) }
     }
   }
 
@@ -75,13 +76,13 @@ extension ManagedObject {
   ) {
     defer { withExtendedLifetime(self) {} }
     if property.isOrdered {
-      let place = listPlace(at: property.offset)
-      guard let count = place.pointee?.count else { return }
+      let location = listLocation(at: property.offset)
+      guard let count = location.pointee?.count else { return }
       let position = min(position ?? count, count)
-      place.pointee?.insert(member, at: position)
+      location.pointee?.insert(member, at: position)
       changes?.spareLists[property.slot]?.insert(member, at: position)
     } else {
-      setPlace(at: property.offset).pointee?.insert(member)
+      setLocation(at: property.offset).pointee?.insert(member)
       changes?.spareSets[property.slot]?.insert(member)
     }
   }
@@ -93,14 +94,14 @@ extension ManagedObject {
   final func removeMember(_ member: ManagedObject, _ property: PropertyDescription) -> Int? {
     defer { withExtendedLifetime(self) {} }
     guard property.isOrdered else {
-      setPlace(at: property.offset).pointee?.remove(member)
+      setLocation(at: property.offset).pointee?.remove(member)
       changes?.spareSets[property.slot]?.remove(member)
       return nil
     }
     guard let position = withList(property, { ObjectSearch.position(of: member, in: $0) }) else {
       return nil
     }
-    listPlace(at: property.offset).pointee?.remove(at: position)
+    listLocation(at: property.offset).pointee?.remove(at: position)
     changes?.spareLists[property.slot]?.remove(at: position)
     return position
   }
@@ -110,7 +111,7 @@ extension ManagedObject {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
       ? withList(property) { ObjectSearch.position(of: member, in: $0) != nil }
-      : setPlace(at: property.offset).pointee?.contains(member) ?? false
+      : setLocation(at: property.offset).pointee?.contains(member) ?? false
   }
 
   // MARK: Releasing

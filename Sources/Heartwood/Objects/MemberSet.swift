@@ -3,12 +3,12 @@
 /// - Complexity: O(1) to insert, to remove and to look up.
 package struct MemberSet: Sequence {
   /// The objects in order, with `nil` for removed ones.
-  private var places: [ManagedObject?] = []
-  /// The index of each object in `places`; empty while a linear search is faster.
+  private var elements: [ManagedObject?] = []
+  /// The index of each object in `elements`; empty while a linear search is faster.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The maximum size of `places` for a linear search.
+  /// The maximum size of `elements` for a linear search.
   private static let searchedCount = 8
 
   package init() {}
@@ -26,10 +26,10 @@ package struct MemberSet: Sequence {
   @discardableResult
   package mutating func insert(_ object: ManagedObject) -> Bool {
     guard position(of: object) == nil else { return false }
-    if !positions.isEmpty { positions[ObjectIdentifier(object)] = places.count }
-    places.append(object)
+    if !positions.isEmpty { positions[ObjectIdentifier(object)] = elements.count }
+    elements.append(object)
     count += 1
-    if places.count == Self.searchedCount + 1 { compact() }
+    if elements.count == Self.searchedCount + 1 { compact() }
     return true
   }
 
@@ -37,41 +37,41 @@ package struct MemberSet: Sequence {
   @discardableResult
   package mutating func remove(_ object: ManagedObject) -> Bool {
     guard let position = position(of: object) else { return false }
-    places[position] = nil
+    elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // At most half of `places` is `nil`, so an iteration takes time linear in the number of
+    // At most half of `elements` is `nil`, so an iteration takes time linear in the number of
     // objects, and compaction takes amortised constant time for each removal.
-    if count * 2 < places.count { compact() }
+    if count * 2 < elements.count { compact() }
     return true
   }
 
   private func position(of object: ManagedObject) -> Int? {
     positions.isEmpty
-      ? places.firstIndex { $0 === object } : positions[ObjectIdentifier(object)]
+      ? elements.firstIndex { $0 === object } : positions[ObjectIdentifier(object)]
   }
 
   /// Removes the `nil` entries.
   private mutating func compact() {
-    places = places.filter { $0 != nil }
+    elements = elements.filter { $0 != nil }
     positions = [:]
-    guard places.count > Self.searchedCount else { return }
-    positions.reserveCapacity(places.count)
-    for (position, object) in places.enumerated() {
+    guard elements.count > Self.searchedCount else { return }
+    positions.reserveCapacity(elements.count)
+    for (position, object) in elements.enumerated() {
       if let object { positions[ObjectIdentifier(object)] = position }
     }
   }
 
   package struct Iterator: IteratorProtocol {
-    fileprivate var places: IndexingIterator<[ManagedObject?]>
+    fileprivate var elements: IndexingIterator<[ManagedObject?]>
 
     package mutating func next() -> ManagedObject? {
-      while let place = places.next() {
-        if let place { return place }
+      while let element = elements.next() {
+        if let element { return element }
       }
       return nil
     }
   }
 
-  package func makeIterator() -> Iterator { Iterator(places: places.makeIterator()) }
+  package func makeIterator() -> Iterator { Iterator(elements: elements.makeIterator()) }
 }

@@ -51,7 +51,7 @@ struct MemberChanges {
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
   /// Records that a member joined; one that had left is unchanged again.
-  mutating func join(_ member: ManagedObject) {
+  mutating func add(_ member: ManagedObject) {
     if !removed.remove(member) { added.insert(member) }
   }
 
@@ -65,11 +65,11 @@ struct MemberChanges {
   ) -> MemberChanges {
     var edit = self
     for member in added where theirs.contains(member.number) {
-      edit.leave(member)
+      edit.remove(member)
       body(member)
     }
     for member in removed where !theirs.contains(member.number) {
-      edit.join(member)
+      edit.add(member)
       body(member)
     }
     return edit
@@ -84,7 +84,7 @@ struct MemberChanges {
   }
 
   /// Records that a member left; one that had joined is unchanged again.
-  mutating func leave(_ member: ManagedObject) {
+  mutating func remove(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }
   }
 }

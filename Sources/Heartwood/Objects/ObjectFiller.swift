@@ -4,20 +4,20 @@
 /// through ``StoredValue``. The lists hold plain offsets, so iterating over them retains nothing.
 final class ObjectFiller: Sendable {
   /// A field of eight bytes with the same representation in a record and in an object.
-  private struct Word: Sendable {
+  private struct WordField: Sendable {
     let field: Int
     let source: Int
     let target: Int
   }
 
-  private struct Text: Sendable {
+  private struct StringField: Sendable {
     let field: Int
     let target: Int
   }
 
-  private let words: [Word]
-  private let texts: [Text]
-  private let references: [Word]
+  private let words: [WordField]
+  private let strings: [StringField]
+  private let references: [WordField]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
   /// The values of properties for which a record has none, by slot.
@@ -32,20 +32,20 @@ final class ObjectFiller: Sendable {
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]
   ) {
-    var words: [Word] = []
-    var texts: [Text] = []
-    var references: [Word] = []
+    var words: [WordField] = []
+    var strings: [StringField] = []
+    var references: [WordField] = []
     var others: [(field: Int, property: PropertyDescription)] = []
     for (field, property) in properties.enumerated() {
       guard let property else { continue }
-      let word = Word(
+      let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
       // Narrower numbers are widened through `StoredValue`.
-      let isWord = layout.fields[field].form.byteCount == 8
+      let isWord = layout.fields[field].storageType.byteCount == 8
       switch property.representation {
-      case .integer where isWord, .number where isWord: words.append(word)
-      case .text: texts.append(Text(field: field, target: property.offset))
-      case .integer, .number, .other:
+      case .integer where isWord, .double where isWord: words.append(word)
+      case .string: strings.append(StringField(field: field, target: property.offset))
+      case .integer, .double, .other:
         if case .toOne = property.kind {
           references.append(word)
         } else {
@@ -54,7 +54,7 @@ final class ObjectFiller: Sendable {
       }
     }
     self.words = words
-    self.texts = texts
+    self.strings = strings
     self.references = references
     self.others = others
     self.missing = missing
@@ -80,13 +80,13 @@ final class ObjectFiller: Sendable {
       // The wrapper consists only of an `Int64` or a `Double`, with the same eight bytes.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
-    for text in texts {
-      guard !view.isNull(text.field) else {
-        try fillHole(text.field, object)
+    for string in strings {
+      guard !view.isNull(string.field) else {
+        try fillHole(string.field, object)
         continue
       }
-      (memory + text.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
-        try view.text(text.field)
+      (memory + string.target).assumingMemoryBound(to: Attribute<String>.self).pointee.stored =
+        try view.text(string.field)
     }
     for word in references {
       (memory + word.target).assumingMemoryBound(to: ToOneTarget.self).pointee =

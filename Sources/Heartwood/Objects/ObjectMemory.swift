@@ -9,15 +9,15 @@ extension ManagedObject {
   /// Returns the stored representation of an attribute.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     defer { withExtendedLifetime(self) {} }
-    let place = memory + property.offset
+    let location = memory + property.offset
     switch property.representation {
-    case .integer: return .integer(place.load(as: Int64.self))
-    case .number: return .number(place.load(as: UInt64.self))
-    case .text:
-      return .string(place.assumingMemoryBound(to: Attribute<String>.self).pointee.stored)
+    case .integer: return .integer(location.load(as: Int64.self))
+    case .double: return .double(bits: location.load(as: UInt64.self))
+    case .string:
+      return .string(location.assumingMemoryBound(to: Attribute<String>.self).pointee.stored)
     case .other:
       if let value = unreadable?[property.slot] { return value }
-      return try property.storage.value(at: place)
+      return try property.storage.value(at: location)
     }
   }
 

@@ -14,7 +14,7 @@ final class ObjectObservation {
   }
 
   /// Records that an observer reads a property.
-  func noteRead(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
+  func recordRead(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     registrar.access(object, keyPath: ObservedProperties.path(slot))
     if seen[slot] == nil { seen[slot] = value() }
   }
@@ -23,7 +23,7 @@ final class ObjectObservation {
   /// value.
   ///
   /// - Complexity: O(1) until the property is read again.
-  func compare(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
+  func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
       return
     }
@@ -51,17 +51,17 @@ extension ManagedObject {
   /// Represents a property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }
 
-  /// Sets the help flags, and keeps the ones that observers need.
-  final func setHelp(_ new: ObjectHelp) {
-    help = help.contains(.observed) ? new.union([.observed, .reading]) : new
+  /// Sets the access hooks, and keeps the ones that observers need.
+  final func setHooks(_ new: AccessHooks) {
+    hooks = hooks.contains(.observed) ? new.union([.observed, .reading]) : new
   }
 
   /// Enables the reporting of reads and writes to observers.
-  final func becomeObservable() { help.formUnion([.observed, .reading, .writing]) }
+  final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
   /// Reports a write of a property or its members, if the object is observed.
-  final func tellIfObserved(_ property: PropertyDescription) {
-    if help.contains(.observed) { source?.didChange(self, property) }
+  final func notifyIfObserved(_ property: PropertyDescription) {
+    if hooks.contains(.observed) { source?.didChange(self, property) }
   }
 
   /// Reports a read of the property at an offset.

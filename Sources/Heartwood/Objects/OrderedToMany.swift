@@ -12,7 +12,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// Declares a list of related objects whose inverse, if any, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: .nullify))
+    PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
   /// Declares a list of related objects.
@@ -26,7 +26,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
     deleteRule: DeleteRule = .nullify
   ) {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(
+    PropertyRecorder.recordWrapper(
       Self.self,
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
@@ -53,7 +53,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> [Destination] {
     @inline(__always) get {
-      if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
+      if owner.hooks.isEmpty, let members = owner[keyPath: storage].members { return members }
       let members = owner.loadedList(at: ManagedObject.offset(of: storage, in: owner))
       return unsafeBitCast(members, to: [Destination].self)
     }
@@ -106,7 +106,7 @@ extension ManagedObject {
   @usableFromInline
   final func setList(_ members: [ManagedObject], at offset: Int) {
     if source == nil, let other = members.first(where: { $0.source != nil }) {
-      joinContext(of: other)
+      insertIntoContext(of: other)
     }
     guard let source else {
       var seen: Set<ManagedObject> = []

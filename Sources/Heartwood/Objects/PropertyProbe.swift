@@ -49,7 +49,7 @@ final class PropertyProbe: ObjectSource {
     let object = type.init()
     object.entityDescription = entity
     object.state = .prototype
-    object.help = [.reading, .writing]
+    object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
     // The key path may lead to the object's ID, which needs these.
@@ -60,7 +60,7 @@ final class PropertyProbe: ObjectSource {
   }
 
   /// Records a read of a property of a prototype.
-  static func note(_ object: ManagedObject, _ offset: Int) {
+  static func recordRead(of object: ManagedObject, _ offset: Int) {
     guard let probe = object.source as? PropertyProbe, let entity = object.entityDescription,
       let property = entity.property(at: offset)
     else { return }
@@ -69,7 +69,7 @@ final class PropertyProbe: ObjectSource {
 
   /// Returns the prototype that a relationship of a prototype leads to.
   static func destination(_ object: ManagedObject, _ offset: Int) -> ManagedObject? {
-    note(object, offset)
+    recordRead(of: object, offset)
     guard let probe = object.source as? PropertyProbe,
       let property = object.entityDescription?.property(at: offset),
       let type = property.storage.destination as? ManagedObject.Type,

@@ -6,7 +6,6 @@ import Synchronization
 /// Wrappers register as they are initialised, in the order of their declaration, a subclass before
 /// its superclass. Only at that moment are the options of a declaration available without storing
 /// them in every object.
-/// the type can be had without keeping it in every object.
 @usableFromInline
 enum PropertyRecorder {
   /// Whether a recording is active.
@@ -45,7 +44,7 @@ enum PropertyRecorder {
   }
 
   /// Records a wrapper, if this thread is recording.
-  static func note(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
+  static func recordWrapper(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
     recording.withLock { current in
       guard current?.thread == ObjectIdentifier(Thread.current) else { return }
       current?.entries.append(Entry(storage: storage, options: options))

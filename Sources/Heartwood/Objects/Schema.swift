@@ -77,7 +77,7 @@ public struct Schema: Sendable {
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath.sentence) does not lead to a stored property of the model. "
+          "\(keyPath.phrase) does not lead to a stored property of the model. "
             + "Mark the property @Attribute, or pass its class to the Schema.")
       }
       paths.withLock { $0[key] = path }
@@ -104,7 +104,7 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// The key path by its root and value types: its own description has property names in only a few
   /// builds.
-  var sentence: String {
+  var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"
     return "A key path from \(type.rootType) to \(type.valueType)\(path)"

@@ -43,8 +43,10 @@ struct SchemaBuilder {
     if isSeen.contains(ObjectIdentifier(type)) { return entities.first { $0.type == type } }
     isSeen.insert(ObjectIdentifier(type))
     var superentity: EntityDescription?
-    if let above = _getSuperclass(type) as? ManagedObject.Type, above != ManagedObject.self {
-      superentity = add(above)
+    if let superclass = _getSuperclass(type) as? ManagedObject.Type,
+      superclass != ManagedObject.self
+    {
+      superentity = add(superclass)
       guard superentity != nil else { return nil }
     }
     guard let properties = properties(of: type) else { return nil }
@@ -253,7 +255,9 @@ struct SchemaBuilder {
 extension PropertyDescription {
   /// Returns the slot, if an index can order the values.
   fileprivate func indexableSlot() throws(ObjectGraphError) -> Int {
-    if case .attribute(let form, _) = kind, form != .json, form != .decimal { return slot }
+    if case .attribute(let storageType, _) = kind, storageType != .json, storageType != .decimal {
+      return slot
+    }
     throw ObjectGraphError(.invalidModel, "\(name) cannot be indexed: its type has no order.")
   }
 }

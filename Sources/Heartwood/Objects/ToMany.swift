@@ -13,7 +13,7 @@ public struct ToMany<Destination: ManagedObject> {
   /// Declares a set of related objects whose inverse, if any, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: .nullify))
+    PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
   /// Declares a set of related objects.
@@ -27,7 +27,7 @@ public struct ToMany<Destination: ManagedObject> {
     deleteRule: DeleteRule = .nullify
   ) {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(
+    PropertyRecorder.recordWrapper(
       Self.self,
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
@@ -53,7 +53,7 @@ public struct ToMany<Destination: ManagedObject> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Set<Destination> {
     @inline(__always) get {
-      if owner.help.isEmpty, let members = owner[keyPath: storage].members { return members }
+      if owner.hooks.isEmpty, let members = owner[keyPath: storage].members { return members }
       let members = owner.loadedSet(at: ManagedObject.offset(of: storage, in: owner))
       return unsafeBitCast(members, to: Set<Destination>.self)
     }
@@ -97,9 +97,9 @@ extension ManagedObject {
   ///
   /// - Parameter areRead: Whether the caller sees the members, rather than only mutating them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
-    if state.contains(.prototype) { return PropertyProbe.note(self, offset) }
+    if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }
-    if areRead, help.contains(.observed) { source.didRead(self, property) }
+    if areRead, hooks.contains(.observed) { source.didRead(self, property) }
     if isFault || !hasMembers(property) { source.loadedMembers(of: self, property) }
   }
 
@@ -152,7 +152,7 @@ extension ManagedObject {
     _ members: Set<ManagedObject>, at offset: Int, hashed: [ObjectIdentifier]?
   ) {
     if source == nil, let other = members.first(where: { $0.source != nil }) {
-      joinContext(of: other)
+      insertIntoContext(of: other)
     }
     guard let source else {
       ownChanges.pending[offset] = .set(members)

@@ -14,7 +14,7 @@ public struct ToOne<Destination: ManagedObject> {
   /// Declares a reference whose inverse, if any, is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(Self.self, PropertyOptions(deleteRule: .nullify))
+    PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
   /// Declares a reference.
@@ -28,7 +28,7 @@ public struct ToOne<Destination: ManagedObject> {
     deleteRule: DeleteRule = .nullify
   ) {
     guard PropertyRecorder.isRecording else { return }
-    PropertyRecorder.note(
+    PropertyRecorder.recordWrapper(
       Self.self,
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
@@ -48,7 +48,7 @@ public struct ToOne<Destination: ManagedObject> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Destination? {
     @inline(__always) get {
-      if owner.help.isEmpty, case .object(let object) = owner[keyPath: storage].target {
+      if owner.hooks.isEmpty, case .object(let object) = owner[keyPath: storage].target {
         return unsafeDowncast(object, to: Destination.self)
       }
       return owner.target(at: ManagedObject.offset(of: storage, in: owner))
@@ -73,17 +73,17 @@ extension ToOne: PropertyStorage {
   static var kind: PropertyDescription.Kind { .toOne }
   static var destination: AnyClass? { Destination.self }
 
-  static func value(at place: UnsafeRawPointer) -> StoredValue {
-    switch place.assumingMemoryBound(to: Self.self).pointee.target {
+  static func value(at location: UnsafeRawPointer) -> StoredValue {
+    switch location.assumingMemoryBound(to: Self.self).pointee.target {
     case .none: .null
     case .number(let bits): .integer(bits)
     case .object(let object): .integer(object.number.bits)
     }
   }
 
-  static func setValue(_ value: StoredValue, at place: UnsafeMutableRawPointer) {
+  static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) {
     let target: ToOneTarget = if case .integer(let bits) = value { .number(bits) } else { .none }
-    place.assumingMemoryBound(to: Self.self).pointee.target = target
+    location.assumingMemoryBound(to: Self.self).pointee.target = target
   }
 }
 
@@ -93,13 +93,13 @@ extension ManagedObject {
     if state.contains(.prototype) { return PropertyProbe.destination(self, offset) }
     guard let source else { return pendingTarget(at: offset) }
     guard let property = entityDescription?.property(at: offset) else { return nil }
-    if help.contains(.observed) { source.didRead(self, property) }
+    if hooks.contains(.observed) { source.didRead(self, property) }
     return source.toOneTarget(of: self, property)
   }
 
   @usableFromInline
   final func setTarget(_ target: ManagedObject?, at offset: Int) {
-    joinContext(of: target)
+    insertIntoContext(of: target)
     guard let source else {
       ownChanges.pending[offset] = .target(target)
       return
@@ -126,7 +126,7 @@ extension ManagedObject {
 
   /// Inserts an object that is in no context yet into the context of an object it is to be related
   /// to.
-  final func joinContext(of other: ManagedObject?) {
+  final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }
 }

@@ -8,7 +8,7 @@ public struct Transient<Value> {
   public init(wrappedValue: Value) {
     stored = wrappedValue
     if PropertyRecorder.isRecording {
-      PropertyRecorder.note(Self.self, PropertyOptions())
+      PropertyRecorder.recordWrapper(Self.self, PropertyOptions())
     }
   }
 
@@ -28,13 +28,13 @@ public struct Transient<Value> {
     storage storage: ReferenceWritableKeyPath<Owner, Self>
   ) -> Value {
     @inline(__always) get {
-      if owner.help.contains(.reading) {
+      if owner.hooks.contains(.reading) {
         owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       return owner[keyPath: storage].stored
     }
     @inline(__always) set {
-      if owner.help.contains(.reading) {
+      if owner.hooks.contains(.reading) {
         owner.willRead(at: ManagedObject.offset(of: storage, in: owner))
       }
       owner[keyPath: storage].stored = newValue

@@ -19,7 +19,7 @@ extension ManagedObject {
   /// - Throws: `corrupt` if the value is of another kind than the attribute.
   final func setStoredValue(_ value: StoredValue, _ property: PropertyDescription) throws {
     defer { withExtendedLifetime(self) {} }
-    if unreadable != nil { forgetUnreadable(property) }
+    if unreadable != nil { discardUnreadable(property) }
     do {
       try property.storage.setValue(value, at: memory + property.offset)
     } catch let error as StorageError where error.kind == .corrupt {
@@ -32,7 +32,7 @@ extension ManagedObject {
   }
 
   /// Discards the undecodable stored value of an attribute, which has a readable value now.
-  final func forgetUnreadable(_ property: PropertyDescription) {
+  final func discardUnreadable(_ property: PropertyDescription) {
     unreadable?[property.slot] = nil
     if unreadable?.isEmpty == true { unreadable = nil }
   }
@@ -40,7 +40,7 @@ extension ManagedObject {
   /// Copies the undecodable stored value of a property from another object, or discards it if that
   /// has none.
   final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
-    if unreadable != nil { forgetUnreadable(property) }
+    if unreadable != nil { discardUnreadable(property) }
     if let value = other.unreadable?[property.slot] {
       unreadable = unreadable ?? [:]
       unreadable?[property.slot] = value

@@ -116,36 +116,36 @@ struct FormatLexer {
     let start = position
     if current == "0", character(1) == "x" || character(1) == "X" {
       position += 2
-      let digits = take { $0.isHexDigit && $0.isASCII }
+      let digits = consume { $0.isHexDigit && $0.isASCII }
       guard let value = UInt64(digits, radix: 16) else {
         throw Self.error(start + 1, "expected a hexadecimal number of at most 16 digits")
       }
       return .integer(value)
     }
-    var text = take { $0.isASCIIDigit }
-    var isWhole = true
+    var text = consume { $0.isASCIIDigit }
+    var isInteger = true
     if current == ".", character(1)?.isASCIIDigit == true {
-      isWhole = false
+      isInteger = false
       position += 1
-      text += "." + take { $0.isASCIIDigit }
+      text += "." + consume { $0.isASCIIDigit }
     }
     if current == "e" || current == "E" {
       let hasSign = character(1) == "-" || character(1) == "+"
       if character(hasSign ? 2 : 1)?.isASCIIDigit == true {
-        isWhole = false
+        isInteger = false
         text += String(characters[position...(position + (hasSign ? 1 : 0))])
         position += hasSign ? 2 : 1
-        text += take { $0.isASCIIDigit }
+        text += consume { $0.isASCIIDigit }
       }
     }
-    if isWhole, let value = UInt64(text) { return .integer(value) }
-    guard !isWhole, let value = Double(text) else {
+    if isInteger, let value = UInt64(text) { return .integer(value) }
+    guard !isInteger, let value = Double(text) else {
       throw Self.error(start + 1, "expected an integer of at most 64 bits")
     }
     return .number(value)
   }
 
-  private mutating func take(_ belongs: (Character) -> Bool) -> String {
+  private mutating func consume(while belongs: (Character) -> Bool) -> String {
     let start = position
     while let character = current, belongs(character) { position += 1 }
     return String(characters[start..<position])

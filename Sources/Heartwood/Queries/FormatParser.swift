@@ -50,20 +50,20 @@ struct FormatParser {
     FormatLexer.error(current.column, "expected \(expected), but found \(current.found)")
   }
 
-  private mutating func take(sign: String) -> Bool {
+  private mutating func consume(sign: String) -> Bool {
     guard current.isSign(sign) else { return false }
     advance()
     return true
   }
 
-  private mutating func take(word: String) -> Bool {
+  private mutating func consume(word: String) -> Bool {
     guard current.isWord(word) else { return false }
     advance()
     return true
   }
 
   private mutating func require(sign: String) throws(ObjectGraphError) {
-    guard take(sign: sign) else { throw failure(sign) }
+    guard consume(sign: sign) else { throw failure(sign) }
   }
 
   private func requireShallow(_ count: Int) throws(ObjectGraphError) {
@@ -79,25 +79,25 @@ struct FormatParser {
     depth += 1
     defer { depth -= 1 }
     try requireShallow(depth)
-    var parts = [try conjunction()]
-    while take(word: "OR") || take(sign: "||") { parts.append(try conjunction()) }
-    return parts.count == 1 ? parts[0] : .any(parts)
+    var operands = [try conjunction()]
+    while consume(word: "OR") || consume(sign: "||") { operands.append(try conjunction()) }
+    return operands.count == 1 ? operands[0] : .any(operands)
   }
 
   private mutating func conjunction() throws(ObjectGraphError) -> QueryExpression {
-    var parts = [try negation()]
-    while take(word: "AND") || take(sign: "&&") { parts.append(try negation()) }
-    return parts.count == 1 ? parts[0] : .all(parts)
+    var operands = [try negation()]
+    while consume(word: "AND") || consume(sign: "&&") { operands.append(try negation()) }
+    return operands.count == 1 ? operands[0] : .all(operands)
   }
 
   private mutating func negation() throws(ObjectGraphError) -> QueryExpression {
     depth += 1
     defer { depth -= 1 }
     try requireShallow(depth)
-    if take(word: "NOT") || take(sign: "!") { return .not(try negation()) }
-    if take(word: "ANY") || take(word: "SOME") { return try quantified(.any) }
-    if take(word: "ALL") { return try quantified(.all) }
-    if take(word: "NONE") { return try quantified(.none) }
+    if consume(word: "NOT") || consume(sign: "!") { return .not(try negation()) }
+    if consume(word: "ANY") || consume(word: "SOME") { return try quantified(.any) }
+    if consume(word: "ALL") { return try quantified(.all) }
+    if consume(word: "NONE") { return try quantified(.none) }
     return try comparison(sum())
   }
 
@@ -119,7 +119,7 @@ struct FormatParser {
     "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less, "<=": .lessOrEqual,
     "=<": .lessOrEqual, ">": .greater, ">=": .greaterOrEqual, "=>": .greaterOrEqual,
   ]
-  private static let tests: [String: TextTest] = [
+  private static let tests: [String: StringOperator] = [
     "CONTAINS": .contains, "BEGINSWITH": .begins, "ENDSWITH": .ends, "LIKE": .like,
     "MATCHES": .matches,
   ]
@@ -139,11 +139,11 @@ struct FormatParser {
       let options = try options()
       return .text(value, test, try sum(), options)
     }
-    if take(word: "IN") {
+    if consume(word: "IN") {
       let options = try options()
       return .membership(value, try sum(), options)
     }
-    guard take(word: "BETWEEN") else { return value }
+    guard consume(word: "BETWEEN") else { return value }
     let column = current.column
     guard case .list(let ends) = try sum(), ends.count == 2 else {
       throw FormatLexer.error(column, "expected a list of two values after BETWEEN")
@@ -152,10 +152,10 @@ struct FormatParser {
   }
 
   /// Parses `[c]`, `[d]` or `[cd]`, if present.
-  private mutating func options() throws(ObjectGraphError) -> TextOptions {
-    guard take(sign: "[") else { return [] }
+  private mutating func options() throws(ObjectGraphError) -> StringOptions {
+    guard consume(sign: "[") else { return [] }
     guard case .word(let letters) = current.kind else { throw failure("c, d or both") }
-    var options: TextOptions = []
+    var options: StringOptions = []
     for letter in letters {
       switch letter {
       case "c", "C": options.insert(.ignoresCase)
@@ -197,9 +197,9 @@ struct FormatParser {
     depth += 1
     defer { depth -= 1 }
     try requireShallow(depth)
-    if take(sign: "-") { return try negated() }
+    if consume(sign: "-") { return try negated() }
     let value = try path(from: atom())
-    return take(sign: "**") ? .arithmetic(value, .power, try power()) : value
+    return consume(sign: "**") ? .arithmetic(value, .power, try power()) : value
   }
 
   /// Parses the operand of a minus.
@@ -211,14 +211,14 @@ struct FormatParser {
       advance()
       return .constant(QueryConstant(value: .integer(.min), type: .integer))
     }
-    let part = try power()
-    guard case .constant(let constant) = part else { return .negation(part) }
+    let operand = try power()
+    guard case .constant(let constant) = operand else { return .negation(operand) }
     switch constant.value {
     case .integer(let value) where value != .min:
       return .constant(QueryConstant(value: .integer(-value), type: .integer))
-    case .number(let bits):
-      return .constant(QueryConstant(value: .number(-Double(bitPattern: bits)), type: .number))
-    default: return .negation(part)
+    case .double(bits: let bits):
+      return .constant(QueryConstant(value: .double(-Double(bitPattern: bits)), type: .number))
+    default: return .negation(operand)
     }
   }
 
@@ -242,7 +242,7 @@ struct FormatParser {
       return .constant(QueryConstant(value: .unsigned(value), type: .integer))
     case .number(let value):
       advance()
-      return .constant(QueryConstant(value: .number(value), type: .number))
+      return .constant(QueryConstant(value: .double(value), type: .number))
     case .text(let text):
       advance()
       return .constant(QueryConstant(value: .string(text), type: .text))
@@ -255,9 +255,9 @@ struct FormatParser {
     case .argument(let kind): return try argument(kind)
     case .sign("("):
       advance()
-      let part = try disjunction()
+      let operand = try disjunction()
       try require(sign: ")")
-      return part
+      return operand
     case .sign("{"):
       advance()
       return try list()
@@ -285,8 +285,8 @@ struct FormatParser {
 
   private mutating func list() throws(ObjectGraphError) -> QueryExpression {
     var elements: [QueryExpression] = []
-    if take(sign: "}") { return .list([]) }
-    repeat { elements.append(try sum()) } while take(sign: ",")
+    if consume(sign: "}") { return .list([]) }
+    repeat { elements.append(try sum()) } while consume(sign: ",")
     try require(sign: "}")
     return .list(elements)
   }
@@ -339,7 +339,7 @@ struct FormatParser {
   private mutating func path(from base: QueryExpression) throws(ObjectGraphError) -> QueryExpression
   {
     var steps: [FormatStep] = []
-    while take(sign: ".") {
+    while consume(sign: ".") {
       switch current.kind {
       case .word(let name), .name(let name): steps.append(.property(name))
       case .summary(let name):
@@ -366,9 +366,10 @@ struct FormatParser {
           + "\(type(of: argument))")
     }
     var steps: [FormatStep] = []
-    for part in text.split(separator: ".", omittingEmptySubsequences: false) {
-      let summary = part.first == "@" ? Summary(rawValue: String(part.dropFirst())) : nil
-      steps.append(summary.map { .summary($0) } ?? .property(String(part)))
+    for component in text.split(separator: ".", omittingEmptySubsequences: false) {
+      let summary =
+        component.first == "@" ? Summary(rawValue: String(component.dropFirst())) : nil
+      steps.append(summary.map { .summary($0) } ?? .property(String(component)))
     }
     try requireShallow(steps.count)
     return steps.count == 1 && text.uppercased() == "SELF"

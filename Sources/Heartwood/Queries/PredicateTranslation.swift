@@ -97,7 +97,7 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(keyPath.sentence) does not lead to a stored property.")
+        "\(keyPath.phrase) does not lead to a stored property.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)

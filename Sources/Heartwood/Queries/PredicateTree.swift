@@ -20,35 +20,35 @@ final class PredicateTree: @unchecked Sendable {
   /// Creates a predicate that is not composed.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
-  /// Creates the conjunction of the parts; without parts, it matches everything.
-  convenience init(all parts: [PredicateTree]) { self.init(.all(parts)) }
+  /// Creates the conjunction of the operands; without operands, it matches everything.
+  convenience init(all operands: [PredicateTree]) { self.init(.all(operands)) }
 
-  /// Creates the disjunction of the parts; without parts, it matches nothing.
-  convenience init(any parts: [PredicateTree]) { self.init(.any(parts)) }
+  /// Creates the disjunction of the operands; without operands, it matches nothing.
+  convenience init(any operands: [PredicateTree]) { self.init(.any(operands)) }
 
   /// The negation of the predicate.
   var not: PredicateTree {
-    if case .not(let part) = content { return part }
+    if case .not(let operand) = content { return operand }
     return PredicateTree(.not(self))
   }
 
   // Without this, releasing a deep tree would recurse and overflow the stack.
   deinit {
-    var rest = takeParts()
+    var rest = removeOperands()
     while var node = rest.popLast() {
-      if isKnownUniquelyReferenced(&node) { rest += node.takeParts() }
+      if isKnownUniquelyReferenced(&node) { rest += node.removeOperands() }
     }
   }
 
-  private func takeParts() -> [PredicateTree] {
+  private func removeOperands() -> [PredicateTree] {
     switch content {
     case .leaf: return []
-    case .all(let parts), .any(let parts):
+    case .all(let operands), .any(let operands):
       content = .all([])
-      return parts
-    case .not(let part):
+      return operands
+    case .not(let operand):
       content = .all([])
-      return [part]
+      return [operand]
     }
   }
 
@@ -84,7 +84,7 @@ final class PredicateTree: @unchecked Sendable {
         return .all(try node.chain.map { try expression(of: $0, depth: depth + 1) })
       case .any:
         return .any(try node.chain.map { try expression(of: $0, depth: depth + 1) })
-      case .not(let part): return .not(try expression(of: part, depth: depth + 1))
+      case .not(let operand): return .not(try expression(of: operand, depth: depth + 1))
       }
     }
   }
@@ -98,7 +98,7 @@ final class PredicateTree: @unchecked Sendable {
     while let node = rest.popLast() {
       guard seen.insert(ObjectIdentifier(node)).inserted else { continue }
       switch (content, node.content) {
-      case (.all, .all(let parts)), (.any, .any(let parts)): rest += parts.reversed()
+      case (.all, .all(let operands)), (.any, .any(let operands)): rest += operands.reversed()
       default: result.append(node)
       }
     }

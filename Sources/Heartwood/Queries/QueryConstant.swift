@@ -29,10 +29,10 @@ extension QueryExpression {
       }
       self.init(value: wrapped)
     case is any ValueRange: return nil
-    case let value as any AttributeValue where Swift.type(of: value).storedForm != .json:
+    case let value as any AttributeValue where Swift.type(of: value).storageType != .json:
       guard let stored = try? value.storedValue else { return nil }
       self = .constant(
-        QueryConstant(value: stored, type: QueryType(Swift.type(of: value).storedForm)))
+        QueryConstant(value: stored, type: QueryType(Swift.type(of: value).storageType)))
     case let values as any Collection:
       var elements: [QueryExpression] = []
       for value in Self.elements(of: values) {

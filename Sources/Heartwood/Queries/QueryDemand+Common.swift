@@ -1,6 +1,6 @@
 extension QueryDemand {
   /// The maximum number of subjects to examine for common demands.
-  private static let mostCommon = 8
+  private static let maxSubjectCount = 8
 
   /// Returns the demands that hold if at least one of several conditions does, from the demands of
   /// each.
@@ -9,7 +9,7 @@ extension QueryDemand {
   static func common(to all: [[QueryDemand]]) -> [QueryDemand] {
     var subjects: [Subject] = []
     for demand in all.first ?? []
-    where subjects.count < mostCommon && !subjects.contains(demand.subject) {
+    where subjects.count < maxSubjectCount && !subjects.contains(demand.subject) {
       subjects.append(demand.subject)
     }
     return subjects.compactMap { subject in

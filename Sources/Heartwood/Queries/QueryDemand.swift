@@ -91,11 +91,12 @@ extension QueryTerm {
       if case .integer = value { return isSubject }
       return false
     }
-    switch (property.recordForm, value) {
+    switch (property.fieldStorageType, value) {
     case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.string, .string), (.bytes, .bytes),
-      (.float, .number), (.double, .number), (.reference, .integer):
+      (.float, .double), (.double, .double), (.reference, .integer):
       return true
-    case (let form?, .integer), (let form?, .largeInteger): return form.isInteger
+    case (let storageType?, .integer), (let storageType?, .largeInteger):
+      return storageType.isInteger
     default: return false
     }
   }
@@ -103,20 +104,20 @@ extension QueryTerm {
   /// Returns a bound in the storage type of the term, widened if necessary; `nil` if there is none.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
-    switch (property?.recordForm, value) {
-    case (let form?, .number(let bits)) where form.isInteger:
+    switch (property?.fieldStorageType, value) {
+    case (let storageType?, .double(bits: let bits)) where storageType.isInteger:
       let number = Double(bitPattern: bits)
-      let whole = number.rounded(isUpper ? .up : .down)
-      return Int64(exactly: whole).map { .integer($0) }
+      let rounded = number.rounded(isUpper ? .up : .down)
+      return Int64(exactly: rounded).map { .integer($0) }
     case (.float, .integer(let value)), (.double, .integer(let value)):
       // The conversion may have rounded in either direction.
-      return .number(isUpper ? Double(value).nextUp : Double(value).nextDown)
+      return .double(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
     }
   }
 }
 
-extension StoredForm {
+extension StorageType {
   /// Whether the type is an integer type.
   var isInteger: Bool {
     switch self {

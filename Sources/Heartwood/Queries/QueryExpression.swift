@@ -9,12 +9,12 @@ indirect enum QueryExpression: Sendable {
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
-  case comparison(QueryExpression, QueryComparison, QueryExpression, TextOptions)
+  case comparison(QueryExpression, QueryComparison, QueryExpression, StringOptions)
   /// Whether a value is in a range, which may or may not include its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
   /// Whether a collection contains a value.
-  case membership(QueryExpression, QueryExpression, TextOptions)
-  case text(QueryExpression, TextTest, QueryExpression, TextOptions)
+  case membership(QueryExpression, QueryExpression, StringOptions)
+  case text(QueryExpression, StringOperator, QueryExpression, StringOptions)
   case all([QueryExpression])
   case any([QueryExpression])
   case not(QueryExpression)
@@ -66,7 +66,7 @@ enum QueryComparison: String, Sendable {
 }
 
 /// A string operator.
-enum TextTest: Sendable {
+enum StringOperator: Sendable {
   case contains
   case begins
   case ends
@@ -79,11 +79,11 @@ enum TextTest: Sendable {
 }
 
 /// The differences to ignore when strings are compared.
-struct TextOptions: OptionSet, Sendable {
+struct StringOptions: OptionSet, Sendable {
   let rawValue: UInt8
 
-  static let ignoresCase = TextOptions(rawValue: 1)
-  static let ignoresDiacritics = TextOptions(rawValue: 2)
+  static let ignoresCase = StringOptions(rawValue: 1)
+  static let ignoresDiacritics = StringOptions(rawValue: 2)
 }
 
 /// An arithmetic operator.

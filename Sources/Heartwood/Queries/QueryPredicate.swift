@@ -48,11 +48,11 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   /// Creates a predicate that compares a property of an entity with a stored value.
   init(
     _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
-    _ form: StoredForm
+    _ storageType: StorageType
   ) {
     let expression = QueryExpression.comparison(
       .property(.variable(0), .known(property, entity)), .equal,
-      .constant(QueryConstant(value: value, type: QueryType(form))), [])
+      .constant(QueryConstant(value: value, type: QueryType(storageType))), [])
     tree = PredicateTree { _ in expression }
   }
 

@@ -4,7 +4,7 @@ extension QueryResolver {
   private func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
       throw Self.unsupported(
-        "\(collection.name) is \(collection.type.sentence), not a collection.")
+        "\(collection.name) is \(collection.type.phrase), not a collection.")
     }
     return (values, type)
   }
@@ -54,7 +54,7 @@ extension QueryResolver {
       case .min, .max: type.isOrdered
       }
     guard isFit else {
-      throw Self.unsupported("\(name) does not exist: its elements are \(type.sentence).")
+      throw Self.unsupported("\(name) does not exist: its elements are \(type.phrase).")
     }
     let result: QueryType =
       switch summary {

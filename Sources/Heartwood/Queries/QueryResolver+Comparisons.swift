@@ -3,7 +3,7 @@ import Foundation
 /// The resolution of comparisons and arithmetic.
 extension QueryResolver {
   func compare(
-    _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: TextOptions
+    _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm, _ options: StringOptions
   ) throws -> QueryTerm {
     let (first, second) = (first.fitted(to: second), second.fitted(to: first))
     try requireComparable(first, second)
@@ -14,7 +14,7 @@ extension QueryResolver {
       }
     if isOrder {
       for term in [first, second] where !term.type.isOrdered {
-        throw Self.unsupported("\(term.name) is \(term.type.sentence), which has no order.")
+        throw Self.unsupported("\(term.name) is \(term.type.phrase), which has no order.")
       }
     }
     let name = "\(first.name) \(comparison.rawValue) \(second.name)"
@@ -56,12 +56,12 @@ extension QueryResolver {
   private func requireComparable(_ first: QueryTerm, _ second: QueryTerm) throws {
     guard !first.type.isComparable(with: second.type) else { return }
     throw Self.unsupported(
-      "\(first.name) is \(first.type.sentence), and cannot be compared with \(second.name)"
-        + (second.constant == nil ? ", \(second.type.sentence)." : "."))
+      "\(first.name) is \(first.type.phrase), and cannot be compared with \(second.name)"
+        + (second.constant == nil ? ", \(second.type.phrase)." : "."))
   }
 
   /// Returns the function that reads a term's value, with ignored differences removed.
-  private func folded(_ term: QueryTerm, _ options: TextOptions) throws -> QueryTerm.Value {
+  private func folded(_ term: QueryTerm, _ options: StringOptions) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
     if let constant = term.constant?.folded(options) { return { _ in constant } }
@@ -74,13 +74,15 @@ extension QueryResolver {
     _ value: QueryExpression, _ lower: QueryExpression?, _ upper: QueryExpression?, _ isClosed: Bool
   ) throws -> QueryTerm {
     let value = try resolve(value)
-    let above = try lower.map { try condition(compare(value, .greaterOrEqual, resolve($0), [])) }
-    let below = try upper.map {
+    let isAtLeastLower = try lower.map {
+      try condition(compare(value, .greaterOrEqual, resolve($0), []))
+    }
+    let isBelowUpper = try upper.map {
       try condition(compare(value, isClosed ? .lessOrEqual : .less, resolve($0), []))
     }
     return QueryTerm("a range") { scope in
-      guard try above?(scope) ?? true else { return false }
-      return try below?(scope) ?? true
+      guard try isAtLeastLower?(scope) ?? true else { return false }
+      return try isBelowUpper?(scope) ?? true
     }
   }
 
@@ -88,8 +90,8 @@ extension QueryResolver {
     let terms = try elements.map { try resolve($0) }
     var type = QueryType.nothing
     for term in terms {
-      guard let joined = type.joined(with: term.type) else {
-        throw Self.unsupported("A list contains both \(type.sentence) and \(term.type.sentence).")
+      guard let joined = type.commonType(with: term.type) else {
+        throw Self.unsupported("A list contains both \(type.phrase) and \(term.type.phrase).")
       }
       type = joined
     }
@@ -104,11 +106,11 @@ extension QueryResolver {
   }
 
   func membership(
-    _ element: QueryTerm, _ collection: QueryTerm, _ options: TextOptions
+    _ element: QueryTerm, _ collection: QueryTerm, _ options: StringOptions
   ) throws -> QueryTerm {
     guard case .values(let values) = collection.content, let type = collection.type.element else {
       throw Self.unsupported(
-        "\(collection.name) is \(collection.type.sentence), not a collection.")
+        "\(collection.name) is \(collection.type.phrase), not a collection.")
     }
     try requireComparable(element, QueryTerm(collection.name, type) { _ in .null })
     let name = "\(element.name) in \(collection.name)"
@@ -150,16 +152,16 @@ extension QueryResolver {
   func arithmetic(
     _ first: QueryTerm, _ operation: ArithmeticOperation, _ second: QueryTerm
   ) throws -> QueryTerm {
-    guard let type = first.type.joined(with: second.type), type.isNumeric || type.isNothing,
+    guard let type = first.type.commonType(with: second.type), type.isNumeric || type.isNothing,
       let function = operation.function(type.isNothing ? .integer : type)
     else {
       throw Self.unsupported(
-        "\(first.name) is \(first.type.sentence), and \(second.name) is "
-          + "\(second.type.sentence): the operator does not support them.")
+        "\(first.name) is \(first.type.phrase), and \(second.name) is "
+          + "\(second.type.phrase): the operator does not support them.")
     }
-    let isWhole = if case .integer = type, operation != .power { true } else { false }
+    let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))
-    return QueryTerm("a calculation", type.isDecimal ? .decimal : isWhole ? .integer : .number) {
+    return QueryTerm("a calculation", type.isDecimal ? .decimal : isInteger ? .integer : .number) {
       function(try left($0), try right($0))
     }
   }

@@ -17,9 +17,9 @@ final class QueryResolver {
   /// The maximum number of variables in scope.
   private(set) var variableCount = 1
   /// Whether the predicate depends on other objects than the fetched one.
-  private(set) var leavesObject = false
+  private(set) var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
-  private(set) var askedEntities: [EntityDescription]
+  private(set) var referencedEntities: [EntityDescription]
   /// The objects whose IDs are constants, by their current numbers.
   private(set) var namedObjects: [ObjectNumber] = []
 
@@ -32,7 +32,7 @@ final class QueryResolver {
     self.space = space
     self.entity = entity
     self.renumbered = renumbered
-    askedEntities = [entity]
+    referencedEntities = [entity]
   }
 
   /// Resolves an expression to a condition.
@@ -46,7 +46,7 @@ final class QueryResolver {
     case .condition(let condition): return condition
     case .value(let value) where term.type.isBool: return { try value($0) == .bool(true) }
     case .value, .values:
-      throw Self.unsupported("\(term.name) is \(term.type.sentence), not a condition.")
+      throw Self.unsupported("\(term.name) is \(term.type.phrase), not a condition.")
     }
   }
 
@@ -65,9 +65,9 @@ final class QueryResolver {
     case .constant(let constant): return term(constant)
     case .list(let elements): return try list(elements)
     case .variable(let variable): return try self.variable(variable)
-    case .all(let parts): return try all(parts)
-    case .any(let parts): return try any(parts)
-    case .not(let part): return try not(part)
+    case .all(let operands): return try all(operands)
+    case .any(let operands): return try any(operands)
+    case .not(let operand): return try not(operand)
     case .comparison, .range, .membership, .text: return try comparison(expression)
     case .coalescing, .whenPresent, .choice, .arithmetic, .negation:
       return try calculation(expression)
@@ -99,7 +99,7 @@ final class QueryResolver {
       return try choice(condition(test), resolve(then), resolve(otherwise))
     case .arithmetic(let first, let operation, let second):
       return try arithmetic(resolve(first), operation, resolve(second))
-    case .negation(let part): return try negation(resolve(part))
+    case .negation(let operand): return try negation(resolve(operand))
     default: preconditionFailure("no calculation")
     }
   }
@@ -122,8 +122,8 @@ final class QueryResolver {
 
   // MARK: Logic
 
-  private func all(_ parts: [QueryExpression]) throws -> QueryTerm {
-    let (conditions, demands) = try conditions(parts)
+  private func all(_ operands: [QueryExpression]) throws -> QueryTerm {
+    let (conditions, demands) = try conditions(operands)
     var result = QueryTerm("AND") { scope in
       for condition in conditions where try !condition(scope) { return false }
       return true
@@ -132,8 +132,8 @@ final class QueryResolver {
     return result
   }
 
-  private func any(_ parts: [QueryExpression]) throws -> QueryTerm {
-    let (conditions, demands) = try conditions(parts)
+  private func any(_ operands: [QueryExpression]) throws -> QueryTerm {
+    let (conditions, demands) = try conditions(operands)
     var result = QueryTerm("OR") { scope in
       for condition in conditions where try condition(scope) { return true }
       return false
@@ -144,20 +144,20 @@ final class QueryResolver {
 
   /// Resolves expressions to conditions, with the demands of each.
   private func conditions(
-    _ parts: [QueryExpression]
+    _ operands: [QueryExpression]
   ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
     var conditions: [QueryTerm.Condition] = []
     var demands: [[QueryDemand]] = []
-    for part in parts {
-      let term = try resolve(part)
+    for operand in operands {
+      let term = try resolve(operand)
       conditions.append(try condition(term))
       demands.append(term.demands)
     }
     return (conditions, demands)
   }
 
-  private func not(_ part: QueryExpression) throws -> QueryTerm {
-    let condition = try condition(part)
+  private func not(_ operand: QueryExpression) throws -> QueryTerm {
+    let condition = try condition(operand)
     return QueryTerm("NOT") { try !condition($0) }
   }
 
@@ -207,17 +207,17 @@ final class QueryResolver {
     let property = try property(name, of: base.type, base.name)
     let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
     guard case .value(let object) = base.content else { throw Self.unsupported(path) }
-    leavesObject = leavesObject || !base.isSubject
+    dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
     let type = type(of: property)
     if case .list = type {
-      leavesObject = true
+      dependsOnOtherObjects = true
       return QueryTerm(path, type, values: { try $0.members(property, of: object($0)) })
     }
     guard base.isSubject else {
       return QueryTerm(path, type) { try $0.value(property, of: object($0)) }
     }
-    let place = PropertyPlace(property)
-    return QueryTerm(path, type, property: property) { try $0.own(place) }
+    let location = PropertyLocation(property)
+    return QueryTerm(path, type, property: property) { try $0.own(location) }
   }
 
   private func property(
@@ -243,7 +243,7 @@ final class QueryResolver {
     _ name: QueryProperty, of type: QueryType, _ base: String
   ) throws -> PropertyDescription {
     guard case .object(let known) = type, let entity = known else {
-      throw Self.unsupported("\(base) is \(type.sentence), which has no properties.")
+      throw Self.unsupported("\(base) is \(type.phrase), which has no properties.")
     }
     let property: PropertyDescription
     switch name {
@@ -265,20 +265,22 @@ final class QueryResolver {
       throw ObjectGraphError(
         .unknownProperty, "\(entity.name).\(property.name) exists in memory only.")
     }
-    note(entity)
-    if let destination = property.storage.destination { schema.entity(of: destination).map(note) }
+    recordReference(entity)
+    if let destination = property.storage.destination {
+      schema.entity(of: destination).map(recordReference)
+    }
     return property
   }
 
   /// Records that the predicate depends on objects of an entity.
-  private func note(_ entity: EntityDescription) {
-    if !askedEntities.contains(where: { $0 === entity }) { askedEntities.append(entity) }
+  private func recordReference(_ entity: EntityDescription) {
+    if !referencedEntities.contains(where: { $0 === entity }) { referencedEntities.append(entity) }
   }
 
   private func type(of property: PropertyDescription) -> QueryType {
     let destination = property.storage.destination.flatMap { schema.entity(of: $0) }
     return switch property.kind {
-    case .attribute(let form, _): QueryType(form)
+    case .attribute(let storageType, _): QueryType(storageType)
     case .toOne: .object(destination)
     case .toMany: .list(.object(destination))
     case .transient: .opaque
@@ -288,7 +290,7 @@ final class QueryResolver {
   // MARK: Optional values
 
   private func coalescing(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryTerm {
-    let type = try joined(first, second)
+    let type = try commonType(first, second)
     let (value, other) = (try value(first, as: type), try value(second, as: type))
     return QueryTerm("\(first.name) ?? \(second.name)", type) { scope in
       let found = try value(scope)
@@ -312,21 +314,21 @@ final class QueryResolver {
   private func choice(
     _ test: @escaping QueryTerm.Condition, _ then: QueryTerm, _ otherwise: QueryTerm
   ) throws -> QueryTerm {
-    let type = try joined(then, otherwise)
+    let type = try commonType(then, otherwise)
     let (first, second) = (try value(then, as: type), try value(otherwise, as: type))
     return QueryTerm("a choice", type) { try test($0) ? try first($0) : try second($0) }
   }
 
-  private func joined(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
-    if let type = first.type.joined(with: second.type) { return type }
+  private func commonType(_ first: QueryTerm, _ second: QueryTerm) throws -> QueryType {
+    if let type = first.type.commonType(with: second.type) { return type }
     throw Self.unsupported(
-      "\(first.name) is \(first.type.sentence), and \(second.name) is \(second.type.sentence).")
+      "\(first.name) is \(first.type.phrase), and \(second.name) is \(second.type.phrase).")
   }
 
   private func cast(_ object: QueryTerm, _ entity: EntityDescription) throws -> QueryTerm {
     let value = try value(object, as: object.type)
     guard case .object = object.type else {
-      throw Self.unsupported("\(object.name) is \(object.type.sentence), not an object.")
+      throw Self.unsupported("\(object.name) is \(object.type.phrase), not an object.")
     }
     return QueryTerm(object.name, .object(entity), isSubject: false) { scope in
       let object = try value(scope)

@@ -58,15 +58,17 @@ final class QueryScope {
   var own: StoredValue { .integer(number.bits) }
 
   /// Returns a property of the subject.
-  func own(_ place: PropertyPlace) throws -> StoredValue {
-    guard let record else { return try object.map { try Self.value(place.property, $0) } ?? .null }
-    if place.entityNumber != entityNumber || place.layoutNumber != record.layoutNumber {
-      guard let storage else { return .null }
-      place.find(storage, record.layout)
+  func own(_ location: PropertyLocation) throws -> StoredValue {
+    guard let record else {
+      return try object.map { try Self.value(location.property, $0) } ?? .null
     }
-    guard let found = place.found else { return place.constant }
-    let value = try record.value(place.field, found)
-    if case .null = value { return place.constant }
+    if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
+      guard let storage else { return .null }
+      location.find(storage, record.layout)
+    }
+    guard let found = location.found else { return location.constant }
+    let value = try record.value(location.field, found)
+    if case .null = value { return location.constant }
     return value
   }
 
@@ -79,7 +81,7 @@ final class QueryScope {
       }
       return storage.constant(of: property.slot, layout: layout) == .string(text)
     }
-    return try own(PropertyPlace(property)) == .string(text)
+    return try own(PropertyLocation(property)) == .string(text)
   }
 
   // MARK: Related objects
@@ -125,7 +127,7 @@ final class QueryScope {
 
 /// The position of a property in records, cached for the layout of the last record, which is mostly
 /// the layout of the next one.
-final class PropertyPlace {
+final class PropertyLocation {
   let property: PropertyDescription
   // These skip exclusivity checks, because one thread reads them for every record.
   @exclusivity(unchecked) private(set) var entityNumber = -1

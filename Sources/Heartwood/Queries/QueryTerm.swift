@@ -50,7 +50,7 @@ struct QueryTerm {
   }
 
   init(constant: StoredValue, _ type: QueryType) {
-    self.init(constant.isNull ? "nil" : type.sentence, type) { _ in constant }
+    self.init(constant.isNull ? "nil" : type.phrase, type) { _ in constant }
     self.constant = constant
   }
 }
@@ -70,12 +70,12 @@ extension StoredValue {
   /// Returns the value converted to the type of the term it is compared with, if that preserves it.
   func fitted(to term: QueryTerm) -> StoredValue {
     switch (self, term.type) {
-    case (.number(let bits), .integer):
+    case (.double(bits: let bits), .integer):
       return Int64(exactly: Double(bitPattern: bits)).map { .integer($0) } ?? self
     case (.integer(let value), .number):
       guard let number = Double(exactly: value) else { return self }
-      return StoredValue.number(number).fitted(to: term)
-    case (.number(let bits), .number):
+      return StoredValue.double(number).fitted(to: term)
+    case (.double(bits: let bits), .number):
       // A literal has more digits than a `Float` attribute.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
@@ -83,7 +83,7 @@ extension StoredValue {
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }
-      return .number(Double(rounded))
+      return .double(Double(rounded))
     case (.integer(0), .bool): return .bool(false)
     case (.integer(1), .bool): return .bool(true)
     default: return self
@@ -94,7 +94,7 @@ extension StoredValue {
   var isHashedAsCompared: Bool {
     switch self {
     case .null, .bool, .integer, .uuid, .string, .bytes: true
-    case .largeInteger, .number, .date: false
+    case .largeInteger, .double, .date: false
     }
   }
 }

@@ -16,8 +16,8 @@ indirect enum QueryType: Sendable {
   case object(EntityDescription?)
   case list(QueryType)
 
-  init(_ form: StoredForm) {
-    switch form {
+  init(_ storageType: StorageType) {
+    switch storageType {
     case .bool: self = .bool
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: self = .integer
     case .float, .double: self = .number
@@ -97,7 +97,7 @@ indirect enum QueryType: Sendable {
   }
 
   /// Returns the common type of both; `nil` if there is none.
-  func joined(with other: QueryType) -> QueryType? {
+  func commonType(with other: QueryType) -> QueryType? {
     switch (self, other) {
     case (.nothing, _): return other
     case (_, .nothing): return self
@@ -106,7 +106,7 @@ indirect enum QueryType: Sendable {
       if first.isKind(of: second) { return .object(second) }
       return .object(second.isKind(of: first) ? first : nil)
     case (.list(let first), .list(let second)):
-      return first.joined(with: second).map { .list($0) }
+      return first.commonType(with: second).map { .list($0) }
     case (.opaque, .opaque): return .opaque
     default: break
     }
@@ -116,8 +116,8 @@ indirect enum QueryType: Sendable {
     return self
   }
 
-  /// The type in a sentence, with its article.
-  var sentence: String {
+  /// The type as a phrase, with its article.
+  var phrase: String {
     switch self {
     case .nothing: "nil"
     case .bool: "a boolean"

@@ -26,12 +26,12 @@ extension ArithmeticOperation {
   func numbers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
     guard let first = first.double, let second = second.double else { return .null }
     return switch self {
-    case .plus: .number(first + second)
-    case .minus: .number(first - second)
-    case .times: .number(first * second)
-    case .divided: .number(first / second)
-    case .remainder: .number(fmod(first, second))
-    case .power: .number(pow(first, second))
+    case .plus: .double(first + second)
+    case .minus: .double(first - second)
+    case .times: .double(first * second)
+    case .divided: .double(first / second)
+    case .remainder: .double(fmod(first, second))
+    case .power: .double(pow(first, second))
     }
   }
 
@@ -63,7 +63,7 @@ extension StoredValue {
   /// The number, or the nearest floating-point number.
   fileprivate var double: Double? {
     switch self {
-    case .number(let bits): Double(bitPattern: bits)
+    case .double(bits: let bits): Double(bitPattern: bits)
     case .integer(let value): Double(value)
     case .largeInteger(let value): Double(value)
     default: nil
@@ -117,7 +117,7 @@ extension Summary {
       return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
     case .decimal:
       return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }
-    default: return .number(values.reduce(0) { $0 + ($1.double ?? 0) })
+    default: return .double(values.reduce(0) { $0 + ($1.double ?? 0) })
     }
   }
 }

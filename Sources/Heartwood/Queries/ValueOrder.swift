@@ -18,7 +18,8 @@ extension StoredValue {
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
-    case (.number(let first), .number(let second)), (.date(let first), .date(let second)):
+    case (.double(bits: let first), .double(bits: let second)),
+      (.date(bits: let first), .date(bits: let second)):
       Self.order(numbers: Double(bitPattern: first), Double(bitPattern: second))
     case (.string(let first), .string(let second)): first.canonicalOrder(to: second)
     case (.uuid(let high, let low), .uuid(let otherHigh, let otherLow)):
@@ -28,13 +29,13 @@ extension StoredValue {
     case (.largeInteger(let first), .largeInteger(let second)): Self.order(first, second)
     case (.largeInteger, .integer): 1
     case (.integer, .largeInteger): -1
-    case (.integer(let first), .number(let second)):
+    case (.integer(let first), .double(bits: let second)):
       Self.order(first, Double(bitPattern: second))
-    case (.number(let first), .integer(let second)):
+    case (.double(bits: let first), .integer(let second)):
       Self.order(second, Double(bitPattern: first)).map { -$0 }
-    case (.largeInteger(let first), .number(let second)):
+    case (.largeInteger(let first), .double(bits: let second)):
       Self.order(numbers: Double(first), Double(bitPattern: second))
-    case (.number(let first), .largeInteger(let second)):
+    case (.double(bits: let first), .largeInteger(let second)):
       Self.order(numbers: Double(bitPattern: first), Double(second))
     default: nil
     }
@@ -51,10 +52,10 @@ extension StoredValue {
   /// Compares an integer with a floating-point number, without rounding either.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {
     guard !number.isNaN else { return nil }
-    guard let whole = Int64(exactly: number.rounded(.towardZero)) else {
+    guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
       return number < 0 ? 1 : -1
     }
-    guard integer == whole else { return integer < whole ? -1 : 1 }
+    guard integer == truncated else { return integer < truncated ? -1 : 1 }
     return order(numbers: 0, number - number.rounded(.towardZero))
   }
 
@@ -66,7 +67,7 @@ extension StoredValue {
     case .string(let text): try? Decimal(storedValue: .string(text))
     case .integer(let value): Decimal(value)
     case .largeInteger(let value): Decimal(value)
-    case .number(let bits):
+    case .double(bits: let bits):
       Double(bitPattern: bits).isFinite ? Decimal(Double(bitPattern: bits)) : nil
     default: nil
     }
@@ -83,14 +84,14 @@ extension StoredValue {
   // MARK: Strings
 
   /// Returns the string without ignored differences; other values are unchanged.
-  func folded(_ options: TextOptions) -> StoredValue {
+  func folded(_ options: StringOptions) -> StoredValue {
     if case .string(let text) = self { return .string(text.folded(options)) }
     return self
   }
 }
 
 extension String {
-  func folded(_ options: TextOptions) -> String {
+  func folded(_ options: StringOptions) -> String {
     guard !options.isEmpty else { return self }
     // A fast path for ASCII, which needs no Unicode tables.
     if utf8.allSatisfy({ $0 < 0x80 }) {

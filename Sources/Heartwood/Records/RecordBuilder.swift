@@ -35,16 +35,16 @@ struct RecordBuilder {
     case .bool(let value): bits = value ? 1 : 0
     case .integer(let value): bits = UInt64(bitPattern: value)
     case .largeInteger(let value): bits = value
-    case .number(let value):
+    case .double(bits: let value):
       bits =
-        field.form == .float ? UInt64(Float(Double(bitPattern: value)).bitPattern) : value
-    case .date(let value): bits = value
+        field.storageType == .float ? UInt64(Float(Double(bitPattern: value)).bitPattern) : value
+    case .date(bits: let value): bits = value
     case .uuid(let high, let low):
       bytes.put(high, at: field.offset)
       return bytes.put(low, at: field.offset + 8)
     case .null, .string, .bytes: preconditionFailure("a value of the wrong type for its field")
     }
-    switch field.form.byteCount {
+    switch field.storageType.byteCount {
     case 1: bytes.put(UInt8(truncatingIfNeeded: bits), at: field.offset)
     case 2: bytes.put(UInt16(truncatingIfNeeded: bits), at: field.offset)
     case 4: bytes.put(UInt32(truncatingIfNeeded: bits), at: field.offset)

@@ -20,7 +20,7 @@ final class RecordLayout: Sendable {
   struct Field: Sendable {
     /// The number of the property, the same in every layout of its entity.
     let property: UInt16
-    let form: StoredForm
+    let storageType: StorageType
     /// The offset of a fixed field, or of the end of a variable one.
     let offset: Int
     /// The number of variable fields before this one; `nil` for a fixed field.
@@ -39,22 +39,24 @@ final class RecordLayout: Sendable {
   /// A record of version 0 whose fixed fields are zero and whose variable fields are empty.
   let empty: [UInt8]
 
-  init(number: UInt16, _ columns: [(property: UInt16, form: StoredForm)]) {
+  init(number: UInt16, _ columns: [(property: UInt16, storageType: StorageType)]) {
     self.number = number
     var offset = Self.nullsOffset + (columns.count + 7) / 8
-    let fixedLength = columns.reduce(0) { $0 + $1.form.byteCount }
+    let fixedLength = columns.reduce(0) { $0 + $1.storageType.byteCount }
     let endsOffset = offset + fixedLength
     var fields: [Field] = []
     var variableCount = 0
     for column in columns {
-      if column.form.byteCount > 0 {
+      if column.storageType.byteCount > 0 {
         fields.append(
-          Field(property: column.property, form: column.form, offset: offset, variableIndex: nil))
-        offset += column.form.byteCount
+          Field(
+            property: column.property, storageType: column.storageType, offset: offset,
+            variableIndex: nil))
+        offset += column.storageType.byteCount
       } else {
         fields.append(
           Field(
-            property: column.property, form: column.form,
+            property: column.property, storageType: column.storageType,
             offset: endsOffset + variableCount * Self.endByteCount, variableIndex: variableCount))
         variableCount += 1
       }

@@ -51,22 +51,22 @@ struct RecordView {
   /// Returns the bits of a field with a fixed length of up to eight bytes, least significant first.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
 
-  private func bits(_ place: RecordLayout.Field) -> UInt64 {
-    switch place.form.byteCount {
-    case 1: return UInt64(Self.load(bytes, place.offset, UInt8.self))
-    case 2: return UInt64(Self.load(bytes, place.offset, UInt16.self))
-    case 4: return UInt64(Self.load(bytes, place.offset, UInt32.self))
-    default: return Self.load(bytes, place.offset, UInt64.self)
+  private func bits(_ fieldLayout: RecordLayout.Field) -> UInt64 {
+    switch fieldLayout.storageType.byteCount {
+    case 1: return UInt64(Self.load(bytes, fieldLayout.offset, UInt8.self))
+    case 2: return UInt64(Self.load(bytes, fieldLayout.offset, UInt16.self))
+    case 4: return UInt64(Self.load(bytes, fieldLayout.offset, UInt32.self))
+    default: return Self.load(bytes, fieldLayout.offset, UInt64.self)
     }
   }
 
   /// Returns the bytes of a variable field.
   func content(_ field: Int) throws(StorageError) -> UnsafeRawBufferPointer {
-    let place = layout.fields[field]
+    let fieldLayout = layout.fields[field]
     let lower =
-      place.variableIndex == 0
-      ? 0 : Int(Self.load(bytes, place.offset - RecordLayout.endByteCount, UInt32.self))
-    let upper = Int(Self.load(bytes, place.offset, UInt32.self))
+      fieldLayout.variableIndex == 0
+      ? 0 : Int(Self.load(bytes, fieldLayout.offset - RecordLayout.endByteCount, UInt32.self))
+    let upper = Int(Self.load(bytes, fieldLayout.offset, UInt32.self))
     guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
       throw StorageError(.corrupt, "A field ends outside its record.")
     }
@@ -101,22 +101,22 @@ struct RecordView {
 
   /// Returns the value of a field whose position in the layout is known.
   func value(
-    _ field: Int, _ place: RecordLayout.Field
+    _ field: Int, _ fieldLayout: RecordLayout.Field
   ) throws(StorageError) -> StoredValue {
     guard !isNull(field) else { return .null }
-    switch place.form {
-    case .bool: return .bool(bits(place) != 0)
-    case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(place))))
-    case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(place))))
-    case .int32: return .integer(Int64(Int32(truncatingIfNeeded: bits(place))))
-    case .int64, .reference: return .integer(Int64(bitPattern: bits(place)))
-    case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(place))
+    switch fieldLayout.storageType {
+    case .bool: return .bool(bits(fieldLayout) != 0)
+    case .int8: return .integer(Int64(Int8(truncatingIfNeeded: bits(fieldLayout))))
+    case .int16: return .integer(Int64(Int16(truncatingIfNeeded: bits(fieldLayout))))
+    case .int32: return .integer(Int64(Int32(truncatingIfNeeded: bits(fieldLayout))))
+    case .int64, .reference: return .integer(Int64(bitPattern: bits(fieldLayout)))
+    case .uint8, .uint16, .uint32, .uint64: return .unsigned(bits(fieldLayout))
     case .float:
-      return .number(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(place)))))
-    case .double: return .number(bits(place))
-    case .date: return .date(bits(place))
+      return .double(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits(fieldLayout)))))
+    case .double: return .double(bits: bits(fieldLayout))
+    case .date: return .date(bits: bits(fieldLayout))
     case .uuid:
-      let offset = place.offset
+      let offset = fieldLayout.offset
       return .uuid(
         high: Self.load(bytes, offset, UInt64.self), low: Self.load(bytes, offset + 8, UInt64.self))
     case .string, .decimal: return .string(try text(field))

@@ -22,7 +22,7 @@ extension RawSpan {
   /// Returns the last component of these bytes as a key, which is an integer.
   ///
   /// - Throws: `corrupt` if there are fewer than eight bytes.
-  func lastKeyPart() throws(StorageError) -> Int64 {
+  func lastKeyComponent() throws(StorageError) -> Int64 {
     guard byteCount >= 8 else {
       throw StorageError(
         .corrupt, "Found a key of \(byteCount) bytes, too short to hold a number.")

@@ -8,7 +8,7 @@ struct DerivedRows {
   private let model: StoreModel
   private let derived: DerivedValues
   /// The objects whose attributes derived over a relationship may have changed.
-  private var concerned: Set<ObjectNumber> = []
+  private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
     self.rows = rows
@@ -32,35 +32,35 @@ struct DerivedRows {
   // MARK: Affected objects
 
   /// Marks an object for recomputation.
-  mutating func note(_ number: ObjectNumber) {
-    if model.hasDerived { concerned.insert(number) }
+  mutating func mark(_ number: ObjectNumber) {
+    if model.hasDerived { affected.insert(number) }
   }
 
   /// Marks the objects with attributes derived from a row that is written or deleted.
   ///
   /// - Parameter isNew: Whether only rows that are also written can be related to it.
-  mutating func note(
-    _ number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
+  mutating func markDependents(
+    of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
   ) throws {
-    for dependence in entity.dependences {
+    for dependency in entity.dependencies {
       let isChanged =
-        dependence.slot.map { !Self.isSame(before?[$0], after?[$0]) }
+        dependency.slot.map { !Self.isSame(before?[$0], after?[$0]) }
         ?? ((before == nil) != (after == nil))
-      if case .toOne = dependence.relationship.kind {
+      if case .toOne = dependency.relationship.kind {
         guard isChanged, !isNew else { continue }
-        let name = model.referrers(dependence.relationship, of: dependence.entity)
-        concerned.formUnion(try rows.numbers(in: name, of: number))
+        let name = model.referrers(dependency.relationship, of: dependency.entity)
+        affected.formUnion(try rows.numbers(in: name, of: number))
         continue
       }
-      guard let inverse = dependence.entity.inverses[dependence.relationship.slot] else { continue }
+      guard let inverse = dependency.entity.inverses[dependency.relationship.slot] else { continue }
       if case .toOne = inverse.property.kind {
         let (old, new) = (before?[inverse.property.slot], after?[inverse.property.slot])
         guard isChanged || old != new else { continue }
-        for case .integer(let bits)? in [old, new] { concerned.insert(ObjectNumber(bits: bits)) }
+        for case .integer(let bits)? in [old, new] { affected.insert(ObjectNumber(bits: bits)) }
       } else if isChanged, !isNew {
         let name = model.memberKeyspace(inverse.property, of: inverse.entity)
-        concerned.formUnion(try rows.numbers(in: name, of: number))
+        affected.formUnion(try rows.numbers(in: name, of: number))
       }
     }
   }
@@ -71,10 +71,10 @@ struct DerivedRows {
   }
 
   /// Marks the objects with attributes derived from changed rows.
-  private mutating func note(_ changes: RowChanges) throws {
+  private mutating func markAllDependents(of changes: RowChanges) throws {
     for change in changes.list where !change.isDeleted && change.isEffective {
-      try note(
-        change.number, change.storage.entity, before: change.before, after: change.after,
+      try markDependents(
+        of: change.number, change.storage.entity, before: change.before, after: change.after,
         isNew: change.isNew && change.before == nil)
     }
   }
@@ -85,14 +85,14 @@ struct DerivedRows {
   /// recomputation at the end.
   ///
   /// A new row gets the values derived from no related objects.
-  mutating func noteChanges(_ changes: RowChanges) throws {
+  mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
       for attribute in change.storage.entity.derived where attribute.isOverRelationship {
         change.after[attribute.slot] = try attribute.value([]) ?? .null
       }
     }
-    try note(changes)
+    try markAllDependents(of: changes)
   }
 
   /// Recomputes attributes derived from other rows, in changed rows and in otherwise unchanged
@@ -103,17 +103,17 @@ struct DerivedRows {
   ///   contexts, the objects are unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
-    try note(changes)
+    try markAllDependents(of: changes)
     for change in changes.list
     where !change.isDeleted && change.storage.entity.derivesOverRelationship {
       // A row without any recomputed attribute is not rewritten.
-      guard change.isEffective || concerned.contains(change.number) else { continue }
+      guard change.isEffective || affected.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)
       change.isDerivedOnly = isDerivedOnly && change.isEffective
     }
     var others: [RowChange] = []
-    for number in concerned.sorted() where changes.known(number) == nil {
+    for number in affected.sorted() where changes.known(number) == nil {
       guard let storage = model.storage(of: number), storage.entity.derivesOverRelationship,
         let row = try rows.row(number, storage)
       else { continue }
@@ -125,7 +125,7 @@ struct DerivedRows {
       change.isAdjusted = true
       others.append(change)
     }
-    concerned = []
+    affected = []
     return others
   }
 

@@ -1,6 +1,6 @@
 /// The consequences of deletions, from the delete rules and the contents of the store.
 extension RowChanges {
-  /// A row to delete, and the relations that its object gave up before its deletion.
+  /// A row to delete, and the relations that its object released before its deletion.
   struct Deletion {
     let change: RowChange
     /// The previous targets of references that were set, by slot; `nil` for none.
@@ -32,10 +32,10 @@ extension RowChanges {
   }
 
   /// Performs the deletions with their consequences, and reports each `deniedDelete`.
-  func carryOutDeletions() throws {
+  func performDeletions() throws {
     var position = 0
     while position < deletions.count {
-      try carryOut(deletions[position])
+      try perform(deletions[position])
       position += 1
     }
     for denial in denials where try denial.others.contains(where: { try exists($0) }) {
@@ -44,7 +44,7 @@ extension RowChanges {
     denials = []
   }
 
-  private func carryOut(_ deletion: Deletion) throws {
+  private func perform(_ deletion: Deletion) throws {
     let (number, storage) = (deletion.change.number, deletion.change.storage)
     guard let before = deletion.change.before else { return }
     for property in storage.entity.relationships {
@@ -52,33 +52,33 @@ extension RowChanges {
       guard rule != .noAction else { continue }
       let others = try related(number, storage, property, before)
       if deletion.followsRules, rule != .nullify {
-        let kept = others.filter { !hasGivenUp($0, property, deletion) }
+        let kept = others.filter { !hasReleased($0, property, deletion) }
         if rule == .deny {
           guard !deletion.isDenied else { continue }
           denials.append(
             Denial(error: storage.entity.denial(property, of: id(number)), others: kept))
         } else {
-          for other in kept where !spared.contains(other) { try delete(other) }
+          for other in kept where !protectedRows.contains(other) { try delete(other) }
         }
       }
       guard let inverse = storage.entity.inverses[property.slot] else { continue }
       for other in others { try forget(number, at: other, inverse.property) }
     }
-    try derived.note(number, storage.entity, before: before, after: nil)
+    try derived.markDependents(of: number, storage.entity, before: before, after: nil)
     try rows.delete(number, storage, before)
   }
 
-  /// Returns whether the object of a deleted row had already given up a relation, or the other
+  /// Returns whether the object of a deleted row had already released a relation, or the other
   /// object refers elsewhere after the save.
   ///
   /// The relation remains if the change that took away the other object loses in a conflict: its
   /// deletion, or the edit of its reference.
-  private func hasGivenUp(
+  private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
-    if spared.contains(other) { return false }
+    if protectedRows.contains(other) { return false }
     if let inverse = deletion.change.storage.entity.inverses[property.slot]?.property {
-      if hasYielded(other, inverse.slot) { return false }
+      if hasLostEdit(other, inverse.slot) { return false }
       let number = deletion.change.number
       if inverse.isReference, let change = known(other), change.target(inverse.slot) != number {
         return true
@@ -108,7 +108,7 @@ extension RowChanges {
       return
     }
     if isOrdered {
-      lists.leave(other, property.slot, number)
+      lists.remove(other, property.slot, number)
     } else {
       change.touched.insert(property.slot)
       if model.listsMembers(property, of: change.storage.entity) {
@@ -116,7 +116,7 @@ extension RowChanges {
         try rows.changeEdges(keyspace, other, [number], areAdded: false)
       }
     }
-    derived.note(other)
+    derived.mark(other)
   }
 }
 

@@ -1,6 +1,6 @@
 /// The member lists to merge, in the order in which they were encountered.
 struct ListEdits {
-  struct Place: Hashable {
+  struct Key: Hashable {
     let owner: ObjectNumber
     let slot: Int
   }
@@ -17,27 +17,27 @@ struct ListEdits {
     var left: Set<ObjectNumber> = []
   }
 
-  private(set) var places: [Place] = []
-  private var edits: [Place: Edit] = [:]
+  private(set) var keys: [Key] = []
+  private var edits: [Key: Edit] = [:]
 
-  subscript(place: Place) -> Edit { edits[place] ?? Edit() }
+  subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
   /// Adds a list, because its order may differ.
-  mutating func meet(_ owner: ObjectNumber, _ slot: Int) {
-    let place = Place(owner: owner, slot: slot)
-    guard edits[place] == nil else { return }
-    edits[place] = Edit()
-    places.append(place)
+  mutating func include(_ owner: ObjectNumber, _ slot: Int) {
+    let key = Key(owner: owner, slot: slot)
+    guard edits[key] == nil else { return }
+    edits[key] = Edit()
+    keys.append(key)
   }
 
-  mutating func join(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
-    meet(owner, slot)
-    edits[Place(owner: owner, slot: slot)]?.joined.append(member)
+  mutating func add(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
+    include(owner, slot)
+    edits[Key(owner: owner, slot: slot)]?.joined.append(member)
   }
 
-  mutating func leave(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
-    meet(owner, slot)
-    edits[Place(owner: owner, slot: slot)]?.left.insert(member)
+  mutating func remove(_ owner: ObjectNumber, _ slot: Int, _ member: ObjectNumber) {
+    include(owner, slot)
+    edits[Key(owner: owner, slot: slot)]?.left.insert(member)
   }
 }
 
@@ -46,8 +46,8 @@ extension RowChanges {
   /// Writes the members that join and leave on both sides of their relationships, and the orders of
   /// ordered ones.
   ///
-  /// - Precondition: All references are settled.
-  func settleMembers() throws {
+  /// - Precondition: All references are resolved.
+  func writeMembers() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted {
       try rows.putReferences(
@@ -60,7 +60,7 @@ extension RowChanges {
         try link(change, change.storage.entity.properties[slot], edit, joined)
       }
     }
-    for place in lists.places { try writeList(place) }
+    for key in lists.keys { try writeList(key) }
   }
 
   /// Returns the members that join, from both ends.
@@ -87,7 +87,7 @@ extension RowChanges {
     _ joined: Set<ListEdits.Edge>
   ) throws {
     guard case .toMany(let isOrdered) = property.kind else { return }
-    if isOrdered { lists.meet(change.number, property.slot) }
+    if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
     // The references of the members determine this relationship.
     if case .toOne = inverse?.property.kind { return }
@@ -114,35 +114,35 @@ extension RowChanges {
       // Another context may have made the same change.
       guard try rows.hasEdge(keyspace, change.number, member) != joins else { return }
       change.touched.insert(property.slot)
-      derived.note(change.number)
+      derived.mark(change.number)
       return try rows.changeEdges(keyspace, change.number, [member], areAdded: joins)
     }
     if joins {
-      lists.join(change.number, property.slot, member)
+      lists.add(change.number, property.slot, member)
     } else {
-      lists.leave(change.number, property.slot, member)
+      lists.remove(change.number, property.slot, member)
     }
   }
 
-  private func writeList(_ place: ListEdits.Place) throws {
-    guard let change = try change(of: place.owner) else { return }
-    let property = change.storage.entity.properties[place.slot]
+  private func writeList(_ key: ListEdits.Key) throws {
+    guard let change = try change(of: key.owner) else { return }
+    let property = change.storage.entity.properties[key.slot]
     let keyspace = model.memberKeyspace(property, of: change.storage.entity)
     let theirs = try rows.numbers(in: keyspace, of: change.number)
-    let edit = lists[place]
+    let edit = lists[key]
     let joined = Set(edit.joined)
-    let own = change.members[place.slot]
+    let own = change.members[key.slot]
     let merge = ListMerge(
       base: own?.base, theirs: theirs, mine: own?.mine?.map(resolved),
       prefersMine: policy != .storeTrump)
     let members = theirs.filter { !edit.left.contains($0) || joined.contains($0) } + edit.joined
     let result = merge.merged(members)
     guard result != theirs else {
-      change.touched.remove(place.slot)
+      change.touched.remove(key.slot)
       return
     }
-    change.touched.insert(place.slot)
-    derived.note(change.number)
+    change.touched.insert(key.slot)
+    derived.mark(change.number)
     try rows.putList(keyspace, change.number, result, before: theirs)
   }
 }

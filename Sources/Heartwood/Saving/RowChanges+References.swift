@@ -4,7 +4,7 @@ extension RowChanges {
   /// missing rows.
   ///
   /// Then pairs objects one to one, and marks the objects whose members change.
-  func settleReferences() throws {
+  func resolveReferences() throws {
     guard !areAttributesOnly else { return }
     let hasDeletions = !deletions.isEmpty
     for change in list where !change.isDeleted {
@@ -16,19 +16,21 @@ extension RowChanges {
         // A deletion leaves references without an inverse unchanged.
         let isSearched = hasDeletions && change.storage.entity.inverses[property.slot] != nil
         guard isSearched || isOther, try !exists(row) else { continue }
-        if isOther, policy == .error, known(row) == nil, !gone.contains(row), !row.isTemporary {
+        if isOther, policy == .error, known(row) == nil, !missingRows.contains(row),
+          !row.isTemporary
+        {
           report(danglingReference(change, property))
         }
         change.redirect(property.slot, to: nil)
       }
     }
-    try settlePairs()
-    try noteMembersOfReferences()
+    try resolvePairs()
+    try markChangedMembers()
   }
 
   /// Clears references without an inverse to missing rows, in rows that are written anyway: the
   /// deletion has left them unchanged.
-  func settleOneWayReferences() throws {
+  func clearDanglingReferences() throws {
     guard !areAttributesOnly else { return }
     for change in list where !change.isDeleted && change.isEffective {
       for property in change.storage.oneWayReferences {
@@ -63,7 +65,7 @@ extension RowChanges {
     let slot: Int
   }
 
-  private func settlePairs() throws {
+  private func resolvePairs() throws {
     var claims: [Claim] = []
     var separated: [(change: RowChange, slot: Int, inverse: Int, old: ObjectNumber)] = []
     for change in list where !change.isDeleted {
@@ -82,15 +84,15 @@ extension RowChanges {
       }
     }
     guard !claims.isEmpty || !separated.isEmpty else { return }
-    var settled: Set<End> = []
+    var paired: Set<End> = []
     let isMutual = { (claim: Claim) in
       self.known(claim.target)?.target(claim.inverse) == claim.change.number
     }
-    for claim in claims where isMutual(claim) { try pair(claim, &settled) }
+    for claim in claims where isMutual(claim) { try pair(claim, &paired) }
     for claim in claims where claim.change.edited.contains(claim.slot) {
-      try pair(claim, &settled)
+      try pair(claim, &paired)
     }
-    for claim in claims { try pair(claim, &settled) }
+    for claim in claims { try pair(claim, &paired) }
     for (change, slot, inverse, old) in separated where change.target(slot) != old {
       try separate(old, inverse, from: change.number)
     }
@@ -98,20 +100,20 @@ extension RowChanges {
   }
 
   /// Pairs two objects, unless one of them is already paired or its edit lost in a conflict.
-  private func pair(_ claim: Claim, _ settled: inout Set<End>) throws {
+  private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
       End(number: change.number, slot: slot), End(number: claim.target, slot: claim.inverse)
     )
-    guard change.target(slot) == claim.target, !settled.contains(own) else { return }
-    guard !settled.contains(there), let other = try self.change(of: claim.target) else {
+    guard change.target(slot) == claim.target, !paired.contains(own) else { return }
+    guard !paired.contains(there), let other = try self.change(of: claim.target) else {
       return revert(claim)
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
       // An edit takes a partner away from another object; an end that was not edited does not.
       let isEdit = change.edited.contains(slot)
-      guard !hasYielded(claim.target, claim.inverse), isEdit || partner == nil else {
+      guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)
       }
       if let partner { try separate(partner, slot, from: other.number) }
@@ -120,8 +122,8 @@ extension RowChanges {
     if let old = other.targetBefore(claim.inverse), old != change.number {
       try separate(old, slot, from: other.number)
     }
-    settled.insert(own)
-    settled.insert(there)
+    paired.insert(own)
+    paired.insert(there)
   }
 
   /// Resets an end to its value in the store; an object that was paired with itself is unpaired.
@@ -147,7 +149,7 @@ extension RowChanges {
   // MARK: To-one and to-many
 
   /// Marks the objects whose members change because references change.
-  private func noteMembersOfReferences() throws {
+  private func markChangedMembers() throws {
     var position = 0
     while position < list.count {
       let change = list[position]
@@ -161,11 +163,11 @@ extension RowChanges {
         guard old != new else { continue }
         let slot = inverse.property.slot
         if let old, let owner = try self.change(of: old) {
-          if isOrdered { lists.leave(old, slot, change.number) }
+          if isOrdered { lists.remove(old, slot, change.number) }
           owner.touched.insert(slot)
         }
         if let new, let owner = try self.change(of: new) {
-          if isOrdered { lists.join(new, slot, change.number) }
+          if isOrdered { lists.add(new, slot, change.number) }
           owner.touched.insert(slot)
         }
       }

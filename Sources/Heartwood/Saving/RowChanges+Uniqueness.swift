@@ -21,15 +21,16 @@ extension RowChanges {
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
   /// - Complexity: One read per unique constraint for each row of an entity that has any.
-  func settleUniqueness() throws {
-    guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniques }) else { return }
+  func resolveUniqueConstraints() throws {
+    guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniqueConstraints }) else { return }
     var owners: Owners = [:]
     owners.reserveCapacity(list.count)
-    for change in list where !change.isNew && !change.isDeleted && change.storage.hasUniques {
+    for change in list
+    where !change.isNew && !change.isDeleted && change.storage.hasUniqueConstraints {
       try claim(change, &owners)
     }
-    for change in list where change.isNew && change.storage.hasUniques {
-      try meet(change, &owners)
+    for change in list where change.isNew && change.storage.hasUniqueConstraints {
+      try mergeIntoExisting(change, &owners)
     }
     if !replaced.isEmpty { removeReplaced() }
   }
@@ -41,10 +42,10 @@ extension RowChanges {
     var keys: [(position: Int, key: UniqueKey)] = []
     for (position, index) in storage.entity.indexes.enumerated()
     where index.isUnique && !index.isOverRelationship {
-      let parts = index.slots.map { values[$0] }
-      guard !parts.contains(where: \.isNull) else { continue }
+      let components = index.slots.map { values[$0] }
+      guard !components.contains(where: \.isNull) else { continue }
       let key = UniqueKey(
-        entity: index.entity.position, index: index.position, key: EntryKey.key(parts))
+        entity: index.entity.position, index: index.position, key: EntryKey.key(components))
       keys.append((position, key))
     }
     return keys
@@ -88,29 +89,29 @@ extension RowChanges {
   }
 
   /// Merges a new object into the row with the same unique values, if there is one.
-  private func meet(_ change: RowChange, _ owners: inout Owners) throws {
-    var met: RowChange?
+  private func mergeIntoExisting(_ change: RowChange, _ owners: inout Owners) throws {
+    var existing: RowChange?
     let keys = uniqueKeys(change.storage, change.after)
     for (position, key) in keys {
       guard let owner = try owner(position, key, besides: change, owners) else { continue }
       guard policy != .error, let target = try target(owner), target.storage === change.storage,
-        met == nil || met === target
+        existing == nil || existing === target
       else {
         let index = change.storage.entity.indexes[position]
         return report(index.conflict(id(change.reportedNumber)))
       }
-      met = target
+      existing = target
     }
-    guard let met else {
+    guard let existing else {
       for (_, key) in keys { owners[key] = change }
       return
     }
-    for (_, key) in uniqueKeys(met.storage, met.after) where owners[key] === met {
+    for (_, key) in uniqueKeys(existing.storage, existing.after) where owners[key] === existing {
       owners[key] = nil
     }
-    try merge(change, into: met)
-    replace(change, by: met)
-    try claim(met, &owners)
+    try merge(change, into: existing)
+    replace(change, by: existing)
+    try claim(existing, &owners)
   }
 
   private func target(_ owner: Owner) throws -> RowChange? {
@@ -124,7 +125,7 @@ extension RowChanges {
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
-    var yields = SlotSet()
+    var lost = SlotSet()
     // Derived attributes keep the values of the row.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
@@ -138,14 +139,14 @@ extension RowChanges {
         }
       if counts {
         // The value overrides one that an earlier object has set.
-        if row.edited.contains(slot), row.after[slot] != new.after[slot] { yields.insert(slot) }
+        if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }
       } else if property.isRelationship, new.assigned.contains(slot) {
-        yields.insert(slot)
+        lost.insert(slot)
       }
     }
-    yield(row.number, yields)
+    recordLostEdits(of: row.number, lost)
     if policy == .objectTrump || policy == .overwrite {
       for (slot, edit) in new.members { row.members[slot, default: MemberEdit()].append(edit) }
     }

@@ -22,7 +22,7 @@ final class RowChanges {
   /// The rows that new objects have become, by the numbers they would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
   /// The slots of edits that lost in a conflict, by object.
-  @exclusivity(unchecked) private var yielded: [ObjectNumber: SlotSet] = [:]
+  @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
@@ -30,9 +30,9 @@ final class RowChanges {
   /// Whether rows exist, by number, as far as was looked up.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The deleted rows that the caller already knows of.
-  private(set) var gone: Set<ObjectNumber> = []
+  private(set) var missingRows: Set<ObjectNumber> = []
   /// The rows whose requested deletion lost in a conflict: a cascade does not delete them either.
-  private(set) var spared: Set<ObjectNumber> = []
+  private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether only attributes change and no relationships, as in batch requests.
   let areAttributesOnly: Bool
@@ -69,20 +69,20 @@ final class RowChanges {
   }
 
   /// Records that an object's edits of these references lost in a conflict.
-  func yield(_ number: ObjectNumber, _ slots: SlotSet) {
-    yielded[number, default: SlotSet()].formUnion(slots)
+  func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
+    lostEdits[number, default: SlotSet()].formUnion(slots)
   }
 
   /// Returns whether an edit of a reference lost in a conflict.
-  func hasYielded(_ number: ObjectNumber, _ slot: Int) -> Bool {
-    yielded[number]?.contains(slot) ?? false
+  func hasLostEdit(_ number: ObjectNumber, _ slot: Int) -> Bool {
+    lostEdits[number]?.contains(slot) ?? false
   }
 
   /// Records that a row is known to be deleted.
-  func noteGone(_ number: ObjectNumber) { gone.insert(number) }
+  func recordMissing(_ number: ObjectNumber) { missingRows.insert(number) }
 
   /// Records that the deletion of a row lost in a conflict.
-  func spare(_ number: ObjectNumber) { spared.insert(number) }
+  func protect(_ number: ObjectNumber) { protectedRows.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
@@ -119,7 +119,9 @@ final class RowChanges {
     completeTable()
     replaced[change.number] = other.number
     table[change.number] = nil
-    if let slots = yielded.removeValue(forKey: change.number) { yield(other.number, slots) }
+    if let slots = lostEdits.removeValue(forKey: change.number) {
+      recordLostEdits(of: other.number, slots)
+    }
   }
 
   /// Removes the new objects that have become other rows.
@@ -149,18 +151,18 @@ final class RowChanges {
       // A change whose edits all lost in conflicts is not written.
       if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
     }
-    try settleUniqueness()
+    try resolveUniqueConstraints()
     requestedCount = list.count
-    try carryOutDeletions()
-    try settleReferences()
+    try performDeletions()
+    try resolveReferences()
     try throwConflicts()
-    try settleMembers()
-    try settleOneWayReferences()
+    try writeMembers()
+    try clearDanglingReferences()
     for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
       try deriveOwn(change)
     }
     if areAttributesOnly {
-      try derived.noteChanges(self)
+      try derived.markDependents(of: self)
     } else {
       for change in try derived.deriveRelated(self) { add(change) }
     }
@@ -181,7 +183,9 @@ final class RowChanges {
     table.removeAll()
     tableCount = 0
     knownRows.removeAll()
-    (replaced, yielded, deletions, lists, gone, spared) = ([:], [:], [], ListEdits(), [], [])
+    (replaced, lostEdits, deletions, lists, missingRows, protectedRows) = (
+      [:], [:], [], ListEdits(), [], []
+    )
   }
 
   private func deriveOwn(_ change: RowChange) throws {

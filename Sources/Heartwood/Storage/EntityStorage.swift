@@ -19,7 +19,7 @@ final class EntityStorage: Sendable {
   /// The numbers of the properties in the store, by slot.
   let propertyNumbers: [Int: UInt16]
   /// The keyspaces of the relationships, by slot; `nil` if there is none.
-  let places: [String?]
+  let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
   /// Whether any of them is a decimal number.
@@ -27,7 +27,7 @@ final class EntityStorage: Sendable {
   /// The minimum length of a record.
   let fixedByteCount: Int
   /// Whether any of its attributes are unique.
-  let hasUniques: Bool
+  let hasUniqueConstraints: Bool
   /// The to-one relationships.
   let references: [PropertyDescription]
   /// The to-one relationships whose inverse is also to-one.
@@ -41,7 +41,7 @@ final class EntityStorage: Sendable {
     self.entity = entity
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
-    hasUniques = entity.indexes.contains(where: \.isUnique)
+    hasUniqueConstraints = entity.indexes.contains(where: \.isUnique)
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
@@ -51,14 +51,14 @@ final class EntityStorage: Sendable {
       known.map { (property.slot, $0.number) }
     }
     propertyNumbers = Dictionary(uniqueKeysWithValues: numbers)
-    places = known.map { $0?.ends?.place }
+    relationshipKeyspaces = known.map { $0?.ends?.keyspace }
     keyspace = "objects.\(stored.number)"
     let byNumber = Dictionary(
       zip(entity.properties, known).compactMap { property, known in
-        property.recordForm.flatMap { _ in known.map { ($0.number, property) } }
+        property.fieldStorageType.flatMap { _ in known.map { ($0.number, property) } }
       }, uniquingKeysWith: { first, _ in first })
     let layouts = stored.layouts.enumerated().map { number, layout in
-      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.form) })
+      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.storageType) })
     }
     let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
     let missing = properties.map { present in
@@ -79,8 +79,8 @@ final class EntityStorage: Sendable {
       throw StorageError(.corrupt, "The store's model has a layout that does not fit its entity.")
     }
     self.layouts = layouts
-    variableColumns = entity.columns.filter { $0.recordForm?.byteCount == 0 }
-    hasDecimals = variableColumns.contains { $0.recordForm == .decimal }
+    variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }
+    hasDecimals = variableColumns.contains { $0.fieldStorageType == .decimal }
     fixedByteCount = layouts.last?.fixedByteCount ?? 0
     self.properties = properties
     self.constants = constants
@@ -100,7 +100,7 @@ final class EntityStorage: Sendable {
   ) -> Bool {
     zip(layouts, properties).allSatisfy { layout, present in
       zip(layout.fields, present).allSatisfy { field, property in
-        property?.recordForm.map { field.form.fits(in: $0) } ?? true
+        property?.fieldStorageType.map { field.storageType.fits(in: $0) } ?? true
       }
     }
   }
@@ -109,7 +109,7 @@ final class EntityStorage: Sendable {
     _ constants: [[StoredValue]], _ columns: [PropertyDescription]
   ) -> Bool {
     constants.allSatisfy { values in
-      columns.allSatisfy { $0.recordForm?.holds(values[$0.slot]) ?? false }
+      columns.allSatisfy { $0.fieldStorageType?.holds(values[$0.slot]) ?? false }
     }
   }
 

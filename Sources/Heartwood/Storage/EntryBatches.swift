@@ -7,11 +7,11 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The first key.
-  ///   - take: Adds the wanted parts of an entry to the batch; returns `false` to stop.
+  ///   - collect: Adds the wanted parts of an entry to the batch; returns `false` to stop.
   ///   - body: Called with each batch, including empty ones; it may change the entries of the batch
   ///     and those before it.
   func forEachBatch<Element>(
-    from lower: Key, take: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
+    from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void
   ) throws {
     var next: Key? = lower
@@ -25,25 +25,25 @@ extension RowsKeyspace {
           return false
         }
         let count = batch.count
-        let goesOn = try take(key, value, &batch)
+        let shouldContinue = try collect(key, value, &batch)
         if batch.count > count { byteCount += value.byteCount }
-        return goesOn
+        return shouldContinue
       }
       try body(batch)
     }
   }
 
-  /// Iterates over the rows of an entity in batches, as ``forEachBatch(from:take:_:)`` does.
+  /// Iterates over the rows of an entity in batches, as ``forEachBatch(from:collect:_:)`` does.
   ///
-  /// - Parameter take: Returns the wanted parts of a row; `nil` to skip it.
+  /// - Parameter collect: Returns the wanted parts of a row; `nil` to skip it.
   func forEachRow<Element>(
-    of storage: EntityStorage, take: (ObjectNumber, RecordView) throws -> Element?,
+    of storage: EntityStorage, collect: (ObjectNumber, RecordView) throws -> Element?,
     _ body: ([(number: ObjectNumber, element: Element)]) throws -> Void
   ) throws {
     try forEachBatch(from: Key(0)) { key, value, batch in
-      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyPart())
+      let number = ObjectNumber(entity: storage.number, row: try key.lastKeyComponent())
       try value.withRecord(storage.layouts) { record in
-        if let element = try take(number, record) { batch.append((number, element)) }
+        if let element = try collect(number, record) { batch.append((number, element)) }
       }
       return true
     } _: {

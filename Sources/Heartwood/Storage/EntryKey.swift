@@ -9,7 +9,7 @@
 ///
 /// ```
 /// ┌──────────────────────────────┬──────────┬───────────┬──────────┐
-/// │ what the values begin with   │ zeros 18 │ hash 8    │ number 9 │
+/// │ prefix of the values         │ zeros 18 │ hash 8    │ number 9 │
 /// └──────────────────────────────┴──────────┴───────────┴──────────┘
 /// ```
 ///
@@ -19,12 +19,12 @@
 /// values that it contains.
 enum EntryKey {
   /// The number of bytes of the values in a shortened key.
-  static let prefixByteCount = Limits.maxKeyByteCount - markByteCount - 17
-  private static let markByteCount = 18
+  static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
+  private static let separatorByteCount = 18
 
   /// Returns the key of these values, in order; it may exceed the maximum length of a key.
   static func key(_ values: [StoredValue]) -> Key {
-    Key(Parts(values: values))
+    Key(Components(values: values))
   }
 
   /// Returns the key of an index entry.
@@ -45,28 +45,28 @@ enum EntryKey {
     var hash = XXH64()
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
-    result += repeatElement(0, count: markByteCount)
+    result += repeatElement(0, count: separatorByteCount)
     // Most significant byte first.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }
 
   /// Several values, encoded as one component of a key.
-  private struct Parts: KeyConvertible {
+  private struct Components: KeyConvertible {
     let values: [StoredValue]
 
     func encode(into encoder: inout KeyEncoder) {
       for value in values { value.encode(into: &encoder) }
     }
 
-    static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Parts {
+    static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Components {
       throw StorageError(.invalidArgument, "Index entries cannot be decoded into their values.")
     }
   }
 
   /// Returns the object number of an entry: its value, or the last component of its key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
-    ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyPart())
+    ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }
 
   /// Returns an object number as the value of an entry.
@@ -85,9 +85,9 @@ extension StoredValue {
     case .bool(let value): encoder.append(value)
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
-    case .number(let bits): encoder.append(Double(bitPattern: bits))
+    case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
     // The reference date is 2001, as in the stored value: a conversion to another one would round.
-    case .date(let bits): encoder.append(Double(bitPattern: bits))
+    case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)
     case .bytes(let bytes): encoder.append(bytes)

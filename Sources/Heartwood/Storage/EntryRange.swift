@@ -33,8 +33,8 @@ struct EntryRange: Hashable {
   /// `last`, excluding `nil`.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
     // The key after `nil`: no component that follows a `nil` begins with `FF`.
-    let behind = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
-    lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? behind())
+    let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
+    lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper
   }
 

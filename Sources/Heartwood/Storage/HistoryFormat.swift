@@ -1,7 +1,7 @@
 /// The format of the history in its keyspace.
 ///
 /// The key of an entry consists of the number of its transaction, counted from one, and the number
-/// of the piece: 0 for the header. The entry of ``HistoryBounds`` precedes them.
+/// of the chunk: 0 for the header. The entry of ``HistoryBounds`` precedes them.
 enum HistoryFormat {
   static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
@@ -34,7 +34,7 @@ enum HistoryFormat {
     }
   }
 
-  /// Calls `body` with each change of a piece.
+  /// Calls `body` with each change of a chunk.
   ///
   /// - Throws: `corrupt` if the bytes cannot be decoded.
   static func forEachChange(
@@ -141,7 +141,7 @@ private struct ByteReader {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  private mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
+  private mutating func readBytes(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count <= rest.count else {
       throw StorageError(.corrupt, "An entry of the history ends too soon.")
     }
@@ -151,7 +151,7 @@ private struct ByteReader {
 
   mutating func next<Value: FixedWidthInteger>() throws -> Value {
     var value: Value = 0
-    for (position, byte) in try take(MemoryLayout<Value>.size).enumerated() {
+    for (position, byte) in try readBytes(MemoryLayout<Value>.size).enumerated() {
       value |= Value(truncatingIfNeeded: byte) << (8 * position)
     }
     return value
@@ -160,7 +160,7 @@ private struct ByteReader {
   mutating func text() throws -> String? {
     let count: UInt32 = try next()
     guard count != .max else { return nil }
-    guard let text = String(validating: try take(Int(count)), as: UTF8.self) else {
+    guard let text = String(validating: try readBytes(Int(count)), as: UTF8.self) else {
       throw StorageError(.corrupt, "An entry of the history has text that is not UTF-8.")
     }
     return text

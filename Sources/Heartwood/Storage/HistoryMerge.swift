@@ -4,13 +4,13 @@ import Foundation
 struct HistoryMerge {
   private let token: PersistentHistoryToken?
   /// The position reached in each store.
-  private var places: [UUID: Int64]
+  private var positions: [UUID: Int64]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 
   /// Creates a merge that starts at a token; `nil` for the start of every history.
   init(after token: PersistentHistoryToken?) {
     self.token = token
-    places = token?.sequences ?? [:]
+    positions = token?.sequences ?? [:]
   }
 
   /// Adds the transactions of one store after the token.
@@ -19,20 +19,20 @@ struct HistoryMerge {
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }
-    if own == nil { places[store] = try reader.start() }
+    if own == nil { positions[store] = try reader.start() }
     runs.append(try reader.transactions(after: own)[...])
   }
 
   /// Returns the transactions: by timestamp across stores, and in commit order within one store.
   mutating func transactions() -> [PersistentHistoryTransaction] {
     // The tokens of a single store need no changes.
-    if places.count == 1, let only = runs.first { return Array(only) }
+    if positions.count == 1, let only = runs.first { return Array(only) }
     var result: [PersistentHistoryTransaction] = []
     while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),
       var transaction = runs[next].popFirst()
     {
-      places[transaction.store] = transaction.sequence
-      transaction.token = PersistentHistoryToken(places) ?? transaction.token
+      positions[transaction.store] = transaction.sequence
+      transaction.token = PersistentHistoryToken(positions) ?? transaction.token
       result.append(transaction)
     }
     return result

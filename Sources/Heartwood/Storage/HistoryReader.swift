@@ -34,9 +34,9 @@ struct HistoryReader {
     var open: (sequence: Int64, header: HistoryHeader, changes: [PersistentHistoryChange])?
     let first = max(known ?? 0, bounds.deleted) + 1
     try keyspace.forEach(from: Key(first)) { key, value in
-      let (sequence, piece) = try Key.decode(key, as: Int64.self, Int64.self)
+      let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
       let bytes = value.copy
-      if piece == 0 {
+      if chunk == 0 {
         if let open { result.append(transaction(open)) }
         open = (sequence, try HistoryHeader(bytes), [])
       } else {

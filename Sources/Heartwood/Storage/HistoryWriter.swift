@@ -3,7 +3,7 @@ import Foundation
 /// Records the changes of a transaction in the history, within the same transaction.
 ///
 /// The entries of a transaction are contiguous in the keyspace: its header, followed by its changes
-/// in pieces. A batch request of any size needs memory for only one piece.
+/// in chunks. A batch request of any size needs memory for only one chunk.
 final class HistoryWriter {
   /// The author and the context of the changes.
   struct Origin {
@@ -11,15 +11,15 @@ final class HistoryWriter {
     var contextName: String?
   }
 
-  /// The size in bytes at which a piece is written.
-  private static let pieceByteCount = 1 << 15
+  /// The size in bytes at which a chunk is written.
+  private static let chunkByteCount = 1 << 15
 
   private let transaction: WriteTransaction
   private let origin: Origin
   private var keyspace: KeyspaceWriter?
   private var sequence: Int64 = 0
-  private var pieceCount: Int64 = 0
-  private var piece: [UInt8] = []
+  private var chunkCount: Int64 = 0
+  private var chunk: [UInt8] = []
 
   init(_ transaction: WriteTransaction, _ origin: Origin) {
     self.transaction = transaction
@@ -27,32 +27,32 @@ final class HistoryWriter {
   }
 
   func inserted(_ number: ObjectNumber) throws {
-    HistoryFormat.append(.insert, number, to: &piece)
+    HistoryFormat.append(.insert, number, to: &chunk)
     try flushIfFull()
   }
 
   /// - Parameter properties: The numbers of the properties in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {
-    HistoryFormat.append(.update(properties), number, to: &piece)
+    HistoryFormat.append(.update(properties), number, to: &chunk)
     try flushIfFull()
   }
 
   /// - Parameter tombstone: The numbers of the preserved properties, and their values as text.
   func deleted(_ number: ObjectNumber, _ tombstone: [(UInt16, String)]) throws {
-    HistoryFormat.append(.delete(tombstone), number, to: &piece)
+    HistoryFormat.append(.delete(tombstone), number, to: &chunk)
     try flushIfFull()
   }
 
   private func flushIfFull() throws {
-    if piece.count >= Self.pieceByteCount { try flush() }
+    if chunk.count >= Self.chunkByteCount { try flush() }
   }
 
   private func flush() throws {
-    guard !piece.isEmpty else { return }
+    guard !chunk.isEmpty else { return }
     let keyspace = try opened()
-    pieceCount += 1
-    try keyspace.put(Key(sequence, pieceCount), piece)
-    piece.removeAll(keepingCapacity: true)
+    chunkCount += 1
+    try keyspace.put(Key(sequence, chunkCount), chunk)
+    chunk.removeAll(keepingCapacity: true)
   }
 
   private func opened() throws -> KeyspaceWriter {
@@ -72,6 +72,6 @@ final class HistoryWriter {
     return keyspace
   }
 
-  /// Writes the last piece; a transaction that changed no object records nothing.
+  /// Writes the last chunk; a transaction that changed no object records nothing.
   func finish() throws { try flush() }
 }

@@ -34,7 +34,7 @@ struct ProgressCount {
   private var last: ObjectNumber?
 
   init(
-    _ work: MigrationProgress.Work, _ storage: EntityStorage, _ step: ModelStep
+    _ work: MigrationProgress.Work, _ storage: EntityStorage, _ step: MigrationStep
   ) throws {
     self.work = work
     entityName = storage.entity.name

@@ -41,7 +41,7 @@ final class RecentViews: Sendable {
 
   private func tick() {
     var idle: [StoreView] = []
-    let goesOn = guarded.withLock { guarded in
+    let shouldContinue = guarded.withLock { guarded in
       let views = guarded.content.views
       guarded.content.views = views.filter { $0.wasUsed.exchange(false, ordering: .relaxed) }
       idle = views
@@ -50,6 +50,6 @@ final class RecentViews: Sendable {
     }
     // Releases the views outside the lock, since one may be the last reference to a generation.
     withExtendedLifetime(idle) {}
-    if goesOn { scheduleTick() }
+    if shouldContinue { scheduleTick() }
   }
 }

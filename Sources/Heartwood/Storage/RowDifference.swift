@@ -29,7 +29,7 @@ struct RowDifference {
   }
 
   /// Returns whether differences in a keyspace matter; those in indexes and the history do not.
-  func wants(_ keyspace: String) -> Bool {
+  func isRelevant(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }
 
@@ -38,7 +38,7 @@ struct RowDifference {
   /// Records a key that differs.
   ///
   /// - Throws: `corrupt` if the key does not have the format of its keyspace.
-  mutating func note(_ change: StoreChange) throws {
+  mutating func record(_ change: StoreChange) throws {
     if let storage = storages[change.keyspace] {
       let row = try Key.decode(change.key.span.bytes, as: Int64.self)
       rows[ObjectNumber(entity: storage.number, row: row)] = change.kind
@@ -53,24 +53,23 @@ struct RowDifference {
   }
 
   /// Records all differences between two generations.
-  mutating func take(_ store: Store, from source: Snapshot, to target: Snapshot) throws {
+  mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
     // Only changed leaves are compared, and the condition skips those of other keyspaces.
     let known = self
-    try store.changes(from: source, to: target, in: known.wants) { try note($0) }
+    try store.changes(from: source, to: target, in: known.isRelevant) { try record($0) }
   }
 
   /// Records the differences between two generations while a condition on the number of rows holds.
   ///
   /// - Returns: Whether the result is complete.
-  mutating func take(
-    _ store: Store, from source: Snapshot, to target: Snapshot,
+  mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot,
     while isWanted: (_ count: Int) throws -> Bool
   ) throws -> Bool {
     struct End: Error {}
     let known = self
     do {
-      try store.changes(from: source, to: target, in: known.wants) { change in
-        try note(change)
+      try store.changes(from: source, to: target, in: known.isRelevant) { change in
+        try record(change)
         guard try isWanted(rows.count) else { throw End() }
       }
     } catch is End {
@@ -93,13 +92,13 @@ extension RowDifference {
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {
     var difference = RowDifference(model)
-    try difference.take(store, from: source, to: target)
+    try difference.recordChanges(in: store, from: source, to: target)
     let (before, after) = (try StoreView(source, model), try StoreView(target, model))
     var changes = ChangeSet(
       generation: QueryGenerationToken(generation: target.token), stores: [model.space.store])
     for number in difference.numbers {
       guard let storage = model.storage(of: number) else { continue }
-      changes.note(
+      changes.record(
         number, storage, model,
         before: try before.withRecord(number, storage) { try storage.values($0) },
         after: try after.withRecord(number, storage) { try storage.values($0) },
@@ -113,7 +112,7 @@ extension ChangeSet {
   /// Records the change of an object.
   ///
   /// - Parameter lists: The slots of its to-many relationships whose members differ.
-  mutating func note(
+  mutating func record(
     _ number: ObjectNumber, _ storage: EntityStorage, _ model: StoreModel,
     before: [StoredValue]?, after: [StoredValue]?, lists: Set<Int>
   ) {

@@ -97,17 +97,17 @@ final class RowWriter {
       try storage.requireStorable(values, ManagedObjectID(number, model.space))
     }
     try objects(storage).put(number.row, record)
-    if let history { try note(number, storage, values, before, lists, in: history) }
+    if let history { try recordInHistory(number, storage, values, before, lists, in: history) }
     for index in storage.entity.indexes where !index.isSame(values, before) {
-      let parts = index.slots.map { values[$0] }
-      guard !index.isUnique || !parts.contains(.null) else { continue }
+      let components = index.slots.map { values[$0] }
+      guard !index.isUnique || !components.contains(.null) else { continue }
       if index.isOverRelationship, index.isUnique,
-        try owner(index, parts, EntryKey.key(parts)) != nil
+        try owner(index, components, EntryKey.key(components)) != nil
       {
         throw index.conflict(ManagedObjectID(number, model.space))
       }
       try keyspace(model.keyspace(index)).put(
-        EntryKey.entry(parts, number, isUnique: index.isUnique),
+        EntryKey.entry(components, number, isUnique: index.isUnique),
         index.isUnique ? EntryKey.value(number) : [])
     }
   }
@@ -127,7 +127,7 @@ final class RowWriter {
     }
   }
 
-  private func note(
+  private func recordInHistory(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     _ before: [StoredValue]?, _ lists: some Collection<Int>, in history: HistoryWriter
   ) throws {
@@ -146,10 +146,10 @@ final class RowWriter {
   ) throws {
     guard let values else { return }
     for index in storage.entity.indexes where !index.isSame(values, after) {
-      let parts = index.slots.map { values[$0] }
-      guard !index.isUnique || !parts.contains(.null) else { continue }
+      let components = index.slots.map { values[$0] }
+      guard !index.isUnique || !components.contains(.null) else { continue }
       try keyspace(model.keyspace(index)).delete(
-        EntryKey.entry(parts, number, isUnique: index.isUnique))
+        EntryKey.entry(components, number, isUnique: index.isUnique))
     }
   }
 
@@ -173,8 +173,8 @@ final class RowWriter {
     }
     for name in model.lists(of: storage.entity) {
       let edges = try keyspace(name)
-      for part in try lastParts(edges, number) {
-        try edges.delete(EntryKey.key([.integer(number.bits), .integer(part)]))
+      for component in try lastComponents(edges, number) {
+        try edges.delete(EntryKey.key([.integer(number.bits), .integer(component)]))
       }
     }
   }
@@ -207,14 +207,14 @@ final class RowWriter {
   // MARK: Edges
 
   /// Returns the last components of an object's edge keys: positions, or object numbers.
-  private func lastParts(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
+  private func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
-    var parts: [Int64] = []
+    var components: [Int64] = []
     try edges.forEach(from: range.lower, upTo: range.upper) { key, _ in
-      parts.append(try key.lastKeyPart())
+      components.append(try key.lastKeyComponent())
       return true
     }
-    return parts
+    return components
   }
 
   /// Returns the objects that edges, or an index over a reference, list for an object.
@@ -233,7 +233,7 @@ final class RowWriter {
     _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
   ) throws {
     let edges = try keyspace(name)
-    let positions = before.isEmpty ? [] : try lastParts(edges, owner)
+    let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
     for (position, member) in members.enumerated() {
       // Positions are contiguous unless another context has written them.
       if position < before.count, before[position] == member, positions[position] == position {

@@ -61,7 +61,7 @@ extension EntityStorage {
 extension PropertyDescription {
   /// Returns whether a value is NaN in a decimal attribute.
   fileprivate func isNotANumber(_ value: StoredValue) -> Bool {
-    guard recordForm == .decimal, case .string("NaN") = value else { return false }
+    guard fieldStorageType == .decimal, case .string("NaN") = value else { return false }
     return true
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// of that moment.
 final class StoreGroup: Sendable {
   /// A current or removed store of the container.
-  struct Member: Sendable {
+  struct AttachedStore: Sendable {
     /// The location; `nil` for the in-memory store that the container was created with.
     let url: URL?
     let store: Store
@@ -27,7 +27,7 @@ final class StoreGroup: Sendable {
     }
 
     /// The name of the store in messages.
-    var name: String { url?.storePlace ?? "in memory" }
+    var name: String { url?.storeLocation ?? "in memory" }
 
     /// Returns a snapshot of the generation that a token has for this store, or of the newest.
     ///
@@ -45,33 +45,34 @@ final class StoreGroup: Sendable {
   }
 
   private struct Content {
-    var members: [Member]
+    var attachedStores: [AttachedStore]
     /// The removed stores; their `store` is replaced with another one so that the removed one can
     /// close.
-    var removed: [Member] = []
-    var watches: [UInt64: @Sendable () -> Void] = [:]
-    var lastWatch: UInt64 = 0
+    var removed: [AttachedStore] = []
+    var observers: [UInt64: @Sendable () -> Void] = [:]
+    var lastObserver: UInt64 = 0
   }
 
   /// The store that the container was created with, even after it was removed.
-  let first: Member
+  let first: AttachedStore
   private let content: Mutex<Content>
   /// Whether a store was ever added or removed.
   var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
   private let isChanged = Atomic(false)
 
-  init(_ first: Member) {
+  init(_ first: AttachedStore) {
     self.first = first
-    content = Mutex(Content(members: [first]))
+    content = Mutex(Content(attachedStores: [first]))
   }
 
   /// The current stores, in the order in which they were added.
-  var members: [Member] { content.withLock { $0.members } }
+  var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
   /// Returns the store that matches a condition, including removed ones.
-  func member(where isWanted: (StoreModel) -> Bool) -> Member? {
+  func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {
     content.withLock { content in
-      content.members.first { isWanted($0.model) } ?? content.removed.first { isWanted($0.model) }
+      content.attachedStores.first { isWanted($0.model) }
+        ?? content.removed.first { isWanted($0.model) }
     }
   }
 
@@ -79,105 +80,114 @@ final class StoreGroup: Sendable {
 
   /// Adds a store.
   ///
-  /// - Throws: As ``requireNew(_:_:)`` and ``requireHomeless(_:)``.
-  func add(_ member: Member) throws {
+  /// - Throws: As ``requireNew(_:_:)`` and ``requireUnassigned(_:)``.
+  func add(_ attached: AttachedStore) throws {
     try content.withLock { content in
-      try Self.requireNew(member.identity, member.model.space.store, content.members)
-      for entity in member.model.schema.entities {
-        try Self.requireHomeless(entity, content.members)
+      try Self.requireNew(attached.identity, attached.model.space.store, content.attachedStores)
+      for entity in attached.model.schema.entities {
+        try Self.requireUnassigned(entity, content.attachedStores)
       }
-      content.removed.removeAll { $0.model.space.store == member.model.space.store }
-      content.members.append(member)
+      content.removed.removeAll { $0.model.space.store == attached.model.space.store }
+      content.attachedStores.append(attached)
     }
-    tell()
+    notifyObservers()
   }
 
   /// Removes a store; later reads from it throw an error.
   ///
   /// - Throws: `invalidArgument` if the container has no store at the URL.
-  func remove(_ url: URL) throws -> Member {
-    defer { tell() }
+  func remove(_ url: URL) throws -> AttachedStore {
+    defer { notifyObservers() }
     return try content.withLock { content in
-      let place = url.storePlace
-      guard let position = content.members.firstIndex(where: { $0.url?.storePlace == place }) else {
-        let names = content.members.map(\.name).joined(separator: ", ")
+      let location = url.storeLocation
+      guard
+        let position = content.attachedStores.firstIndex(where: {
+          $0.url?.storeLocation == location
+        })
+      else {
+        let names = content.attachedStores.map(\.name).joined(separator: ", ")
         throw StorageError(
-          .invalidArgument, "The container has no store at \(place). It has: \(names).")
+          .invalidArgument, "The container has no store at \(location). It has: \(names).")
       }
-      let member = content.members.remove(at: position)
-      member.model.noteRemoval()
+      let attached = content.attachedStores.remove(at: position)
+      attached.model.markRemoved()
       content.removed.append(
-        Member(
-          url: member.url, store: first.store, model: member.model, identity: member.identity))
-      return member
+        AttachedStore(
+          url: attached.url, store: first.store, model: attached.model, identity: attached.identity)
+      )
+      return attached
     }
   }
 
-  /// Registers `body` to be called after a store was added or removed, until ``endWatch(_:)`` is
-  /// called with the returned ID.
-  func watch(_ body: @escaping @Sendable () -> Void) -> UInt64 {
+  /// Registers `body` to be called after a store was added or removed, until
+  /// ``endObservation(_:)`` is called with the returned ID.
+  func observe(_ body: @escaping @Sendable () -> Void) -> UInt64 {
     content.withLock { content in
-      content.lastWatch += 1
-      content.watches[content.lastWatch] = body
-      return content.lastWatch
+      content.lastObserver += 1
+      content.observers[content.lastObserver] = body
+      return content.lastObserver
     }
   }
 
-  func endWatch(_ watch: UInt64) { content.withLock { $0.watches[watch] = nil } }
+  func endObservation(_ observer: UInt64) { content.withLock { $0.observers[observer] = nil } }
 
-  private func tell() {
+  private func notifyObservers() {
     isChanged.store(true, ordering: .sequentiallyConsistent)
-    for body in content.withLock({ $0.watches.values.map { $0 } }) { body() }
+    for body in content.withLock({ $0.observers.values.map { $0 } }) { body() }
   }
 
   /// Throws `invalidArgument` if the container already has a store at a URL.
   func requireNew(_ url: URL) throws {
-    guard let known = members.first(where: { $0.url?.storePlace == url.storePlace }) else { return }
+    guard let known = attachedStores.first(where: { $0.url?.storeLocation == url.storeLocation })
+    else { return }
     throw Self.known(known)
   }
 
   /// Throws `invalidArgument` if the container already has a store, perhaps at another path.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
-    try Self.requireNew(identity, space, members)
+    try Self.requireNew(identity, space, attachedStores)
   }
 
   private static func requireNew(
-    _ identity: StoreIdentity, _ space: UUID, _ members: [Member]
+    _ identity: StoreIdentity, _ space: UUID, _ attachedStores: [AttachedStore]
   ) throws {
-    let known = members.first { $0.identity == identity || $0.model.space.store == space }
+    let known = attachedStores.first { $0.identity == identity || $0.model.space.store == space }
     if let known { throw Self.known(known) }
   }
 
-  private static func known(_ member: Member) -> StorageError {
+  private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already has this store: \(member.name). A copy counts as the same one: "
+      "The container already has this store: \(attached.name). A copy counts as the same one: "
         + "the IDs of its objects are the same.")
   }
 
   /// Throws `invalidModel` if a class, or another of the same name, is already assigned to a store.
-  func requireHomeless(_ entity: EntityDescription) throws {
-    try Self.requireHomeless(entity, members)
+  func requireUnassigned(_ entity: EntityDescription) throws {
+    try Self.requireUnassigned(entity, attachedStores)
   }
 
-  private static func requireHomeless(_ entity: EntityDescription, _ members: [Member]) throws {
-    for member in members {
-      guard let known = member.model.schema.entities.first(where: { $0.name == entity.name }) else {
+  private static func requireUnassigned(
+    _ entity: EntityDescription, _ attachedStores: [AttachedStore]
+  ) throws {
+    for attached in attachedStores {
+      guard let known = attached.model.schema.entities.first(where: { $0.name == entity.name })
+      else {
         continue
       }
       throw ObjectGraphError(
         .invalidModel,
         known.type == entity.type
-          ? "\(entity.name) is already assigned to the store \(member.name). A class belongs to "
+          ? "\(entity.name) is already assigned to the store \(attached.name). A class belongs to "
             + "one store."
-          : "\(known.type) of the store \(member.name) and \(entity.type) are both called "
+          : "\(known.type) of the store \(attached.name) and \(entity.type) are both called "
             + "\(entity.name).")
     }
   }
 
   /// Returns the error for a read from a removed store.
   func removal(of model: StoreModel) -> ObjectGraphError {
-    let name = member { $0 === model }?.name ?? "\(model.space.store)"
+    let name = attachedStore { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
       .removedStore,
       "The store \(name) was removed from the container. Add it again, and refetch its objects.")
@@ -190,11 +200,11 @@ final class StoreGroup: Sendable {
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(
     of token: QueryGenerationToken
-  ) throws -> [(member: Member, generation: GenerationToken?)] {
-    let (members, removed) = content.withLock { ($0.members, $0.removed) }
-    if token.isCurrent { return members.map { ($0, nil) } }
-    let known = members.compactMap { member in
-      member.generation(of: token).map { (member: member, generation: Optional($0)) }
+  ) throws -> [(attached: AttachedStore, generation: GenerationToken?)] {
+    let (attachedStores, removed) = content.withLock { ($0.attachedStores, $0.removed) }
+    if token.isCurrent { return attachedStores.map { ($0, nil) } }
+    let known = attachedStores.compactMap { attached in
+      attached.generation(of: token).map { (attached: attached, generation: Optional($0)) }
     }
     guard known.isEmpty else { return known }
     if let gone = removed.first(where: { $0.generation(of: token) != nil }) {
@@ -208,7 +218,7 @@ final class StoreGroup: Sendable {
 
   /// Returns the token of a generation of one store and the newest generations of all others.
   func token(_ snapshot: Snapshot, of model: StoreModel) -> QueryGenerationToken {
-    let others = members.filter { $0.model !== model }
+    let others = attachedStores.filter { $0.model !== model }
     return QueryGenerationToken(
       [snapshot.token] + others.compactMap { try? $0.store.snapshot().token })
   }
@@ -218,16 +228,19 @@ final class StoreGroup: Sendable {
   /// - Throws: As ``generations(of:)``; `generationExpired`.
   func snapshots(
     at token: QueryGenerationToken
-  ) throws -> [(member: Member, snapshot: Snapshot)] {
-    try generations(of: token).map { member, generation in
-      (member, try generation.map { try member.store.snapshot(at: $0) } ?? member.store.snapshot())
+  ) throws -> [(attached: AttachedStore, snapshot: Snapshot)] {
+    try generations(of: token).map { attached, generation in
+      (
+        attached,
+        try generation.map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
+      )
     }
   }
 }
 
 extension URL {
   /// The normalised location, which identifies a store.
-  var storePlace: String {
+  var storeLocation: String {
     isFileURL ? resolvingSymlinksInPath().standardizedFileURL.path : absoluteString
   }
 }

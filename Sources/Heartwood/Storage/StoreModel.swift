@@ -23,7 +23,7 @@ final class StoreModel: Sendable {
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
   /// The keyspaces of relationships by entity and slot; `nil` if there is none.
-  private let places: [[String?]]
+  private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
 
@@ -52,22 +52,22 @@ final class StoreModel: Sendable {
       entity.family.filter { !$0.isAbstract }.map { entities[$0.position] }
         .sorted { $0.number < $1.number }
     }
-    let places = entities.map(\.places)
-    self.places = places
+    let relationshipKeyspaces = entities.map(\.relationshipKeyspaces)
+    self.relationshipKeyspaces = relationshipKeyspaces
     references = entities.map { storage in
       storage.entity.relationships.filter { storage.entity.isMemberReference($0) }.compactMap {
         property in
-        storage.places[property.slot].map { (property.slot, $0) }
+        storage.relationshipKeyspaces[property.slot].map { (property.slot, $0) }
       }
     }
     lists = entities.map { storage in
       storage.entity.relationships.filter { storage.entity.listsMembers($0) }
-        .compactMap { storage.places[$0.slot] }
+        .compactMap { storage.relationshipKeyspaces[$0.slot] }
     }
   }
 
   /// Marks the store as removed from the container.
-  func noteRemoval() { wasRemoved.store(true, ordering: .sequentiallyConsistent) }
+  func markRemoved() { wasRemoved.store(true, ordering: .sequentiallyConsistent) }
 
   /// Throws if the rows of a generation were written with another model.
   ///
@@ -110,7 +110,9 @@ final class StoreModel: Sendable {
   /// Returns the keyspace that lists the objects referring to an object: that of the reference, or
   /// of the index that the schema adds if the inverse does not list them.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
-    if entity.isMemberReference(property), let name = places[entity.position][property.slot] {
+    if entity.isMemberReference(property),
+      let name = relationshipKeyspaces[entity.position][property.slot]
+    {
       return name
     }
     guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
@@ -127,7 +129,7 @@ final class StoreModel: Sendable {
   /// Returns the keyspace that lists the members of a to-many relationship: that of its inverse's
   /// references, if the inverse is to-one and there is no order to keep.
   func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
-    guard let name = places[entity.position][property.slot] else {
+    guard let name = relationshipKeyspaces[entity.position][property.slot] else {
       preconditionFailure("\(property.name) is not a to-many relationship")
     }
     return name

@@ -3,7 +3,7 @@ import Synchronization
 /// A view of the rows of a store: as of one generation, within a transaction, or empty.
 final class StoreView {
   private enum Source {
-    case nothing
+    case empty
     case snapshot(Snapshot)
     case transaction(WriteTransaction)
   }
@@ -27,7 +27,7 @@ final class StoreView {
 
   /// Creates an empty view, for a store that a generation does not cover.
   init(emptyOf model: StoreModel) {
-    source = .nothing
+    source = .empty
     self.model = model
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
@@ -47,8 +47,8 @@ final class StoreView {
   }
 
   /// Whether the view is empty because a generation does not cover the store.
-  var isOfNothing: Bool {
-    if case .nothing = source { return true }
+  var isEmpty: Bool {
+    if case .empty = source { return true }
     return false
   }
 
@@ -60,7 +60,7 @@ final class StoreView {
 
   private func open(_ name: String) throws -> RowsKeyspace? {
     switch source {
-    case .nothing: nil
+    case .empty: nil
     case .snapshot(let snapshot): try snapshot.keyspace(name).map { .snapshot($0) }
     // Creates a missing keyspace: a cached `nil` would hide one created later in the transaction.
     case .transaction(let transaction): .transaction(try transaction.keyspace(name))

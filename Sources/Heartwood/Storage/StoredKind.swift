@@ -6,18 +6,19 @@ extension StoredModel.StoredKind {
   }
 
   /// The storage type of the property's field in a record; `nil` if it has none.
-  var form: StoredForm? {
+  var storageType: StorageType? {
     switch self {
-    case .attribute(let form, _): form
+    case .attribute(let storageType, _): storageType
     case .toOne: .reference
     case .toMany: nil
     }
   }
 
-  /// The kind of the property, for a sentence.
-  var sentence: String {
+  /// The kind of the property as a phrase, with its article.
+  var phrase: String {
     switch self {
-    case .attribute(let form, let isOptional): "\(isOptional ? "optional " : "")\(form)"
+    case .attribute(let storageType, let isOptional):
+      "\(isOptional ? "optional " : "")\(storageType)"
     case .toOne: "a to-one relationship"
     case .toMany(let isOrdered): "a\(isOrdered ? "n ordered" : "") to-many relationship"
     }
@@ -26,7 +27,7 @@ extension StoredModel.StoredKind {
   /// Returns whether stored values of this kind are valid for the other, or can be converted.
   func canBecome(_ other: StoredModel.StoredKind) -> Bool {
     switch (self, other) {
-    case (.attribute(let form, _), .attribute(let other, _)): form.fits(in: other)
+    case (.attribute(let storageType, _), .attribute(let other, _)): storageType.fits(in: other)
     case (.toOne, .toOne), (.toOne, .toMany), (.toMany, .toMany): true
     case (.toMany, .toOne), (.attribute, _), (_, .attribute): false
     }
@@ -37,7 +38,8 @@ extension PropertyDescription {
   /// The kind of the property in the store; `nil` if it is not stored.
   var storedKind: StoredModel.StoredKind? {
     switch kind {
-    case .attribute(let form, let isOptional): .attribute(form: form, isOptional: isOptional)
+    case .attribute(let storageType, let isOptional):
+      .attribute(storageType: storageType, isOptional: isOptional)
     case .toOne: .toOne
     case .toMany(let isOrdered): .toMany(isOrdered: isOrdered)
     case .transient: nil
@@ -45,9 +47,9 @@ extension PropertyDescription {
   }
 }
 
-extension StoredForm {
+extension StorageType {
   /// Returns whether another type has every value of this one: it is the same, or a wider number.
-  func fits(in other: StoredForm) -> Bool {
+  func fits(in other: StorageType) -> Bool {
     if self == other { return true }
     switch (self, other) {
     case (.float, .double): return true
@@ -75,8 +77,8 @@ extension StoredForm {
   /// Returns whether a field of this type can hold a value.
   func holds(_ value: StoredValue) -> Bool {
     switch (self, value) {
-    case (_, .null), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.float, .number),
-      (.double, .number), (.string, .string), (.decimal, .string), (.bytes, .bytes),
+    case (_, .null), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.float, .double),
+      (.double, .double), (.string, .string), (.decimal, .string), (.bytes, .bytes),
       (.json, .bytes), (.reference, .integer):
       true
     case (_, .integer), (_, .largeInteger): integerBits != nil

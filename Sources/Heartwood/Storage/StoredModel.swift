@@ -31,9 +31,15 @@ struct StoredModel: Codable, Equatable {
 
   /// The kind of a property.
   enum StoredKind: Codable, Equatable {
-    case attribute(form: StoredForm, isOptional: Bool)
+    case attribute(storageType: StorageType, isOptional: Bool)
     case toOne
     case toMany(isOrdered: Bool)
+
+    // The keys in stored JSON, which never change.
+    private enum AttributeCodingKeys: String, CodingKey {
+      case storageType = "form"
+      case isOptional
+    }
   }
 
   /// The destinations of a relationship, and its keyspace.
@@ -46,7 +52,13 @@ struct StoredModel: Codable, Equatable {
     /// The numbers of the possible destination entities.
     var targets: [Int]
     /// The keyspace of its members, or of the objects that refer to an object through it.
-    var place: String?
+    var keyspace: String?
+
+    // The keys in stored JSON, which never change.
+    private enum CodingKeys: String, CodingKey {
+      case declaration, inverse, targets
+      case keyspace = "place"
+    }
   }
 
   /// A layout in which records were written.
@@ -59,7 +71,13 @@ struct StoredModel: Codable, Equatable {
   /// A field of a record.
   struct Column: Codable, Equatable {
     var property: UInt16
-    var form: StoredForm
+    var storageType: StorageType
+
+    // The keys in stored JSON, which never change.
+    private enum CodingKeys: String, CodingKey {
+      case property
+      case storageType = "form"
+    }
   }
 
   /// The value of a property in records that were written before it needed one.
@@ -120,8 +138,8 @@ struct StoredModel: Codable, Equatable {
   func entity(named name: String) -> StoredEntity? { entities.first { $0.name == name } }
 
   /// The keyspaces of all relationships.
-  var places: Set<String> {
-    Set(entities.flatMap { $0.properties.compactMap { $0.ends?.place } })
+  var relationshipKeyspaces: Set<String> {
+    Set(entities.flatMap { $0.properties.compactMap { $0.ends?.keyspace } })
   }
 }
 

@@ -39,24 +39,24 @@ struct StoredState {
   /// Migrates the store to a schema.
   ///
   /// - Throws: `incompatibleSchema` if that is impossible, with each difference.
-  mutating func bringUp(
+  mutating func migrate(
     to schema: Schema, _ transaction: WriteTransaction,
     _ progress: (@Sendable (MigrationProgress) -> Void)?
   ) throws {
     let before = model ?? StoredModel(version: schema.version)
-    let joined = try before.joined(schema)
-    if joined.entities != before.entities { changeCount += 1 }
-    model = joined
-    if joined != before {
-      try ModelStep(
-        transaction: transaction, before: before, stored: joined,
+    let reconciled = try before.reconciled(with: schema)
+    if reconciled.entities != before.entities { changeCount += 1 }
+    model = reconciled
+    if reconciled != before {
+      try MigrationStep(
+        transaction: transaction, before: before, stored: reconciled,
         model: try storeModel(schema, tracksHistory: false), progress: progress
       ).run()
     }
     var count: [UInt8] = []
     count.append(littleEndian: changeCount)
     let own = try transaction.keyspace(StoredModel.keyspace)
-    try own.put(StoredModel.key, joined.encoded())
+    try own.put(StoredModel.key, reconciled.encoded())
     try own.put(StoredModel.changesKey, count)
     try own.put(Self.identityKey, Array(identity.uuidString.utf8))
   }

@@ -13,7 +13,7 @@
 /// predicates.
 public protocol AttributeValue {
   /// The storage type of the values.
-  static var storedForm: StoredForm { get }
+  static var storageType: StorageType { get }
   /// Whether the value can be missing.
   static var isOptional: Bool { get }
   /// The stored representation of the value.
@@ -77,7 +77,7 @@ extension Optional: NestableOptional where Wrapped: AttributeValue {
 
 extension Bool: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .bool }
+  public static var storageType: StorageType { .bool }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .bool(self) }
   /// Creates a value from its stored representation.
@@ -89,7 +89,7 @@ extension Bool: AttributeValue {
 
 extension String: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .string }
+  public static var storageType: StorageType { .string }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(self) }
   /// Creates a value from its stored representation.
@@ -101,24 +101,24 @@ extension String: AttributeValue {
 
 extension Double: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .double }
+  public static var storageType: StorageType { .double }
   /// The stored representation of the value.
-  public var storedValue: StoredValue { .number(self) }
+  public var storedValue: StoredValue { .double(self) }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    guard case .double(bits: let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(bitPattern: bits)
   }
 }
 
 extension Float: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .float }
+  public static var storageType: StorageType { .float }
   /// The stored representation of the value.
-  public var storedValue: StoredValue { .number(Double(self)) }
+  public var storedValue: StoredValue { .double(Double(self)) }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    guard case .number(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    guard case .double(bits: let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(Double(bitPattern: bits))
   }
 }
@@ -144,48 +144,48 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
 
 extension Int: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .int64 }
+  public static var storageType: StorageType { .int64 }
 }
 extension Int8: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .int8 }
+  public static var storageType: StorageType { .int8 }
 }
 extension Int16: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .int16 }
+  public static var storageType: StorageType { .int16 }
 }
 extension Int32: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .int32 }
+  public static var storageType: StorageType { .int32 }
 }
 extension Int64: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .int64 }
+  public static var storageType: StorageType { .int64 }
 }
 extension UInt: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uint64 }
+  public static var storageType: StorageType { .uint64 }
 }
 extension UInt8: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uint8 }
+  public static var storageType: StorageType { .uint8 }
 }
 extension UInt16: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uint16 }
+  public static var storageType: StorageType { .uint16 }
 }
 extension UInt32: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uint32 }
+  public static var storageType: StorageType { .uint32 }
 }
 extension UInt64: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uint64 }
+  public static var storageType: StorageType { .uint64 }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { Wrapped.storedForm }
+  public static var storageType: StorageType { Wrapped.storageType }
   /// Whether the value can be missing.
   public static var isOptional: Bool { true }
   /// The stored representation of the value.

@@ -24,7 +24,7 @@ public struct ChangeSet: Sendable {
   var stores: Set<UUID>
 
   /// Merges the changes of another store, which has other entities.
-  mutating func join(_ other: ChangeSet) {
+  mutating func merge(_ other: ChangeSet) {
     entities.merge(other.entities) { own, _ in own }
     stores.formUnion(other.stores)
     generation = QueryGenerationToken(generation.generations + other.generation.generations)

@@ -2,19 +2,19 @@ public import Foundation
 
 extension Date: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .date }
+  public static var storageType: StorageType { .date }
   /// The stored representation of the value.
-  public var storedValue: StoredValue { .date(timeIntervalSinceReferenceDate.bitPattern) }
+  public var storedValue: StoredValue { .date(bits: timeIntervalSinceReferenceDate.bitPattern) }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    guard case .date(let bits) = storedValue else { throw Self.mismatch(storedValue) }
+    guard case .date(bits: let bits) = storedValue else { throw Self.mismatch(storedValue) }
     self.init(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
   }
 }
 
 extension UUID: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .uuid }
+  public static var storageType: StorageType { .uuid }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .uuid(high: halves.high, low: halves.low) }
   /// Creates a value from its stored representation.
@@ -47,7 +47,7 @@ extension UUID {
 
 extension Data: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .bytes }
+  public static var storageType: StorageType { .bytes }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .bytes([UInt8](self)) }
   /// Creates a value from its stored representation.
@@ -59,7 +59,7 @@ extension Data: AttributeValue {
 
 extension URL: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .string }
+  public static var storageType: StorageType { .string }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(absoluteString) }
   /// Creates a value from its stored representation.
@@ -75,7 +75,7 @@ extension URL: AttributeValue {
 
 extension Decimal: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .decimal }
+  public static var storageType: StorageType { .decimal }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(description) }
   /// Creates a value from its stored representation.
@@ -93,7 +93,7 @@ extension Decimal: AttributeValue {
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { RawValue.storedForm }
+  public static var storageType: StorageType { RawValue.storageType }
   /// Whether the value can be missing.
   public static var isOptional: Bool { RawValue.isOptional }
   /// The stored representation of the value.
@@ -109,19 +109,19 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 
 extension AttributeValue where Self: Codable {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .json }
+  public static var storageType: StorageType { .json }
   /// The stored representation of the value.
-  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    self = try JSONForm.value(Self.self, from: storedValue)
+    self = try JSONCoding.value(Self.self, from: storedValue)
   }
 }
 
 /// Stores an enumeration that is also `Codable` by its raw value.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { RawValue.storedForm }
+  public static var storageType: StorageType { RawValue.storageType }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
   /// Creates a value from its stored representation.
@@ -135,22 +135,22 @@ extension AttributeValue where Self: Codable & RawRepresentable, RawValue: Attri
 
 extension Array: AttributeValue where Element: AttributeValue & Codable {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .json }
+  public static var storageType: StorageType { .json }
   /// The stored representation of the value.
-  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    self = try JSONForm.value(Self.self, from: storedValue)
+    self = try JSONCoding.value(Self.self, from: storedValue)
   }
 }
 
 extension Set: AttributeValue where Element: AttributeValue & Codable {
   /// The storage type of the values.
-  public static var storedForm: StoredForm { .json }
+  public static var storageType: StorageType { .json }
   /// The JSON of the elements, sorted by its bytes, so that equal sets have equal bytes.
-  public var storedValue: StoredValue { get throws { .bytes(try JSONForm.bytes(of: self)) } }
+  public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
-    self = try JSONForm.value(Self.self, from: storedValue)
+    self = try JSONCoding.value(Self.self, from: storedValue)
   }
 }

@@ -36,7 +36,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     components.host = space.store.uuidString
     let kind = isTemporary ? "t" : "p"
     components.path = "/\(entityName ?? "")/\(kind)\(number.bits & Int64.max)"
-    guard let url = components.url else { preconditionFailure("a URI of these parts") }
+    guard let url = components.url else { preconditionFailure("a URI of these components") }
     return url
   }
 

@@ -1,29 +1,29 @@
 /// A hash table with object numbers as keys.
 ///
 /// A context looks up every row that it reads here, so one multiplication serves as the hash
-/// function. Nobody who could choose the numbers gains from collisions, which `Dictionary` guards
-/// against at five times the cost. Collisions are resolved by linear probing (D. E. Knuth, *The Art
-/// of Computer Programming* 3, § 6.4, algorithms L and R).
+/// function. An attacker cannot choose the numbers, so the protection of `Dictionary` against
+/// deliberate collisions, at five times the cost, is unnecessary. Collisions are resolved by linear
+/// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithms L and R).
 package struct NumberTable<Value> {
-  private struct Place {
+  private struct Entry {
     var number: Int64
     var value: Value?
   }
 
-  private var places: [Place] = []
+  private var entries: [Entry] = []
   package private(set) var count = 0
   /// The right shift that turns a product into a position.
   private var shift = 64
 
   package init() {}
 
-  package var values: [Value] { places.compactMap(\.value) }
+  package var values: [Value] { entries.compactMap(\.value) }
 
   /// Returns the preferred position of a number.
   ///
   /// Neighbouring numbers stay adjacent because rows are mostly read in order: one cache line
   /// serves several of them.
-  private func home(_ number: Int64) -> Int {
+  private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))
     return Int(group >> UInt64(shift)) << Self.neighbourBits | neighbour
@@ -33,53 +33,53 @@ package struct NumberTable<Value> {
 
   /// Returns the position of a number, or the one at which to insert it.
   private func position(_ number: Int64) -> Int {
-    var position = home(number)
-    while places[position].value != nil, places[position].number != number {
-      position = (position + 1) & (places.count - 1)
+    var position = preferredPosition(number)
+    while entries[position].value != nil, entries[position].number != number {
+      position = (position + 1) & (entries.count - 1)
     }
     return position
   }
 
   package subscript(number: ObjectNumber) -> Value? {
-    get { places.isEmpty ? nil : places[position(number.bits)].value }
+    get { entries.isEmpty ? nil : entries[position(number.bits)].value }
     set {
       guard let newValue else { return remove(number.bits) }
-      if (count + 1) * 2 > places.count { grow() }
+      if (count + 1) * 2 > entries.count { grow() }
       let position = position(number.bits)
-      if places[position].value == nil { count += 1 }
-      places[position] = Place(number: number.bits, value: newValue)
+      if entries[position].value == nil { count += 1 }
+      entries[position] = Entry(number: number.bits, value: newValue)
     }
   }
 
   private mutating func grow() {
-    let old = places
+    let old = entries
     let newCount = max(16, old.count * 2)
-    places = Array(repeating: Place(number: 0, value: nil), count: newCount)
+    entries = Array(repeating: Entry(number: 0, value: nil), count: newCount)
     shift = 64 + Self.neighbourBits - newCount.trailingZeroBitCount
-    for place in old where place.value != nil { places[position(place.number)] = place }
+    for entry in old where entry.value != nil { entries[position(entry.number)] = entry }
   }
 
   private mutating func remove(_ number: Int64) {
-    guard !places.isEmpty else { return }
+    guard !entries.isEmpty else { return }
     var hole = position(number)
-    guard places[hole].value != nil else { return }
+    guard entries[hole].value != nil else { return }
     count -= 1
     // Moves a later entry into the hole if probing would no longer reach it across the hole.
     var position = hole
     while true {
-      position = (position + 1) & (places.count - 1)
-      guard places[position].value != nil else { break }
-      let distance = (position - home(places[position].number)) & (places.count - 1)
-      if distance >= (position - hole) & (places.count - 1) {
-        places[hole] = places[position]
+      position = (position + 1) & (entries.count - 1)
+      guard entries[position].value != nil else { break }
+      let distance = (position - preferredPosition(entries[position].number)) & (entries.count - 1)
+      if distance >= (position - hole) & (entries.count - 1) {
+        entries[hole] = entries[position]
         hole = position
       }
     }
-    places[hole].value = nil
+    entries[hole].value = nil
   }
 
   package mutating func removeAll() {
-    places = []
+    entries = []
     count = 0
     shift = 64
   }

@@ -5,7 +5,7 @@ public import Foundation
 /// It can be encoded and saved. It stays valid for as long as the history after it is kept.
 public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// The position in the history of one store.
-  private struct Place: Hashable, Codable {
+  private struct Position: Hashable, Codable {
     let store: UUID
     let sequence: Int64
   }
@@ -13,7 +13,7 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   private let store: UUID
   private let sequence: Int64
   /// The positions in the other stores, if there are any.
-  private let others: [Place]?
+  private let others: [Position]?
 
   /// Creates the token of the position after a transaction of one store.
   init(store: UUID, sequence: Int64) {
@@ -25,12 +25,12 @@ public struct PersistentHistoryToken: Hashable, Codable, Sendable {
   /// Creates the token of positions in several stores; `nil` if there are none.
   init?(_ sequences: [UUID: Int64]) {
     // Sorted, so that tokens of equal positions are equal.
-    let places = sequences.map { Place(store: $0, sequence: $1) }
+    let positions = sequences.map { Position(store: $0, sequence: $1) }
       .sorted { $0.store.uuidString < $1.store.uuidString }
-    guard let first = places.first else { return nil }
+    guard let first = positions.first else { return nil }
     store = first.store
     sequence = first.sequence
-    others = places.count > 1 ? Array(places.dropFirst()) : nil
+    others = positions.count > 1 ? Array(positions.dropFirst()) : nil
   }
 
   /// Returns the last transaction of a store before the position; `nil` if the token does not cover

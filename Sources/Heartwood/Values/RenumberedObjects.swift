@@ -88,7 +88,7 @@ private struct NumberRuns {
   private var unordered: [Int64: Int64] = [:]
   /// `unordered` is merged when it has more entries than this plus half the number of runs: merging
   /// at every insertion would take quadratic time.
-  private static let mostUnordered = 256
+  private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }
 
@@ -101,7 +101,7 @@ private struct NumberRuns {
       runs.append(Run(old: old, new: new))
     } else {
       unordered[old] = new
-      if unordered.count > Self.mostUnordered + runs.count / 2 { mergeUnordered() }
+      if unordered.count > Self.maxUnorderedCount + runs.count / 2 { mergeUnordered() }
     }
   }
 

@@ -15,8 +15,8 @@ extension StoredValue {
   /// every NaN the same NaN.
   var grouped: StoredValue {
     switch self {
-    case .number(let bits): .number(Self.grouped(bits))
-    case .date(let bits): .date(Self.grouped(bits))
+    case .double(bits: let bits): .double(bits: Self.grouped(bits))
+    case .date(bits: let bits): .date(bits: Self.grouped(bits))
     default: self
     }
   }
@@ -30,7 +30,7 @@ extension StoredValue {
   /// Whether the value is a number or a date whose bits are NaN.
   var isNotANumber: Bool {
     switch self {
-    case .number(let bits), .date(let bits): Double(bitPattern: bits).isNaN
+    case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN
     default: false
     }
   }

@@ -8,8 +8,8 @@ extension StoredValue {
     case .bool(let value): "\(value)"
     case .integer(let value): "\(value)"
     case .largeInteger(let value): "\(value)"
-    case .number(let bits): "\(Double(bitPattern: bits))"
-    case .date(let bits):
+    case .double(bits: let bits): "\(Double(bitPattern: bits))"
+    case .date(bits: let bits):
       Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)).formatted(
         .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(
           separator: .omitted))

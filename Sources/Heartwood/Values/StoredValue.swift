@@ -2,7 +2,7 @@
 ///
 /// An attribute is stored, compared, indexed and written to the history as one of these. Two values
 /// are equal if their bits are, so NaN equals NaN. Strings are equal if Swift says so, whatever
-/// their Unicode composition; ``isIdentical(to:)`` tells those apart, too.
+/// their Unicode composition; ``isIdentical(to:)`` distinguishes those, too.
 public enum StoredValue: Hashable, Codable, Sendable {
   /// No value: `nil`.
   case null
@@ -13,9 +13,9 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// An integer above `Int64.max`.
   case largeInteger(UInt64)
   /// A floating-point number, by its bits.
-  case number(UInt64)
+  case double(bits: UInt64)
   /// A point in time: seconds since the start of 2001 (UTC), by the bits of a `Double`.
-  case date(UInt64)
+  case date(bits: UInt64)
   /// A UUID: its first and its last eight bytes, most significant byte first.
   case uuid(high: UInt64, low: UInt64)
   /// A string.
@@ -23,8 +23,16 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Bytes.
   case bytes([UInt8])
 
+  // The keys in stored JSON, which never change.
+  private enum CodingKeys: String, CodingKey {
+    case null, bool, integer, largeInteger, date, uuid, string, bytes
+    case double = "number"
+  }
+  private enum DoubleCodingKeys: String, CodingKey { case bits = "_0" }
+  private enum DateCodingKeys: String, CodingKey { case bits = "_0" }
+
   /// Creates a floating-point number.
-  public static func number(_ value: Double) -> StoredValue { .number(value.bitPattern) }
+  public static func double(_ value: Double) -> StoredValue { .double(bits: value.bitPattern) }
 
   /// Creates an integer, above `Int64.max` or not.
   public static func unsigned(_ value: UInt64) -> StoredValue {
@@ -47,7 +55,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
 /// The representation of an attribute's values in a record.
 ///
 /// The raw values are part of the file format.
-public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
+public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   /// A boolean.
   case bool = 1
   /// An integer of 8 bits.
@@ -97,8 +105,8 @@ public enum StoredForm: UInt8, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The storage type in a sentence, with its article.
-  var sentence: String {
+  /// The storage type as a phrase, with its article.
+  var phrase: String {
     switch self {
     case .bool: "a boolean"
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: "an integer"

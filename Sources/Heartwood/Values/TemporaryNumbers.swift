@@ -9,19 +9,19 @@ struct TemporaryNumbers {
   private struct Block {
     var next: Int64 = 0
     var end: Int64 = 0
-    var size = TemporaryNumbers.leastBlock
+    var size = TemporaryNumbers.minBlockSize
 
     /// Allocates the next block of row IDs, twice as large as the one before.
     mutating func refill() {
       next = TemporaryNumbers.nextRow.wrappingAdd(size, ordering: .relaxed).oldValue
       end = next + size
-      size = min(2 * size, TemporaryNumbers.mostBlock)
+      size = min(2 * size, TemporaryNumbers.maxBlockSize)
     }
   }
 
   // A context may insert only a few objects. Large blocks alone would exhaust the row IDs.
-  private static let leastBlock: Int64 = 64
-  private static let mostBlock: Int64 = 65_536
+  private static let minBlockSize: Int64 = 64
+  private static let maxBlockSize: Int64 = 65_536
 
   /// The first row ID that is not in any block.
   ///

@@ -78,8 +78,8 @@ func countTwice(_ container: PersistentContainer) throws {
   let mine = container.newContext()
   let theirs = container.newContext()
   mine.mergePolicy = adding
-  let here = try mine.existingObject(where: \Product.code, is: "tea")
-  let there = try theirs.existingObject(where: \Product.code, is: "tea")
+  let here = try mine.existingObject(where: \Product.code, equals: "tea")
+  let there = try theirs.existingObject(where: \Product.code, equals: "tea")
   there?.stock -= 5
   try theirs.save()
   here?.stock += 10
@@ -146,16 +146,16 @@ func importOrders(_ feed: [OrderRow], into container: PersistentContainer) throw
     var attempts = 0
     let context = container.newContext()
     try saveChange(in: context) { context in
-      let tea = try context.existingObject(where: \Product.code, is: "tea")
+      let tea = try context.existingObject(where: \Product.code, equals: "tea")
       attempts += 1
       if attempts == 1 {
         let other = container.newContext()
-        try other.existingObject(where: \Product.code, is: "tea")?.stock -= 5
+        try other.existingObject(where: \Product.code, equals: "tea")?.stock -= 5
         try other.save()
       }
       tea?.stock += 10
     }
-    let tea = try context.existingObject(where: \Product.code, is: "tea")
+    let tea = try context.existingObject(where: \Product.code, equals: "tea")
     print("\(tea?.stock ?? 0) in stock, saved by attempt \(attempts)")
   }
 

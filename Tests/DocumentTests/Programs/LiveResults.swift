@@ -13,7 +13,7 @@ final class Quake: ManagedObject {
   let controller = FetchedResultsController(
     fetchRequest: FetchRequest<Quake>(
       where: #Predicate { $0.magnitude >= 4.5 }, sort: [SortDescriptor(\.time, order: .reverse)]),
-    context: container.viewContext, sectionBy: \.network)
+    context: container.viewContext, sectionedBy: \.network)
   try controller.performFetch()
   for await change in controller.changes {
     ids = ids.applying(change.difference) ?? ids

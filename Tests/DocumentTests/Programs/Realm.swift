@@ -27,7 +27,7 @@ func keepDogs(at url: URL) async throws -> [String] {
   for (code, name) in [("rex-1", "Rex"), ("max-1", "Max"), ("rex-1", "Rex II")] {
     // The third code equals the first: the loop renames that dog.
     let dog =
-      try context.existingObject(where: \Dog.code, is: code) ?? Dog(context: context)
+      try context.existingObject(where: \Dog.code, equals: code) ?? Dog(context: context)
     dog.code = code
     dog.name = name
     if dog.owner == nil { ann.dogs.append(dog) }

@@ -12,7 +12,7 @@ struct ResultsChangesTests {
   }
 
   @Test(.evidence("LR-02"), .evidence("LR-08"))
-  func `are given to each who listens, and end with the controller`() async throws {
+  func `every observer receives the changes, until the controller ends`() async throws {
     let fixture = try GraphFixture(songs)
     let first = try fixture.songs([1, 2, 3])
     let context = fixture.context()
@@ -41,7 +41,7 @@ struct ResultsChangesTests {
   }
 
   @Test(.evidence("LR-08")) @MainActor
-  func `come in the view context without being asked for`() async throws {
+  func `results in the view context update automatically`() async throws {
     let container = try PersistentContainer.inMemory(schema: songs)
     let view = container.viewContext
     view.automaticallyMergesChangesFromParent = true
@@ -64,7 +64,7 @@ struct ResultsChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("LR-08")) func `come at the end of what a background context performs`()
+  @Test(.evidence("LR-08")) func `results update at the end of a block of a background context`()
     async throws
   {
     let container = try PersistentContainer.inMemory(schema: songs)
@@ -87,7 +87,7 @@ struct ResultsChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("LR-06")) func `of another process are shown`() async throws {
+  @Test(.evidence("LR-06")) func `results show changes of another process`() async throws {
     let scratch = try ScratchDirectory()
     let url = URL(filePath: scratch.path(of: "store"))
     let container = try PersistentContainer(url: url, schema: songs)
@@ -113,7 +113,7 @@ struct ResultsChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  @Test(.evidence("LR-06")) func `are of the store that has the objects`() throws {
+  @Test(.evidence("LR-06")) func `results follow the store of their objects`() throws {
     let fixture = try StoresFixture()
     let id = try fixture.memo("first", rank: 1)
     let context = fixture.context()
@@ -139,7 +139,7 @@ struct ResultsChangesTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("LR-03"))
-  func `of another request, or after a while, are like any others`() throws {
+  func `a new request reports its differences like other changes`() throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs([1, 2, 3, 4])
     let context = fixture.context()
@@ -156,7 +156,7 @@ struct ResultsChangesTests {
     #expect(live.check().ids.first == ids[2])
   }
 
-  @Test(.evidence("LR-09")) func `wait until the context can be read again`() throws {
+  @Test(.evidence("LR-09")) func `results wait until the context can be read again`() throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs([1, 2])
     let context = fixture.context()
@@ -170,9 +170,9 @@ struct ResultsChangesTests {
   }
 }
 
-/// Holds a controller of a background context, which that context's thread has made.
+/// Retains a controller of a background context, which was created on that context's thread.
 private final class Held: @unchecked Sendable {
-  // @unchecked because it is only made and let go of within what the context performs.
+  // @unchecked because it is created and released only within blocks of its context.
   static let controllers = Mutex<[Held]>([])
   private let controller: FetchedResultsController<Song>
 

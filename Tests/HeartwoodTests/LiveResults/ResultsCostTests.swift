@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The cost of live results")
 struct ResultsCostTests {
-  /// What a list of so many songs does when a few of them have changed.
-  private func work(count: Int, changed: Int) throws -> (looks: Int, comparisons: Int) {
+  /// Returns the work of a list of some songs after a few of them have changed.
+  private func work(count: Int, changed: Int) throws -> (examined: Int, comparisons: Int) {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<count))
     let context = fixture.context()
@@ -20,26 +20,27 @@ struct ResultsCostTests {
       let song = try #require(
         try writer.existingObject(Song.self, with: ids[step * count / changed]))
       let rank = (step * 7919) % count
-      // Another one: what stays as it is would not be written.
+      // Sets another value, because an unchanged object would not be written.
       song.rank = rank == song.rank ? rank + 1 : rank
     }
     try writer.save()
     #expect(controller.count == count)
     let after = controller.work
-    return (after.looks - before.looks, after.comparisons - before.comparisons)
+    return (after.examined - before.examined, after.comparisons - before.comparisons)
   }
 
-  @Test(.evidence("LR-07")) func `grows with what has changed, and not with the list`() throws {
+  @Test(.evidence("LR-07"))
+  func `the cost of an update depends on the changes, not on the size of the list`() throws {
     let few = try work(count: 500, changed: 20)
     let many = try work(count: 8000, changed: 20)
-    #expect(few.looks == 20)
-    #expect(many.looks == 20)
-    // Four more halvings for each that comes.
+    #expect(few.examined == 20)
+    #expect(many.examined == 20)
+    // Four more halvings for each inserted object.
     #expect(many.comparisons <= few.comparisons + 20 * 6)
     #expect(many.comparisons < 20 * 24)
   }
 
-  @Test(.evidence("LR-07")) func `is nothing for objects of other entities`() throws {
+  @Test(.evidence("LR-07")) func `changes of other entities cost nothing`() throws {
     let fixture = try GraphFixture(songs)
     try fixture.songs([1, 2, 3])
     let context = fixture.context()
@@ -51,13 +52,15 @@ struct ResultsCostTests {
     try fixture.songs(Array(10..<110))
     #expect(songs.check().ids.count == 103)
     let after = songs.controller.work
-    #expect(after.looks - before.looks == 100)
+    #expect(after.examined - before.examined == 100)
     #expect(albums.allSatisfy { $0.controller.work.comparisons == 0 && $0.news().isEmpty })
     #expect(onAlbum.check().news().isEmpty)
   }
 
-  /// An object is in one list before and in another after; the lists of one rank are found by it.
-  @Test(.evidence("LR-07")) func `of a thousand lists is that of the two concerned`() throws {
+  /// An object belongs to one list before and to another one after; they are found by its rank.
+  @Test(.evidence("LR-07")) func `with a thousand lists an update examines only those concerned`()
+    throws
+  {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<1000))
     let context = fixture.context()
@@ -73,8 +76,8 @@ struct ResultsCostTests {
     try writer.save()
     context.processPendingChanges()
     let after = lists[0].controller.work
-    #expect(after.looks - before.looks == 100)
-    #expect(after.asked - before.asked == 300)
+    #expect(after.examined - before.examined == 100)
+    #expect(after.evaluated - before.evaluated == 300)
     #expect(all.news().map(\.updated.count) == [100])
     #expect(lists.count { !$0.news().isEmpty } == 200)
     #expect(lists[..<100].allSatisfy { $0.ids.isEmpty })
@@ -82,7 +85,7 @@ struct ResultsCostTests {
   }
 
   @Test(.evidence("LR-07"), arguments: [true, false])
-  func `of a short list after an import is that of a fetch`(hasIndex: Bool) throws {
+  func `after a large import an update costs as much as a fetch`(hasIndex: Bool) throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(stride(from: 0, to: 4000, by: 4)))
     let context = fixture.context()
@@ -102,8 +105,8 @@ struct ResultsCostTests {
     try writer.save()
     context.processPendingChanges()
     let after = live.controller.work
-    if hasIndex { #expect(after.looks == before.looks) }
-    // As a fetch does: what is here is brought up to date.
+    if hasIndex { #expect(after.examined == before.examined) }
+    // A registered object is updated, as by a fetch.
     #expect(shown.genre == "jazz")
     let expected = try fixture.context().fetchObjectIDs(live.controller.fetchRequest)
     #expect(live.check().ids == expected && expected.count == 50)
@@ -114,7 +117,7 @@ struct ResultsCostTests {
     }
   }
 
-  @Test(.evidence("LR-05")) func `of a limit is a fetch now and then`() throws {
+  @Test(.evidence("LR-05")) func `a list with a limit is refetched only now and then`() throws {
     let fixture = try GraphFixture(songs)
     let ids = try fixture.songs(Array(0..<500))
     let context = fixture.context()

@@ -3,16 +3,16 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Random work in several contexts, and lists that must show what a fetch finds after each step.
+/// Random work in several contexts, with lists that must equal a fetch after each step.
 final class ResultsRun {
-  /// A list, and what it is compared with.
+  /// A list, and the data to compare it with.
   private struct Watched {
     let name: String
     let context: ManagedObjectContext
     let followed: FollowedResults<Song>
-    /// The request whose objects the list must have, in their order.
+    /// The request that returns the expected objects, in order.
     let request: FetchRequest<Song>
-    /// What objects were, by ID, when this was looked at last.
+    /// The values of objects at the last check, by ID.
     var values: [ManagedObjectID: [String]] = [:]
     var wasSuspended = false
   }
@@ -51,46 +51,46 @@ final class ResultsRun {
   // MARK: The lists
 
   private func watch(
-    _ name: String, _ request: FetchRequest<Song>, in place: ManagedObjectContext? = nil,
-    sectionBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
+    _ name: String, _ request: FetchRequest<Song>, in target: ManagedObjectContext? = nil,
+    sectionedBy: PartialKeyPath<Song>? = nil, before: [SortDescriptor<Song>] = []
   ) throws {
     var same = request
     same.sortDescriptors = before + request.sortDescriptors
-    let place = place ?? context
+    let target = target ?? context
     watched.append(
       Watched(
-        name: name, context: place,
-        followed: try FollowedResults(request, place, sectionBy: sectionBy), request: same))
+        name: name, context: target,
+        followed: try FollowedResults(request, target, sectionedBy: sectionedBy), request: same))
   }
 
   private func watchAll() throws {
     let ranked = FetchRequest<Song>(
       where: #Predicate { $0.rank > 20 }, sort: [SortDescriptor(\.rank), SortDescriptor(\.title)])
-    try watch("ranked", ranked, sectionBy: \Song.genre, before: [SortDescriptor(\Song.genre)])
+    try watch("ranked", ranked, sectionedBy: \Song.genre, before: [SortDescriptor(\Song.genre)])
     try watch("all", FetchRequest())
     let page = FetchRequest<Song>(
       sort: [SortDescriptor(\.genre, order: .reverse), SortDescriptor(\.rank, order: .reverse)],
       limit: 5, offset: 2)
-    try watch("page", page, sectionBy: \Song.genre)
+    try watch("page", page, sectionedBy: \Song.genre)
     let first = FetchRequest<Song>(sort: [SortDescriptor(\.rank)], limit: 4)
     try watch("first", first)
     let onAlbum = FetchRequest<Song>(
       where: #Predicate { $0.album?.name != "blue" }, sort: [SortDescriptor(\.album?.name)],
       limit: 9)
-    try watch("on an album", onAlbum, sectionBy: \Song.album?.name)
+    try watch("on an album", onAlbum, sectionedBy: \Song.album?.name)
     let compared = FetchRequest<Song>(sort: [SortDescriptor(\.title, comparator: .lexical)])
     try watch("compared", compared)
     var saved = ranked
     saved.includesPendingChanges = false
     try watch("saved", saved)
-    try watch("below", ranked, in: child)
+    try watch("child", ranked, in: child)
     var own = FetchRequest<Song>()
     own.includesSubentities = false
-    try watch("own", own, sectionBy: \Song.isLoved)
+    try watch("own", own, sectionedBy: \Song.isLoved)
     try watchParts()
   }
 
-  /// So many lists that they are looked up by what they want, in each way that this is done.
+  /// Creates enough lists that they are found by their required values, in every way of doing so.
   private func watchParts() throws {
     for start in stride(from: 0, to: 60, by: 12) {
       let end = start + 12
@@ -110,7 +110,7 @@ final class ResultsRun {
 
   // MARK: Steps
 
-  /// Does so many steps, and looks at the lists in between.
+  /// Performs a number of steps, with a check of the lists in between.
   func run(steps: Int) throws {
     let all: [(name: String, weight: Int, run: () throws -> Void)] = [
       ("insert", 10, { try self.insert(into: self.context) }),
@@ -124,7 +124,7 @@ final class ResultsRun {
       ("reset", 1, { self.context.reset() }),
       ("refresh", 2, { self.context.refreshAllObjects() }),
       ("other", 16, workInOther), ("batch", 6, batch), ("merge", 6, merge),
-      ("below", 8, workBelow), ("save below", 3, { try self.child.save() }),
+      ("child", 8, changeChild), ("save child", 3, { try self.child.save() }),
       ("pin", 5, { try self.context.setQueryGenerationFrom(.current) }),
       ("go back", 8, goBack), ("unpin", 3, { try self.context.setQueryGenerationFrom(nil) }),
       ("suspend", 1, suspend),
@@ -169,7 +169,7 @@ final class ResultsRun {
     case 2: song.rank = random.below(60)
     case 3: song.isLoved.toggle()
     case 4: song.album = try one(Album.self, in: context)
-    // The same value again is no change.
+    // Setting the same value is no change.
     default: song.rank += 0
     }
   }
@@ -193,11 +193,11 @@ final class ResultsRun {
       }
     }
     try other.save()
-    if random.isTrue(in256: 100) { try note() }
+    if random.isTrue(in256: 100) { try retainGeneration() }
   }
 
-  /// Keeps the newest generation to go back to.
-  private func note() throws {
+  /// Retains the newest generation for a later return to it.
+  private func retainGeneration() throws {
     let keeper = fixture.context()
     try keeper.setQueryGenerationFrom(.current)
     _ = try keeper.count(for: FetchRequest<Song>())
@@ -205,18 +205,18 @@ final class ResultsRun {
   }
 
   private func batch() throws {
-    let place = random.isTrue(in256: 128) ? context : other
+    let target = random.isTrue(in256: 128) ? context : other
     let limit = random.below(60)
     switch random.below(3) {
     case 0:
-      try place.execute(
+      try target.execute(
         BatchUpdateRequest<Song>(where: #Predicate { $0.rank > limit }) { $0[\.rank] += 1 })
     case 1:
-      try place.execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == limit }))
+      try target.execute(BatchDeleteRequest<Song>(where: #Predicate { $0.rank == limit }))
     default:
       var left = 2
       let rank = random.below(60)
-      try place.execute(
+      try target.execute(
         BatchInsertRequest<Song> { row in
           guard left > 0 else { return true }
           left -= 1
@@ -233,7 +233,7 @@ final class ResultsRun {
     }
   }
 
-  private func workBelow() throws {
+  private func changeChild() throws {
     switch random.below(5) {
     case 0: try insert(into: child)
     case 1: try delete(in: child)
@@ -242,13 +242,13 @@ final class ResultsRun {
   }
 
   private func goBack() throws {
-    if tokens.isEmpty { try note() }
+    if tokens.isEmpty { try retainGeneration() }
     try context.setQueryGenerationFrom(tokens[random.below(tokens.count)])
   }
 
   private func suspend() throws {
     tokens = []
-    // What was shown cannot be read any more, to see whether values are the same.
+    // The shown generation can no longer be read to compare values.
     for index in watched.indices { watched[index].wasSuspended = true }
     try fixture.container.suspend()
     try fixture.container.resume()
@@ -258,18 +258,18 @@ final class ResultsRun {
 
   private func check(_ index: Int) throws {
     let this = watched[index]
-    let place = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
+    let label = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
     let shown = this.followed.controller.fetchedObjects
     let found = try reference(this)
     guard shown == found else {
       let differences = found.map(text).difference(from: shown.map(text))
-      throw GraphMismatch("\(place): shows \(shown.count), and should: \(differences)")
+      throw GraphMismatch("\(label): shows \(shown.count), and should: \(differences)")
     }
     guard this.followed.ids == found.map(\.objectID) else {
-      throw GraphMismatch("\(place): what was told leads elsewhere")
+      throw GraphMismatch("\(label): the reported changes lead elsewhere")
     }
-    try checkSections(this, found, place)
-    try checkUpdates(index, found, place)
+    try checkSections(this, found, label)
+    try checkUpdates(index, found, label)
   }
 
   private func reference(_ this: Watched) throws -> [Song] {
@@ -289,7 +289,7 @@ final class ResultsRun {
     ]
   }
 
-  private func checkSections(_ this: Watched, _ found: [Song], _ place: String) throws {
+  private func checkSections(_ this: Watched, _ found: [Song], _ label: String) throws {
     let controller = this.followed.controller
     guard let path = controller.sectionKeyPath else { return }
     var expected: [(name: String?, ids: [ManagedObjectID])] = []
@@ -306,35 +306,35 @@ final class ResultsRun {
     guard sections.map(\.name) == expected.map(\.name), this.followed.names == sections.map(\.name),
       sections.map({ $0.objects.map(\.objectID) }) == expected.map(\.ids)
     else {
-      throw GraphMismatch("\(place): sections \(sections.map(\.name)) not \(expected)")
+      throw GraphMismatch("\(label): sections \(sections.map(\.name)) not \(expected)")
     }
   }
 
-  /// What has another value was told of, and nothing else.
-  private func checkUpdates(_ index: Int, _ found: [Song], _ place: String) throws {
+  /// Every changed value was reported, and nothing else.
+  private func checkUpdates(_ index: Int, _ found: [Song], _ label: String) throws {
     let news = watched[index].followed.news()
     changeCount += news.count
-    var told: Set<ManagedObjectID> = []
+    var reported: Set<ManagedObjectID> = []
     for change in news {
-      told.formUnion(change.updated)
+      reported.formUnion(change.updated)
       for case .insert(_, let id, let source) in change.difference {
-        told.insert(id)
+        reported.insert(id)
         if source != nil { moveCount += 1 }
       }
     }
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // Objects show what was changed, where the list is of what was saved.
+    // Objects show unsaved changes even if the list excludes them.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
-      guard told.contains(id) else {
-        throw GraphMismatch("\(place): not told that \(before[id] ?? []) is \(values)")
+      guard reported.contains(id) else {
+        throw GraphMismatch("\(label): no report that \(before[id] ?? []) is \(values)")
       }
     }
     if news.count == 1, !this.wasSuspended {
       for id in news[0].updated where before[id] == after[id] {
-        throw GraphMismatch("\(place): told of \(after[id] ?? []), which is as it was")
+        throw GraphMismatch("\(label): reports \(after[id] ?? []), which did not change")
       }
     }
     watched[index].values = after

@@ -2,10 +2,10 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Live results at random")
+@Suite("Random live results")
 struct ResultsRunTests {
   @Test(.evidence("LR-01"), arguments: UInt64(1)...6)
-  func `are what a fetch finds, after every kind of change`(seed: UInt64) throws {
+  func `live results equal a fetch after every kind of change`(seed: UInt64) throws {
     let run = try ResultsRun(seed: seed)
     try run.run(steps: 250)
     #expect(run.changeCount > 200 && run.moveCount > 20)

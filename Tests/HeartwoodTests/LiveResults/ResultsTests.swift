@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("A results controller")
+@Suite("Results controllers")
 struct ResultsTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext
@@ -33,7 +33,7 @@ struct ResultsTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("C-05"))
-  func `loses what others have deleted, though it was set to the value it had`() throws {
+  func `a results controller removes objects that others have deleted`() throws {
     let results = FetchedResultsController(fetchRequest: ranked(), context: context)
     try results.performFetch()
     try song(0).rank = 10
@@ -45,19 +45,19 @@ struct ResultsTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("LR-02"))
-  func `shows unsaved changes, and says what has become of which object`() throws {
+  func `a results controller shows unsaved changes with their kinds`() throws {
     let live = try FollowedResults(ranked(15), context)
     #expect(live.ids == Array(ids[1...]))
     let new = Song(context: context)
     new.rank = 35
     live.check()
     #expect(live.news().map(offsets) == [[[1, 2, nil]]])
-    // Past another one, so it moves, and is not said to be updated besides.
+    // It passes another song, so it moves and is not reported as updated besides.
     try song(1).rank = 37
     live.check()
     let moved = live.news()
     #expect(moved.map(offsets) == [[[-1, 0, 2], [1, 2, 0]]] && moved[0].updated.isEmpty)
-    // As far as the next one only, so it stays where it is.
+    // It does not pass the next song, so it stays.
     try song(2).rank = 31
     live.check()
     let stayed = live.news()
@@ -67,13 +67,15 @@ struct ResultsTests {
     live.check()
     #expect(live.news().map(offsets) == [[[-1, 3, nil], [-1, 0, nil]]])
     try context.save()
-    // Saved for the first time, it has another ID.
+    // After its first save it has another ID.
     let saved = live.news()
     #expect(saved.map(offsets) == [[[-1, 0, nil], [1, 0, nil]]])
     #expect(live.check().ids == [new.objectID, ids[1]])
   }
 
-  @Test(.evidence("LR-03")) func `tells of nothing where no value has changed`() throws {
+  @Test(.evidence("LR-03")) func `a results controller reports nothing if no value has changed`()
+    throws
+  {
     let live = try FollowedResults(ranked(), context)
     try song(0).rank = 10
     try song(1).title += ""
@@ -87,21 +89,22 @@ struct ResultsTests {
     Album(context: context).name = "of another entity"
     try context.save()
     live.check()
-    // Who is in it is no value of an object.
+    // Members are not values of an object.
     let album = try #require(try context.fetch(FetchRequest<Album>()).first)
     let albums = try FollowedResults(FetchRequest<Album>(), context)
     try song(3).album = album
     albums.check()
     #expect(albums.news().isEmpty)
     live.check()
-    // What it is related to is one.
+    // The related object is a value.
     #expect(live.news().map(\.updated) == [[ids[3]]])
     try context.save()
     live.check()
     #expect(live.news().isEmpty && albums.check().news().isEmpty)
   }
 
-  @Test(.evidence("LR-03")) func `tells once of what is changed and then saved`() throws {
+  @Test(.evidence("LR-03"))
+  func `a results controller reports a change once, not again when it is saved`() throws {
     let live = try FollowedResults(ranked(), context)
     try song(1).title = "other"
     live.check()
@@ -117,13 +120,14 @@ struct ResultsTests {
     try song(1).album = album
     live.check()
     #expect(live.news().count == 1)
-    // The album has another number then, and is the same.
+    // The album has another number now, but is the same object.
     try context.save()
     live.check()
     #expect(live.news().isEmpty)
   }
 
-  @Test(.evidence("LR-06")) func `goes with a pin, forwards and back`() throws {
+  @Test(.evidence("LR-06")) func `a results controller follows the pin in both directions`() throws
+  {
     try context.setQueryGenerationFrom(.current)
     let live = try FollowedResults(ranked(), context)
     let first = try #require(context.queryGenerationToken)
@@ -145,7 +149,9 @@ struct ResultsTests {
     withExtendedLifetime(keeper) {}
   }
 
-  @Test(.evidence("LR-06")) func `shows what a context merges, and when it does`() throws {
+  @Test(.evidence("LR-06")) func `a results controller shows merged changes when they are merged`()
+    throws
+  {
     try context.setQueryGenerationFrom(.current)
     let live = try FollowedResults(ranked(15), context)
     let token = try fixture.container.fetchHistory(after: nil).last?.token
@@ -167,7 +173,7 @@ struct ResultsTests {
     #expect(live.check().ids == [ids[0], ids[3]])
   }
 
-  @Test(.evidence("LR-06")) func `follows undo, rollback and reset`() throws {
+  @Test(.evidence("LR-06")) func `a results controller follows undo, rollback and reset`() throws {
     context.tracksUndo = true
     let live = try FollowedResults(ranked(15), context)
     context.delete(try song(1))
@@ -190,17 +196,19 @@ struct ResultsTests {
     #expect(live.controller.fetchedObjects.allSatisfy { $0.managedObjectContext === context })
   }
 
-  @Test(.evidence("LR-06")) func `shows what contexts below and above change`() throws {
-    let below = fixture.child(of: context)
+  @Test(.evidence("LR-06")) func `a results controller shows changes of parent and child contexts`()
+    throws
+  {
+    let childContext = fixture.child(of: context)
     let live = try FollowedResults(ranked(15), context)
-    let child = try FollowedResults(ranked(15), below)
-    let song = try #require(try below.existingObject(Song.self, with: ids[0]))
+    let child = try FollowedResults(ranked(15), childContext)
+    let song = try #require(try childContext.existingObject(Song.self, with: ids[0]))
     song.rank = 22
     #expect(child.check().ids == [ids[1], ids[0], ids[2], ids[3]])
     #expect(live.check().ids == Array(ids[1...]))
-    let new = Song(context: below)
+    let new = Song(context: childContext)
     new.rank = 21
-    try below.save()
+    try childContext.save()
     #expect(live.check().ids == [ids[1], new.objectID, ids[0], ids[2], ids[3]])
     try self.song(3).rank = 2
     #expect(child.check().ids == [ids[1], new.objectID, ids[0], ids[2]])
@@ -211,12 +219,12 @@ struct ResultsTests {
   }
 
   @Test(.evidence("LR-03"), arguments: [false, true])
-  func `names what has changed in the parent, whether its objects are loaded or not`(
+  func `a results controller reports changes of the parent whether objects are loaded or not`(
     _ isLoaded: Bool
   ) throws {
-    let below = fixture.child(of: context)
-    let child = try FollowedResults(FetchRequest<Song>(), below)
-    // The list may hold faults, as nothing sorts it.
+    let childContext = fixture.child(of: context)
+    let child = try FollowedResults(FetchRequest<Song>(), childContext)
+    // The list may contain faults, because nothing sorts it.
     if isLoaded { #expect(child.controller.fetchedObjects.map(\.rank).count == 4) }
     for index in 0..<3 {
       try song(index).title = "another \(index)"
@@ -227,7 +235,7 @@ struct ResultsTests {
 }
 
 extension GraphFixture {
-  /// Gives all songs of a title another one by a batch request.
+  /// Changes the title of all songs with a title in a batch request.
   func change(all old: String, to new: String) throws {
     try context().execute(
       BatchUpdateRequest<Song>(where: #Predicate { $0.title == old }) { $0[\.title] = new })

@@ -21,9 +21,9 @@ struct SectionTests {
     try #require(try context.existingObject(Song.self, with: id))
   }
 
-  @Test(.evidence("LR-04")) func `have the objects with a value in common`() throws {
+  @Test(.evidence("LR-04")) func `a section contains the objects with a common value`() throws {
     let live = try FollowedResults(
-      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.genre)
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionedBy: \.genre)
     let controller = live.controller
     #expect(live.check().ids == folk + pop && live.names == ["folk", "pop"])
     #expect(controller.sections.map(\.range) == [0..<2, 2..<4])
@@ -36,12 +36,12 @@ struct SectionTests {
     #expect(controller.object(at: 1).objectID == folk[1])
   }
 
-  @Test(.evidence("LR-04")) func `come and go with their objects`() throws {
+  @Test(.evidence("LR-04")) func `sections appear and disappear with their objects`() throws {
     let live = try FollowedResults(
       FetchRequest<Song>(sort: [SortDescriptor(\.genre, order: .reverse)]), context,
-      sectionBy: \.genre)
+      sectionedBy: \.genre)
     #expect(live.names == ["pop", "folk"])
-    // Where it was, and yet in another section: that is a move.
+    // An unchanged position in another section counts as a move.
     try song(folk[0]).genre = nil
     try song(folk[1]).genre = nil
     #expect(live.check().names == ["pop", nil])
@@ -56,24 +56,26 @@ struct SectionTests {
     #expect(live.check().names == ["pop", "folk"])
   }
 
-  @Test(.evidence("LR-04")) func `can be of a value of another object, and of truth`() throws {
+  @Test(.evidence("LR-04")) func `sections can use a related object's attribute or a boolean`()
+    throws
+  {
     let album = Album(context: context)
     album.name = "b"
     try song(pop[0]).album = album
     let live = try FollowedResults(
-      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionBy: \.album?.name)
+      FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context, sectionedBy: \.album?.name)
     #expect(live.check().names == [nil, "b"] && live.ids == [folk[0], pop[1], folk[1], pop[0]])
     album.name = "c"
     #expect(live.check().names == [nil, "c"] && live.news().count == 1)
-    let loved = try FollowedResults(FetchRequest<Song>(), context, sectionBy: \.isLoved)
+    let loved = try FollowedResults(FetchRequest<Song>(), context, sectionedBy: \.isLoved)
     #expect(loved.names == ["false"])
     try song(folk[0]).isLoved = true
     #expect(loved.check().names == ["false", "true"] && loved.ids.last == folk[0])
   }
 
-  @Test(.evidence("LR-04")) func `cannot be of what has no order`() throws {
+  @Test(.evidence("LR-04")) func `sections by a value without an order throw`() throws {
     let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<Album>(), context: context, sectionBy: \.songs)
+      fetchRequest: FetchRequest<Album>(), context: context, sectionedBy: \.songs)
     expect(.unknownProperty, "songs") { try controller.performFetch() }
     #expect(controller.count == 0 && controller.sections.isEmpty)
   }

@@ -26,7 +26,7 @@ final class Recording: Song {
 let songs = Schema(Album.self, Song.self, Recording.self)
 
 extension GraphFixture {
-  /// Songs in the store, as another context would have left them.
+  /// Stores songs as another context would.
   @discardableResult
   func songs(_ ranks: [Int], genre: String? = nil) throws -> [ManagedObjectID] {
     let context = context()
@@ -49,24 +49,24 @@ extension GraphFixture {
   }
 }
 
-/// A controller beside a plain copy of its list, which follows what it tells.
+/// A controller with a plain copy of its list, which applies the reported changes.
 final class FollowedResults<M: ManagedObject> {
   let controller: FetchedResultsController<M>
-  /// What the list was when it told of something last.
+  /// The list after the last reported change.
   private(set) var ids: [ManagedObjectID] = []
   private(set) var names: [String?] = []
   private(set) var changes: [ResultsChange] = []
 
   init(
     _ request: FetchRequest<M>, _ context: ManagedObjectContext,
-    sectionBy: PartialKeyPath<M>? = nil
+    sectionedBy: PartialKeyPath<M>? = nil
   ) throws {
     controller = FetchedResultsController(
-      fetchRequest: request, context: context, sectionBy: sectionBy)
+      fetchRequest: request, context: context, sectionedBy: sectionedBy)
     try controller.performFetch()
     ids = controller.objectIDs
     names = controller.sections.map(\.name)
-    controller.listener = { [unowned self] in follow($0) }
+    controller.changeHandler = { [unowned self] in follow($0) }
   }
 
   private func follow(_ change: ResultsChange) {
@@ -85,13 +85,13 @@ final class FollowedResults<M: ManagedObject> {
     }
   }
 
-  /// What was told since this was asked last.
+  /// Returns the changes reported since the last call.
   func news() -> [ResultsChange] {
     defer { changes = [] }
     return changes
   }
 
-  /// Asks the controller, and has the copy be the same.
+  /// Compares the controller with the copy.
   @discardableResult
   func check(_ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation) -> Self {
     let shown = controller.objectIDs

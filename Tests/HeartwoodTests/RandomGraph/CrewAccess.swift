@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Reads and sets the properties that the reference names.
+/// Access to the properties that the reference names.
 enum CrewAccess {
   private static func member(_ object: ManagedObject) -> CrewMember {
     unsafeDowncast(object, to: CrewMember.self)
@@ -156,7 +156,7 @@ enum CrewAccess {
     }
   }
 
-  /// Adds or removes one member of a relationship to many, in place as users do.
+  /// Adds or removes one member of a to-many relationship in place.
   static func toggle(_ link: CrewLink, of object: ManagedObject, _ other: ManagedObject) {
     switch link {
     case .friends: member(object).friends.formSymmetricDifference([member(other)])
@@ -183,7 +183,7 @@ enum CrewAccess {
     }
   }
 
-  /// All objects that a context has, by class.
+  /// Returns all objects of a context, by class.
   static func all(_ context: ManagedObjectContext) throws -> [ManagedObject] {
     var all: [ManagedObject] = try context.fetch(FetchRequest<CrewMember>())
     all += try context.fetch(FetchRequest<CrewTeam>())

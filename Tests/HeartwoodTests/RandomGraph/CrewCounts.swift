@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often each operation was done, in all runs of the process.
+/// The number of times that each operation was performed, in all runs of the process.
 enum CrewCounts {
   private static let all = Mutex<[String: Int]>([:])
 

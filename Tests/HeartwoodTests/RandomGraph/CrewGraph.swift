@@ -1,12 +1,12 @@
-/// What names an object in the reference, in every context and in the store.
+/// The number that identifies an object in the reference, in every context and in the store.
 typealias CrewTagNumber = Int
 
-/// An object of the reference: values, and who is at the other end of each relationship.
+/// An object of the reference: its values, and the related objects of each relationship.
 struct CrewRow: Equatable {
   let kind: CrewKind
-  /// By the number of the attribute; those of other classes stay empty.
+  /// The values, by the number of the attribute; those of other classes stay empty.
   var values: [CrewValue]
-  /// By the number of the relationship; at most one where it leads to one.
+  /// The related objects, by the number of the relationship; at most one for a to-one relationship.
   var links: [[Int]]
 
   static let noLinks = [[Int]](repeating: [], count: CrewLink.allCases.count)
@@ -29,7 +29,7 @@ struct CrewRow: Equatable {
     set { links[link.rawValue] = newValue }
   }
 
-  /// Whether a relationship has the same members, and the same order if it has one.
+  /// Returns whether a relationship has the same members, and the same order if it is ordered.
   func has(_ link: CrewLink, like other: CrewRow) -> Bool {
     let (own, others) = (self[link], other[link])
     if own == others { return true }
@@ -37,7 +37,7 @@ struct CrewRow: Equatable {
     return Set(own) == Set(others)
   }
 
-  /// The names of the properties that differ, computed ones left out.
+  /// Returns the names of the properties that differ, except derived ones.
   func differences(from other: CrewRow) -> [String] {
     var names: [String] = []
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
@@ -47,7 +47,7 @@ struct CrewRow: Equatable {
     return names
   }
 
-  /// Whether no property differs, computed ones left out.
+  /// Returns whether no property differs, except derived ones.
   func isSame(as other: CrewRow) -> Bool {
     for field in kind.fields where !field.isDerived && self[field] != other[field] {
       return false
@@ -57,7 +57,7 @@ struct CrewRow: Equatable {
   }
 }
 
-/// Objects and their relationships, changed as the clauses say that a context changes them.
+/// Objects and their relationships, changed as the guarantees require of a context.
 struct CrewGraph {
   var rows: [Int: CrewRow] = [:]
 
@@ -86,7 +86,8 @@ struct CrewGraph {
     if let inverse = link.inverse { drop(tag, from: other, inverse) }
   }
 
-  /// Joins two objects on both sides; who can have one partner only leaves the one it had.
+  /// Relates two objects on both sides; an object that can have only one partner leaves its
+  /// previous one.
   mutating func join(_ tag: Int, _ link: CrewLink, _ other: Int) {
     if targets(tag, link).contains(other) { return }
     if link.isToOne { for old in targets(tag, link) { separate(tag, link, old) } }
@@ -97,7 +98,7 @@ struct CrewGraph {
     add(other, to: tag, link)
   }
 
-  /// Sets a whole relationship, and the order of its members if it has one.
+  /// Sets all members of a relationship, and their order if it is ordered.
   mutating func set(_ tag: Int, _ link: CrewLink, to members: [Int]) {
     for old in targets(tag, link) where !members.contains(old) { separate(tag, link, old) }
     for member in members { join(tag, link, member) }
@@ -106,9 +107,9 @@ struct CrewGraph {
 
   // MARK: Deleting
 
-  /// Deletes an object with all that follows; what denies a deletion is asked at the save.
+  /// Deletes an object with all consequences; rules that deny deletion apply at the save.
   ///
-  /// - Parameter gone: Told of each object that is deleted.
+  /// - Parameter gone: Called with each object that is deleted.
   mutating func delete(
     _ tag: Int, _ deleted: inout Set<Int>, whileDeleting: Set<Int> = [],
     gone: (inout CrewGraph, Int) -> Void
@@ -130,7 +131,7 @@ struct CrewGraph {
     gone(&self, tag)
   }
 
-  /// Takes an object out, and out of the relationships that know who leads to it.
+  /// Removes an object, also from the relationships that list it.
   mutating func forget(_ tag: Int) {
     guard let row = rows[tag] else { return }
     for link in row.kind.links where link.inverse != nil {
@@ -139,8 +140,8 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
-  /// The objects that an object leads to, without those whose row is gone, as a reference without
-  /// an inverse may.
+  /// Returns the related objects, without those whose rows are missing, to which a reference
+  /// without an inverse may lead.
   func shown(_ row: CrewRow, _ link: CrewLink) -> [Int] {
     link.inverse == nil ? row[link].filter { rows[$0] != nil } : row[link]
   }
@@ -168,7 +169,7 @@ struct CrewGraph {
     return CrewValue.canonical[text].map { .text($0) } ?? .none
   }
 
-  /// The values of a unique constraint that an object has; `nil` if it has none.
+  /// Returns the values of a unique constraint; `nil` if the object has none.
   func key(_ tag: Int, _ constraint: [CrewField]) -> [CrewValue]? {
     guard let row = rows[tag] else { return nil }
     let values = constraint.map { row[$0].constrained }

@@ -1,7 +1,8 @@
 import Foundation
 import Heartwood
 
-/// The classes of the random graph: each kind of relationship, constraint and derived attribute.
+/// The classes of the random graph, with each kind of relationship, constraint and derived
+/// attribute.
 class CrewMember: ManagedObject {
   @Attribute var code: String? = nil
   @Attribute var number: Int? = nil
@@ -15,7 +16,7 @@ class CrewMember: ManagedObject {
   @ToMany var friends: Set<CrewMember>
   @ToOne var team: CrewTeam?
   @ToOne(inverse: \CrewBadge.holder) var badge: CrewBadge?
-  /// Without an inverse: whom it leads to does not know.
+  /// Without an inverse.
   @ToOne var mentor: CrewMember?
   @OrderedToMany(inverse: \CrewJob.owner, deleteRule: .cascade) var jobs: [CrewJob]
   @ToMany(inverse: \CrewTag.members) var tags: Set<CrewTag>
@@ -36,7 +37,7 @@ class CrewMember: ManagedObject {
   }
 }
 
-/// What `validate` throws.
+/// The error that `validate` throws.
 struct CrewRefusal: Error {}
 
 final class CrewChief: CrewMember {

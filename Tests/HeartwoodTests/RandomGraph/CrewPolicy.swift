@@ -1,11 +1,11 @@
 import Heartwood
 
-/// The custom policy of the random graph, once as a program would write it and once as a reference.
+/// The custom policy of the random graph, as a program would write it and as a reference.
 enum CrewPolicy {
-  /// A badge with this serial number is deleted by the policy.
+  /// The policy deletes a badge with this serial number.
   private static let unwantedSerial = 8
 
-  /// Adds up serial numbers, leaves notes and mentors to others, and decides deletions by class.
+  /// Adds serial numbers, leaves notes and mentors to others, and decides deletions by class.
   static let policy = MergePolicy.custom { conflict in
     switch conflict.entityName {
     case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false
@@ -25,10 +25,10 @@ enum CrewPolicy {
     }
   }
 
-  /// Whether an object that was deleted here, and that others have changed, keeps its row.
+  /// Returns whether an object that was deleted here and changed by others keeps its row.
   static func keeps(_ kind: CrewKind) -> Bool { kind == .tag }
 
-  /// Whether the row of an object that was edited here, and that others have changed, is deleted.
+  /// Returns whether the row of an object that was edited here and changed by others is deleted.
   static func deletes(_ mine: CrewRow, _ theirs: CrewRow?) -> Bool {
     switch mine.kind {
     case .team: theirs == nil
@@ -37,7 +37,7 @@ enum CrewPolicy {
     }
   }
 
-  /// The value that the policy sets; `nil` if it sets none.
+  /// Returns the value that the policy sets; `nil` if it sets none.
   static func value(
     _ field: CrewField, _ base: CrewRow, _ mine: CrewRow, _ theirs: CrewRow
   ) -> CrewValue? {

@@ -2,13 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A run in which this process and others take turns; half way, this one opens the store again.
+/// A run in which this process and others take turns; this one reopens the store half way.
 struct CrewRelay {
-  /// A step of a turn; those with odd numbers are other processes'.
+  /// A step of a turn; turns with odd numbers belong to other processes.
   typealias Step = (turn: Int, step: CrewStep)
 
   let seed: UInt64
-  /// How many steps a turn has.
+  /// The number of steps in a turn.
   let stepCount: Int
 
   private static let turns = 0..<8
@@ -21,7 +21,7 @@ struct CrewRelay {
     CrewStep.random(stepCount, seed: seed(ofTurn: turn))
   }
 
-  /// Takes a turn of another process, in that.
+  /// Takes a turn in another process.
   func takeTurn(_ turn: Int, at path: String) throws {
     try takeTurn(turn, steps(ofTurn: turn), at: path)
   }
@@ -29,17 +29,17 @@ struct CrewRelay {
   private func takeTurn(_ turn: Int, _ steps: [CrewStep], at path: String) throws {
     let run = try CrewRun(.named("other", seed: seed(ofTurn: turn)), at: URL(filePath: path))
     try Self.report(run, seed) {
-      try run.take(steps)
+      try run.perform(steps)
       try run.expectStored("at the end")
     }
   }
 
   /// Takes all turns.
   ///
-  /// - Parameter elsewhere: Has another process take a turn.
-  /// - Returns: How often each operation was done by this process.
-  /// - Throws: A ``CrewMismatch`` with as few steps as were found to fail when this process takes
-  ///   all turns; with the last ones if none fails then.
+  /// - Parameter elsewhere: Makes another process take a turn.
+  /// - Returns: The number of times that this process performed each operation.
+  /// - Throws: A ``CrewMismatch`` with the fewest steps found to fail when this process takes all
+  ///   turns; with the last steps if none fails then.
   func run(at path: String, elsewhere: (_ turn: Int) async throws -> Void) async throws
     -> [String: Int]
   {
@@ -52,7 +52,7 @@ struct CrewRelay {
     }
   }
 
-  /// What is wrong after some steps that this process takes all.
+  /// Returns the mismatch after some steps that this process takes alone.
   private func mismatch(_ steps: [Step]) async -> (any Error)? {
     do {
       let scratch = try ScratchDirectory()
@@ -74,14 +74,14 @@ struct CrewRelay {
     for turn in Self.turns {
       if turn % 2 == 1 {
         try await elsewhere(turn)
-        try Self.report(run, seed) { try run.takeOver() }
+        try Self.report(run, seed) { try run.adopt() }
       } else {
         if turn == 4 {
           try Self.report(run, seed) { try run.finish() }
           run = try CrewRun(.named("reopened", seed: seed + 1), at: url)
         }
         try Self.report(run, seed) {
-          try run.take(steps.filter { $0.turn == turn }.map(\.step))
+          try run.perform(steps.filter { $0.turn == turn }.map(\.step))
         }
       }
     }
@@ -89,7 +89,7 @@ struct CrewRelay {
     return run.counts
   }
 
-  /// Says with a mismatch what led to it.
+  /// Adds the preceding steps to a mismatch.
   private static func report(_ run: CrewRun, _ seed: UInt64, _ body: () throws -> Void) throws {
     do { try body() } catch {
       throw CrewMismatch(

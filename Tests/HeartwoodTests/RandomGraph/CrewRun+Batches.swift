@@ -3,19 +3,19 @@ import Heartwood
 import HeartwoodTestSupport
 
 extension CrewRun {
-  /// Executes a batch request, and compares the store; contexts stay as they are.
-  func execute(_ place: CrewPlace, _ step: CrewStep) throws {
-    var reference = CrewBatch(graph: store.graph, policy: place.policy)
+  /// Executes a batch request, and compares the store; contexts do not change.
+  func execute(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    var reference = CrewBatch(graph: store.graph, policy: workspace.policy)
     var expected: CrewFailure?
     var result = BatchResult?.none
     do {
       switch step.operation {
-      case .batchInsert: result = try insertBatch(place, step, &reference, &expected)
-      case .batchUpdate: result = try updateBatch(place, step, &reference, &expected)
-      default: result = try deleteBatch(place, step, &reference, &expected)
+      case .batchInsert: result = try insertBatch(workspace, step, &reference, &expected)
+      case .batchUpdate: result = try updateBatch(workspace, step, &reference, &expected)
+      default: result = try deleteBatch(workspace, step, &reference, &expected)
       }
     } catch let error as ObjectGraphError {
-      note("  throws \(error)")
+      record("  throws \(error)")
       guard error.kind.description == expected?.rawValue else {
         throw CrewMismatch("the batch throws \(error), and should \(String(describing: expected))")
       }
@@ -26,10 +26,10 @@ extension CrewRun {
     guard expected == nil, let result else {
       throw CrewMismatch("the batch should throw \(String(describing: expected))")
     }
-    try take(reference, result)
+    try apply(reference, result)
   }
 
-  private func take(_ reference: CrewBatch, _ result: BatchResult) throws {
+  private func apply(_ reference: CrewBatch, _ result: BatchResult) throws {
     guard result.objectIDs.count == reference.touched.count || reference.isDeletion else {
       throw CrewMismatch("the batch names \(result.objectIDs.count) rows of \(reference.touched)")
     }
@@ -60,7 +60,7 @@ extension CrewRun {
   // MARK: Insertions
 
   private func insertBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     var random = SeededGenerator(seed: UInt64(step.a))
@@ -73,7 +73,7 @@ extension CrewRun {
       }
       rows.append(row)
     }
-    note("  \(kind) \(rows)")
+    record("  \(kind) \(rows)")
     if reference.graph.rows.count >= 30 { rows = [] }
     for row in rows where expected == nil { expected = reference.insert(kind, row, newTag()) }
     var left = rows[...]
@@ -84,7 +84,7 @@ extension CrewRun {
         return false
       }
       request.resultType = .objectIDs
-      return try place.context.execute(request)
+      return try workspace.context.execute(request)
     }
     var request = BatchInsertRequest<CrewTag> { row in
       guard let next = left.popFirst() else { return true }
@@ -93,10 +93,11 @@ extension CrewRun {
       return false
     }
     request.resultType = .objectIDs
-    return try place.context.execute(request)
+    return try workspace.context.execute(request)
   }
 
-  /// What a batch sets; not what saves would refuse, as one asks objects that were set back, too.
+  /// Returns a value for a batch to set, except those that a save would reject: a save also
+  /// validates objects that were set back.
   private func batched(_ field: CrewField, _ choice: Int) -> CrewValue {
     let value = field.value(choice)
     return value == .text(CrewValue.invalidTitle) ? .text("") : value
@@ -105,7 +106,7 @@ extension CrewRun {
   // MARK: Updates
 
   private func updateBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     let number = step.a % 5
@@ -113,13 +114,13 @@ extension CrewRun {
     let field = fields[step.b % fields.count]
     let value = batched(field, step.c)
     if field == .tagName {
-      note("  all tags: \(value)")
+      record("  all tags: \(value)")
       expected = reference.update({ $0.kind == .tag }, field, value)
       var request = BatchUpdateRequest<CrewTag> { $0[\.name] = CrewAccess.text(value) }
       request.resultType = .objectIDs
-      return try place.context.execute(request)
+      return try workspace.context.execute(request)
     }
-    note("  members of more than \(number) jobs: \(field) = \(value)")
+    record("  members of more than \(number) jobs: \(field) = \(value)")
     expected = reference.update(
       { $0.kind.isMember && $0[.jobs].count > number - 2 }, field, value)
     let least = number - 2
@@ -127,32 +128,32 @@ extension CrewRun {
       CrewBatch.set(field, value, &$0)
     }
     request.resultType = .objectIDs
-    return try place.context.execute(request)
+    return try workspace.context.execute(request)
   }
 
   // MARK: Deletions
 
   private func deleteBatch(
-    _ place: CrewPlace, _ step: CrewStep, _ reference: inout CrewBatch,
+    _ workspace: CrewWorkspace, _ step: CrewStep, _ reference: inout CrewBatch,
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     reference.isDeletion = true
     if step.b % 2 == 0 {
-      note("  teams with fewer than \(step.a % 4) members")
+      record("  teams with fewer than \(step.a % 4) members")
       let limit = step.a % 4
       let rows = store.graph.rows
       expected = reference.delete(
         rows.keys.filter { rows[$0]?.kind == .team && rows[$0]?[.members].count ?? 0 < limit })
-      return try place.context.execute(
+      return try workspace.context.execute(
         BatchDeleteRequest<CrewTeam>(where: #Predicate { $0.members.count < limit }))
     }
     let members = store.graph.rows.filter { $0.value.kind == .member }.keys.sorted()
     guard let tag = one(members, step.a), let id = ids[tag] else {
-      return try place.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
+      return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: []))
     }
-    note("  deletes the row \(tag)")
+    record("  deletes the row \(tag)")
     expected = reference.delete([tag])
-    return try place.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: [id]))
+    return try workspace.context.execute(BatchDeleteRequest<CrewMember>(objectIDs: [id]))
   }
 }
 
@@ -160,9 +161,9 @@ extension CrewRun {
 struct CrewBatch {
   var graph: CrewGraph
   let policy: MergePolicy.Each
-  /// The rows that were inserted or changed, in order.
+  /// The inserted or changed rows, in order.
   private(set) var touched: [Int] = []
-  /// Those whose token is that of a new object.
+  /// The rows with the token of a new object.
   private(set) var tokens: Set<Int> = []
   var isDeletion = false
   private(set) var isUpdate = false

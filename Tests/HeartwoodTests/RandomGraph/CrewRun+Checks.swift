@@ -1,22 +1,22 @@
 import Heartwood
 
 extension CrewRun {
-  /// Compares a whole context with its reference, which also has it read all that it has not yet.
-  func expectSame(_ place: CrewPlace, _ moment: String) throws {
+  /// Compares a complete context with its reference, which loads whatever was not loaded.
+  func expectSame(_ workspace: CrewWorkspace, _ moment: String) throws {
     do {
-      try expectSame(place, Set(place.view.live))
+      try expectSame(workspace, Set(workspace.view.live))
     } catch let mismatch as CrewMismatch {
-      throw CrewMismatch("\(moment), context \(place.number): \(mismatch)")
+      throw CrewMismatch("\(moment), context \(workspace.number): \(mismatch)")
     }
   }
 
   /// Compares objects of a context.
-  func expectSame(_ place: CrewPlace, _ tags: Set<Int>) throws {
+  func expectSame(_ workspace: CrewWorkspace, _ tags: Set<Int>) throws {
     for tag in tags {
-      guard let row = place.view.now[tag] else { continue }
+      guard let row = workspace.view.now[tag] else { continue }
       try expectSame(
-        try place.object(tag), tag, row, in: place.view.now, place.context
-      ) { place.tag($0) }
+        try workspace.object(tag), tag, row, in: workspace.view.now, workspace.context
+      ) { workspace.tag($0) }
     }
   }
 
@@ -33,7 +33,7 @@ extension CrewRun {
     }
     for link in row.kind.links {
       let targets = CrewAccess.targets(link, of: object)
-      // One that was deleted here is held, though its row is there again by others.
+      // An object that was deleted here is retained, although others have restored its row.
       if link.inverse == nil, targets.contains(where: { $0.managedObjectContext == nil }) {
         continue
       }
@@ -50,35 +50,37 @@ extension CrewRun {
     }
   }
 
-  /// Compares what a context says was changed in it.
-  func expectSameSets(_ place: CrewPlace) throws {
-    let (context, view) = (place.context, place.view)
+  /// Compares the lists of changed objects of a context.
+  func expectSameSets(_ workspace: CrewWorkspace) throws {
+    let (context, view) = (workspace.context, workspace.view)
     func expect(_ name: String, _ found: Set<Int>, _ expected: Set<Int>) throws {
       guard found != expected else { return }
       throw CrewMismatch(
-        "context \(place.number): \(name) are \(found.sorted()) and should be \(expected.sorted())")
+        "context \(workspace.number): \(name) are \(found.sorted()) "
+          + "and should be \(expected.sorted())"
+      )
     }
-    try expect("insertedObjects", place.tags(context.insertedObjects), Set(view.work.inserted))
-    try expect("deletedObjects", place.tags(context.deletedObjects), view.work.deleted)
-    let updated = place.tags(context.updatedObjects)
-    // Objects that were set to the values they have count as updated, too.
+    try expect("insertedObjects", workspace.tags(context.insertedObjects), Set(view.work.inserted))
+    try expect("deletedObjects", workspace.tags(context.deletedObjects), view.work.deleted)
+    let updated = workspace.tags(context.updatedObjects)
+    // Objects that were set to their current values count as updated, too.
     let missing = view.edited.subtracting(updated)
     try expect("updatedObjects that are missing", missing, [])
   }
 
-  /// Both sides of all relationships agree in a context.
-  func expectAgreement(_ place: CrewPlace, _ moment: String) throws {
-    // One whose row is gone has nothing to agree with.
-    for tag in place.view.live where store.graph[tag] != nil {
-      guard place.handlesObject(tag), let row = place.view.now[tag] else { continue }
-      let object = try place.object(tag)
+  /// Expects both sides of all relationships to agree in a context.
+  func expectAgreement(_ workspace: CrewWorkspace, _ moment: String) throws {
+    // An object whose row is missing has nothing to agree with.
+    for tag in workspace.view.live where store.graph[tag] != nil {
+      guard workspace.handlesObject(tag), let row = workspace.view.now[tag] else { continue }
+      let object = try workspace.object(tag)
       guard !object.isDeleted else { continue }
       for link in row.kind.links {
         guard let inverse = link.inverse else { continue }
         for other in CrewAccess.targets(link, of: object) {
           guard !CrewAccess.targets(inverse, of: other).contains(object) else { continue }
           throw CrewMismatch(
-            "\(moment): \(tag).\(link) has \(place.tag(other)), whose \(inverse) lacks it")
+            "\(moment): \(tag).\(link) has \(workspace.tag(other)), whose \(inverse) lacks it")
         }
       }
     }
@@ -86,7 +88,7 @@ extension CrewRun {
 
   // MARK: The store
 
-  /// What a new context shows, by the numbers of the reference.
+  /// Returns the content of a new context, by the numbers of the reference.
   func stored() throws -> CrewGraph {
     let context = containers[containers.count - 1].newContext()
     return try withExtendedLifetime(context) {
@@ -99,7 +101,7 @@ extension CrewRun {
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {
           let targets = CrewAccess.targets(link, of: object).map { tagsByID[$0.objectID] ?? -1 }
-          // In an order of its own, so that a seed leads to the same steps each time.
+          // In a fixed order, so that a seed yields the same steps each time.
           row[link] = link.isOrdered ? targets : targets.sorted()
         }
         graph[tag] = row
@@ -139,7 +141,7 @@ extension CrewRun {
     }
   }
 
-  /// Both sides of all relationships agree in a graph.
+  /// Expects both sides of all relationships to agree in a graph.
   func expectAgreement(_ graph: CrewGraph, _ moment: String) throws {
     for (tag, row) in graph.rows {
       for link in row.kind.links {
@@ -155,7 +157,7 @@ extension CrewRun {
 
   // MARK: History
 
-  /// Compares what the history has since the last time with what the reference has changed.
+  /// Compares the new transactions of the history with the changes of the reference.
   func expectHistory(_ difference: CrewDifference, isExact: Bool, _ moment: String) throws {
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
@@ -182,13 +184,14 @@ extension CrewRun {
           + "\(difference.deleted.sorted())")
     }
     for (tag, names) in difference.updated {
-      let told = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      let reported = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
+      // A reference to a missing row may be cleared whenever its own row is written.
       let open: Set<String> = ["mentor"]
-      let isSame = told.subtracting(open) == names.subtracting(open)
-      guard isExact ? isSame : told.isSuperset(of: names.subtracting(open)) else {
+      let isSame = reported.subtracting(open) == names.subtracting(open)
+      guard isExact ? isSame : reported.isSuperset(of: names.subtracting(open)) else {
         throw CrewMismatch(
-          "\(moment): the history says of \(tag) \(told.sorted()), and should \(names.sorted())")
+          "\(moment): the history says of \(tag) \(reported.sorted()), and should \(names.sorted())"
+        )
       }
     }
     for tag in found.updated.keys

@@ -3,80 +3,86 @@ import Heartwood
 extension CrewRun {
   // MARK: Pins
 
-  /// Pins a context to the newest generation, lets it go, or has it merge by itself, or not.
-  func pin(_ place: CrewPlace, _ step: CrewStep) throws {
+  /// Pins a context to the newest generation, removes its pin, or turns automatic merging on or
+  /// off.
+  func pin(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
-      // What was changed in it would be put on top of another generation.
-      guard !place.isMerging, place.view.canRebase(store) else { return }
-      try place.context.setQueryGenerationFrom(.current)
-      place.pinned = store
-      try sync(place)
+      // Its unsaved changes would be applied on top of another generation.
+      guard !workspace.isMerging, workspace.view.canRebase(store) else { return }
+      try workspace.context.setQueryGenerationFrom(.current)
+      workspace.pinned = store
+      try sync(workspace)
     case .unpin:
-      guard place.pinned != nil else { return }
-      try place.context.setQueryGenerationFrom(nil)
-      place.pinned = nil
-      guard place.context.queryGenerationToken == nil else {
+      guard workspace.pinned != nil else { return }
+      try workspace.context.setQueryGenerationFrom(nil)
+      workspace.pinned = nil
+      guard workspace.context.queryGenerationToken == nil else {
         throw CrewMismatch("there is a token without a pin")
       }
     default:
-      guard place.pinned == nil else { return }
-      place.context.automaticallyMergesChangesFromParent.toggle()
-      // It merges what is saved from now on.
-      guard place.isMerging else { return }
-      if place.view.canRebase(store) { try sync(place) } else { try rollback(place) }
+      guard workspace.pinned == nil else { return }
+      workspace.context.automaticallyMergesChangesFromParent.toggle()
+      // It merges whatever is saved from now on.
+      guard workspace.isMerging else { return }
+      if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }
-    try expectSame(place, "after \(step.operation)")
+    try expectSame(workspace, "after \(step.operation)")
   }
 
   // MARK: Merging
 
-  /// Merges what others have saved since a context has read everything.
-  func merge(_ place: CrewPlace, _ step: CrewStep) throws {
-    guard place.view.canRebase(store), place.view.generation != store.generation else { return }
-    note("  context \(place.number) merges \(place.view.generation + 1)...\(store.generation)")
-    if place.isMerging {
-      _ = try place.context.count(for: FetchRequest<CrewBadge>())
-      return try expectMerged(place)
+  /// Merges what others have saved since the context has read everything.
+  func merge(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    guard workspace.view.canRebase(store), workspace.view.generation != store.generation else {
+      return
+    }
+    record(
+      "  context \(workspace.number) merges \(workspace.view.generation + 1)...\(store.generation)")
+    if workspace.isMerging {
+      _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
+      return try expectMerged(workspace)
     }
     if step.operation == .mergeChangeSet {
-      guard let pinned = place.pinned, let token = place.context.queryGenerationToken else {
+      guard let pinned = workspace.pinned, let token = workspace.context.queryGenerationToken else {
         return
       }
-      let changes = try containers[place.container].changes(from: token, to: .current)
+      let changes = try containers[workspace.container].changes(from: token, to: .current)
       try expectSame(changes, pinned.graph)
-      try place.context.mergeChanges(changes)
+      try workspace.context.mergeChanges(changes)
     } else {
-      for generation in (place.view.generation + 1)...store.generation {
+      for generation in (workspace.view.generation + 1)...store.generation {
         for transaction in transactions[generation] ?? [] {
-          try place.context.mergeChanges(from: transaction)
+          try workspace.context.mergeChanges(from: transaction)
         }
       }
     }
-    if place.pinned != nil { place.pinned = store }
-    try expectMerged(place)
+    if workspace.pinned != nil { workspace.pinned = store }
+    try expectMerged(workspace)
   }
 
-  /// What was here before is up to date, without being fetched.
-  private func expectMerged(_ place: CrewPlace) throws {
-    try expectMerged(place, all: false)
-    try readAll(place)
+  /// Expects registered objects to be up to date without a fetch.
+  private func expectMerged(_ workspace: CrewWorkspace) throws {
+    try expectMerged(workspace, all: false)
+    try readAll(workspace)
   }
 
-  /// Every object that was here, and has a row, is as the store has it.
+  /// Expects each registered object with a row to equal the store.
   ///
-  /// - Parameter all: Whether there were no changes that are on top.
-  func expectMerged(_ place: CrewPlace, all: Bool) throws {
-    var after = place.view
+  /// - Parameter all: Whether there were no unsaved changes on top.
+  func expectMerged(_ workspace: CrewWorkspace, all: Bool) throws {
+    var after = workspace.view
     after.rebase(store)
-    for tag in store.graph.rows.keys where place.handlesObject(tag) {
-      if all || !place.view.isEdited(tag) && !after.isEdited(tag) { try expectMerged(place, tag) }
+    for tag in store.graph.rows.keys where workspace.handlesObject(tag) {
+      if all || !workspace.view.isEdited(tag) && !after.isEdited(tag) {
+        try expectMerged(workspace, tag)
+      }
     }
   }
 
-  private func expectMerged(_ place: CrewPlace, _ tag: Int) throws {
+  private func expectMerged(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let row = store.graph[tag] else { return }
-    let object = try place.object(tag)
+    let object = try workspace.object(tag)
     for field in row.kind.fields {
       let value = CrewAccess.value(field, of: object)
       guard value == row[field] else {
@@ -97,7 +103,7 @@ extension CrewRun {
     }
   }
 
-  /// A change set says what differs between a generation and the newest.
+  /// Expects a change set to describe the difference between a generation and the newest one.
   private func expectSame(_ changes: ChangeSet, _ earlier: CrewGraph) throws {
     var later = CrewStore()
     later.graph = earlier
@@ -108,7 +114,7 @@ extension CrewRun {
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
     else { throw CrewMismatch("the change set is \(changes), and should be \(expected)") }
     for (tag, all) in expected.updated {
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      // A reference to a missing row may be cleared whenever its own row is written.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
@@ -118,7 +124,7 @@ extension CrewRun {
     }
   }
 
-  /// Deletes the whole history.
+  /// Deletes the complete history.
   func deleteHistory(_ step: CrewStep) throws {
     guard setting.deletesHistory, let token = historyToken else { return }
     try containers[step.a % containers.count].deleteHistory(before: token)
@@ -126,17 +132,19 @@ extension CrewRun {
     guard left.isEmpty else { throw CrewMismatch("the history has \(left.count) transactions") }
   }
 
-  /// Makes all rows what they were in the generation that a context is pinned to.
-  func revert(_ place: CrewPlace) throws {
-    guard let pinned = place.pinned, let token = place.context.queryGenerationToken else { return }
-    note("  reverts to \(pinned.generation)")
-    let changes = try containers[place.container].revert(to: token)
+  /// Reverts all rows to the generation to which a context is pinned.
+  func revert(_ workspace: CrewWorkspace) throws {
+    guard let pinned = workspace.pinned, let token = workspace.context.queryGenerationToken else {
+      return
+    }
+    record("  reverts to \(pinned.generation)")
+    let changes = try containers[workspace.container].revert(to: token)
     let difference = store.commit(pinned.graph)
     let named = [changes.inserted, changes.deleted, Set(changes.updated.keys)].map { ids in
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // One that led to a row that is gone may be forgotten whenever its row is written.
+      // A reference to a missing row may be cleared whenever its own row is written.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("revert says \(changes), and changed \(difference)") }
     try expectStored("after a revert")

@@ -1,101 +1,106 @@
 import Heartwood
 
 extension CrewRun {
-  /// Works in a context below another, which is saved, or not.
-  func nest(_ place: CrewPlace, _ step: CrewStep) throws {
-    let view = place.view
+  /// Works in a child context, which is saved or discarded.
+  func nest(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    let view = workspace.view
     let isPlain = view.work.deleted.allSatisfy { view.now.targets($0, .reserved).isEmpty }
-    guard isPlain, !isStale(place) else { return }
-    let child = CrewPlace(
-      100 + place.number, ManagedObjectContext(parent: place.context), .error,
-      container: place.container)
-    child.view.read(above(child, place))
+    guard isPlain, !isStale(workspace) else { return }
+    let child = CrewWorkspace(
+      100 + workspace.number, ManagedObjectContext(parent: workspace.context), .error,
+      container: workspace.container)
+    child.view.read(parentStore(child, workspace))
     child.context.automaticallyMergesChangesFromParent = step.b % 2 == 0
     for object in try CrewAccess.all(child.context) {
-      let original: ManagedObject? = place.context.registeredObject(for: object.objectID)
-      let tag = original.map { place.tag($0) } ?? -1
+      let original: ManagedObject? = workspace.context.registeredObject(for: object.objectID)
+      let tag = original.map { workspace.tag($0) } ?? -1
       child.keep(object, as: tag)
     }
-    try expectSame(child, "below")
+    try expectSame(child, "child")
     for nested in CrewStep.random(12, seed: UInt64(step.a)) {
       switch nested.operation {
       case .insert, .set, .setSame, .relate, .toggle, .reorder, .delete: try edit(child, nested)
       case .nested, .fetch, .count:
         if child.number < 200 { try nest(child, nested) }
-      case .sync: try editAbove(child, place, nested)
+      case .sync: try editParent(child, workspace, nested)
       case .rollback:
         child.context.rollback()
         child.view.rollback()
-        try expectSame(child, "after a rollback below")
+        try expectSame(child, "after a rollback of the child")
       default: continue
       }
       try expectSameSets(child)
     }
-    let isPushed = step.c % 4 > 0 ? try push(child, to: place) : false
-    try expectSame(place, "above, after work below")
+    let isPushed = step.c % 4 > 0 ? try push(child, to: workspace) : false
+    try expectSame(workspace, "parent, after work in the child")
     child.dropAll()
-    if isPushed, step.c % 8 > 4, place.number < 100 { try saveAbove(child, place) }
+    if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveParent(child, workspace) }
   }
 
-  /// What a context below another one reads.
-  private func above(_ child: CrewPlace, _ place: CrewPlace) -> CrewStore {
-    var above = CrewStore()
-    (above.graph, above.generation) = (place.view.now, place.view.generation)
-    for tag in place.view.work.deleted { above.graph[tag] = nil }
-    return above
+  /// Returns the content that a child context reads.
+  private func parentStore(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
+    var store = CrewStore()
+    (store.graph, store.generation) = (workspace.view.now, workspace.view.generation)
+    for tag in workspace.view.work.deleted { store.graph[tag] = nil }
+    return store
   }
 
-  /// Changes an object of the context above, which is seen below when everything is fetched.
-  private func editAbove(_ child: CrewPlace, _ place: CrewPlace, _ step: CrewStep) throws {
+  /// Changes an object of the parent, which the child sees after fetching everything.
+  private func editParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
+    throws
+  {
     guard !child.view.hasChanges, !child.context.hasChanges else { return }
     let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
     var step = step
     step.operation = operations[step.a % operations.count]
-    note("  above:")
-    try edit(place, step)
+    record("  parent:")
+    try edit(workspace, step)
     for object in try CrewAccess.all(child.context) {
-      guard child.tag(object) >= 0 else { throw CrewMismatch("\(object) is found below only now") }
+      guard child.tag(object) >= 0 else {
+        throw CrewMismatch("\(object) is found in the child only now")
+      }
     }
-    child.view.read(above(child, place))
-    try expectSame(child, "below, after an edit above")
+    child.view.read(parentStore(child, workspace))
+    try expectSame(child, "child, after an edit of the parent")
   }
 
-  /// Saves a context that has one below, which shows the same then.
-  private func saveAbove(_ child: CrewPlace, _ place: CrewPlace) throws {
-    note("  saves above")
+  /// Saves a parent, whose child then shows the same.
+  private func saveParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
+    record("  saves the parent")
     let before = store.generation
-    let isOthers = place.view.generation != before
-    let new = place.view.work.inserted
-    try save(place, rollsBack: false)
-    // It may have rolled back. What others have saved is seen below only where that merges, and so
-    // is what a new object has changed in the row that it has become.
-    let isMet = new.contains { place.view.now[$0] == nil }
-    guard store.generation != before, !place.view.hasChanges, !isStale(place),
+    let isOthers = workspace.view.generation != before
+    let new = workspace.view.work.inserted
+    try save(workspace, rollsBack: false)
+    // The parent may have rolled back. The child sees what others have saved only if the parent
+    // merges, and likewise the changes that a new object made in the row that it became.
+    let isMet = new.contains { workspace.view.now[$0] == nil }
+    guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
     else { return }
-    for (tag, saved) in place.view.now.rows {
+    for (tag, saved) in workspace.view.now.rows {
       guard let id = ids[tag],
         let object: ManagedObject = try child.context.existingObject(with: id)
-      else { throw CrewMismatch("\(tag) was saved above, and is not below") }
+      else { throw CrewMismatch("\(tag) was saved in the parent, and is not in the child") }
       var row = saved
-      // It reads again what was computed if it was told to.
+      // It rereads derived values if it was notified.
       if !child.isMerging {
         for field in row.kind.fields where field.isDerived {
           row[field] = CrewAccess.value(field, of: object)
         }
       }
-      try expectSame(object, tag, row, in: place.view.now, child.context) {
+      try expectSame(object, tag, row, in: workspace.view.now, child.context) {
         tagsByID[$0.objectID] ?? -1
       }
     }
   }
 
-  /// Saves a context into the one above; returns whether it could.
-  private func push(_ child: CrewPlace, to place: CrewPlace) throws -> Bool {
-    note("  saves below")
+  /// Saves a context to its parent; returns whether that succeeded.
+  private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
+    record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // Objects that were set are validated without edits too, and above one may be invalid.
+    // Objects that were set are validated even without edits, and an object of the parent may be
+    // invalid.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }
@@ -108,42 +113,44 @@ extension CrewRun {
       try child.context.save()
     } catch {
       guard !expected.isEmpty else { throw error }
-      try expectSame(child, "after a save below that failed")
+      try expectSame(child, "after a failed save of the child")
       return false
     }
-    guard expected.isEmpty else { throw CrewMismatch("the save below should throw \(expected)") }
-    if child.view.hasChanges { begin(place) }
+    guard expected.isEmpty else {
+      throw CrewMismatch("the save of the child should throw \(expected)")
+    }
+    if child.view.hasChanges { begin(workspace) }
     let work = child.view.work
     for tag in work.inserted {
       let id = try child.object(tag).objectID
-      guard let object: ManagedObject = place.context.registeredObject(for: id) else {
-        throw CrewMismatch("\(tag) was saved below, and is not above")
+      guard let object: ManagedObject = workspace.context.registeredObject(for: id) else {
+        throw CrewMismatch("\(tag) was saved in the child, and is not in the parent")
       }
-      place.keep(object, as: tag)
-      place.view.work.inserted.append(tag)
+      workspace.keep(object, as: tag)
+      workspace.view.work.inserted.append(tag)
     }
-    for (tag, properties) in work.wasSet where place.view.isNew(tag) {
-      place.view.work.wasSet[tag, default: []].formUnion(properties)
+    for (tag, properties) in work.wasSet where workspace.view.isNew(tag) {
+      workspace.view.work.wasSet[tag, default: []].formUnion(properties)
     }
-    for tag in child.view.edited where place.view.isNew(tag) {
+    for tag in child.view.edited where workspace.view.isNew(tag) {
       guard let old = child.view.base[tag], let row = work.now[tag] else { continue }
       for field in row.kind.fields where row[field] != old[field] {
-        place.view.work.wasSet[tag, default: []].insert(field.rawValue)
+        workspace.view.work.wasSet[tag, default: []].insert(field.rawValue)
       }
       for link in row.kind.links where link.isToOne && row[link] != old[link] {
-        place.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
+        workspace.view.work.wasSet[tag, default: []].insert(100 + link.rawValue)
       }
     }
-    let before = place.view.now
-    place.view.now = work.now
-    for tag in place.view.work.deleted { place.view.now[tag] = before[tag] }
+    let before = workspace.view.now
+    workspace.view.now = work.now
+    for tag in workspace.view.work.deleted { workspace.view.now[tag] = before[tag] }
     for tag in work.deleted {
-      if let row = before[tag] { place.view.now[tag]?.values = row.values }
-      if place.view.isNew(tag) {
-        place.view.work.now.forget(tag)
-        place.view.work.inserted.removeAll { $0 == tag }
+      if let row = before[tag] { workspace.view.now[tag]?.values = row.values }
+      if workspace.view.isNew(tag) {
+        workspace.view.work.now.forget(tag)
+        workspace.view.work.inserted.removeAll { $0 == tag }
       } else {
-        place.view.work.deleted.insert(tag)
+        workspace.view.work.deleted.insert(tag)
       }
     }
     return true

@@ -2,21 +2,21 @@ import Foundation
 import Heartwood
 
 extension CrewRun {
-  /// Takes over what other processes have saved, or what a store holds when it is opened.
-  func takeOver() throws {
+  /// Adopts what other processes have saved, or what a store contains when it is opened.
+  func adopt() throws {
     for object in try CrewAccess.all(containers[0].newContext())
     where tagsByID[object.objectID] == nil {
       try name(newTag(), object)
     }
     let found = try stored()
     for row in found.rows.values where row.kind.isMember { tokens.insert(row[.token]) }
-    // What was there before may be gone from the history.
+    // Earlier transactions may be deleted from the history.
     let isNew = historyToken == nil
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken
     var written: [Int: Set<String>] = [:]
     for change in new.flatMap(\.changes) {
-      // One that is not known was made and deleted since.
+      // An unknown object was created and deleted in between.
       guard let tag = tagsByID[change.objectID] else { continue }
       var names: Set<String> = ["inserted or deleted"]
       if case .update(let updated) = change.kind {
@@ -24,25 +24,25 @@ extension CrewRun {
       }
       written[tag, default: []].formUnion(names)
     }
-    let difference = store.takeOver(
+    let difference = store.adopt(
       found, written: Set(written.filter { !$0.value.isEmpty }.keys))
     transactions[store.generation, default: []] += new
-    note("others have saved: \(difference)")
+    record("others have saved: \(difference)")
     if !isNew { try expectWritten(written, difference) }
   }
 
-  /// The history names all that others have changed.
+  /// Expects the history to name all changes by others.
   private func expectWritten(_ written: [Int: Set<String>], _ difference: CrewDifference) throws {
     for tag in difference.inserted.union(difference.deleted) where written[tag] == nil {
       throw CrewMismatch("the history does not name \(tag), which others made or deleted")
     }
     for (tag, all) in difference.updated {
-      // One that led to a row that is gone is not written because of that.
+      // A reference to a missing row does not cause a write.
       let names = all.subtracting(["mentor"])
-      let told = written[tag] ?? []
-      guard told.contains("inserted or deleted") || told.isSuperset(of: names) else {
+      let reported = written[tag] ?? []
+      guard reported.contains("inserted or deleted") || reported.isSuperset(of: names) else {
         throw CrewMismatch(
-          "the history says of \(tag) \(told), and others changed \(names)")
+          "the history says of \(tag) \(reported), and others changed \(names)")
       }
     }
   }

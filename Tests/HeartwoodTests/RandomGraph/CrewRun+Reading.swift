@@ -2,64 +2,65 @@ import Foundation
 import Heartwood
 
 extension CrewRun {
-  func refresh(_ place: CrewPlace, _ step: CrewStep) throws {
-    let isStale = isStale(place)
+  func refresh(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    let isStale = isStale(workspace)
     switch step.operation {
     case .sync:
-      if place.view.canRebase(place.pinned ?? store) { try sync(place) }
+      if workspace.view.canRebase(workspace.pinned ?? store) { try sync(workspace) }
     case .refreshAll:
       guard !isStale else { return }
-      place.context.refreshAllObjects()
-      // Those that are deleted are read, too, so that they stay what they are if they come back.
-      for tag in place.view.work.deleted {
-        guard let row = place.view.now[tag], let field = row.kind.fields.first else { continue }
-        let object = try place.object(tag)
+      workspace.context.refreshAllObjects()
+      // Deleted objects are read, too, so that they keep their values if they return.
+      for tag in workspace.view.work.deleted {
+        guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
+        let object = try workspace.object(tag)
         _ = CrewAccess.value(field, of: object)
         for link in row.kind.links { _ = CrewAccess.targets(link, of: object) }
       }
-      try expectSame(place, "after refreshAllObjects")
+      try expectSame(workspace, "after refreshAllObjects")
     case .refresh:
-      guard !isStale, let tag = one(place.view.live, step.a) else { return }
-      note("  refreshes \(tag)")
-      try place.context.refresh(try place.object(tag), mergeChanges: true)
-      try expectSame(place, "after refresh")
+      guard !isStale, let tag = one(workspace.view.live, step.a) else { return }
+      record("  refreshes \(tag)")
+      try workspace.context.refresh(try workspace.object(tag), mergeChanges: true)
+      try expectSame(workspace, "after refresh")
     default:
-      guard !isStale, let tag = one(place.view.live, step.a) else { return }
-      try drop(place, tag)
+      guard !isStale, let tag = one(workspace.view.live, step.a) else { return }
+      try drop(workspace, tag)
     }
   }
 
-  /// Refreshes an object without its changes, which is refused if its relationships were changed.
-  private func drop(_ place: CrewPlace, _ tag: Int) throws {
-    guard let before = place.view.base[tag], let row = place.view.now[tag],
-      !place.context.tracksUndo
+  /// Refreshes an object without its changes, which throws if its relationships were changed.
+  private func drop(_ workspace: CrewWorkspace, _ tag: Int) throws {
+    guard let before = workspace.view.base[tag], let row = workspace.view.now[tag],
+      !workspace.context.tracksUndo
     else { return }
-    note("  drops the changes of \(tag)")
+    record("  drops the changes of \(tag)")
     let isRelated = row.kind.links.contains { !row.has($0, like: before) }
     do {
-      try place.context.refresh(try place.object(tag), mergeChanges: false)
+      try workspace.context.refresh(try workspace.object(tag), mergeChanges: false)
       guard !isRelated else { throw CrewMismatch("relationships of \(tag) were dropped") }
     } catch let error as ObjectGraphError where error.kind == .unsavedRelationships {
       return
     }
-    place.view.now[tag]?.values = before.values
-    try expectSame(place, "after changes were dropped")
+    workspace.view.now[tag]?.values = before.values
+    try expectSame(workspace, "after changes were dropped")
   }
 
-  func detectConflicts(_ place: CrewPlace, _ step: CrewStep) {
-    guard place.policy == .error, let tag = one(place.view.live, step.a), !place.view.isNew(tag),
-      let object = try? place.object(tag)
+  func detectConflicts(_ workspace: CrewWorkspace, _ step: CrewStep) {
+    guard workspace.policy == .error, let tag = one(workspace.view.live, step.a),
+      !workspace.view.isNew(tag),
+      let object = try? workspace.object(tag)
     else { return }
-    place.context.detectConflicts(for: object)
-    place.view.watched.insert(tag)
+    workspace.context.detectConflicts(for: object)
+    workspace.view.watched.insert(tag)
   }
 
   // MARK: IDs
 
-  func obtainIDs(_ place: CrewPlace, _ step: CrewStep) throws {
-    let new = place.view.work.inserted.filter { step.a % 2 == 0 || $0 % 2 == 0 }
-    let objects = try new.map { try place.object($0) }
-    try place.context.obtainPermanentIDs(for: objects)
+  func obtainIDs(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    let new = workspace.view.work.inserted.filter { step.a % 2 == 0 || $0 % 2 == 0 }
+    let objects = try new.map { try workspace.object($0) }
+    try workspace.context.obtainPermanentIDs(for: objects)
     for (tag, object) in zip(new, objects) {
       guard !object.objectID.isTemporary, object.isInserted else {
         throw CrewMismatch("\(tag) has no lasting ID: \(object.objectID)")
@@ -68,15 +69,15 @@ extension CrewRun {
     try expectHistory(CrewDifference(), isExact: true, "after obtainPermanentIDs")
   }
 
-  /// Looks objects up by their IDs, here and in other contexts.
-  func lookUp(_ place: CrewPlace, _ step: CrewStep) throws {
-    guard let tag = one(place.view.live, step.a) else { return }
-    let object = try place.object(tag)
+  /// Looks up objects by ID, in this context and in others.
+  func lookUp(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    guard let tag = one(workspace.view.live, step.a) else { return }
+    let object = try workspace.object(tag)
     let id = object.objectID
-    note("  looks up \(tag)")
-    let found: ManagedObject? = try place.context.existingObject(with: id)
-    guard found === object, place.context.registeredObject(for: id) === object,
-      place.context.object(with: id) === object
+    record("  looks up \(tag)")
+    let found: ManagedObject? = try workspace.context.existingObject(with: id)
+    guard found === object, workspace.context.registeredObject(for: id) === object,
+      workspace.context.object(with: id) === object
     else { throw CrewMismatch("the ID of \(tag) does not lead to it") }
     guard ManagedObjectID(uriRepresentation: id.uriRepresentation) == id else {
       throw CrewMismatch("the URI of \(tag) does not lead to its ID")
@@ -87,8 +88,8 @@ extension CrewRun {
     guard (there != nil) == isThere else {
       throw CrewMismatch("the ID of \(tag) finds \(String(describing: there)) elsewhere")
     }
-    if let temporary = place.temporaryIDs[tag] {
-      let here: ManagedObject? = try place.context.existingObject(with: temporary)
+    if let temporary = workspace.temporaryIDs[tag] {
+      let here: ManagedObject? = try workspace.context.existingObject(with: temporary)
       let elsewhere: ManagedObject? = try fresh.existingObject(with: temporary)
       guard here === object, elsewhere == nil else {
         throw CrewMismatch("the temporary ID of \(tag) leads elsewhere")
@@ -100,41 +101,42 @@ extension CrewRun {
 
   // MARK: Predicates
 
-  /// An object as a predicate sees it in a context: as it was changed there, or as it is stored.
-  private func seen(_ place: CrewPlace) -> CrewGraph {
-    guard isStale(place) else {
-      var graph = place.view.now
-      for tag in place.view.work.deleted { graph[tag] = nil }
+  /// Returns an object as a predicate sees it in a context: with its unsaved changes, or as it is
+  /// stored.
+  private func seen(_ workspace: CrewWorkspace) -> CrewGraph {
+    guard isStale(workspace) else {
+      var graph = workspace.view.now
+      for tag in workspace.view.work.deleted { graph[tag] = nil }
       return graph
     }
-    return (place.pinned ?? store).graph
+    return (workspace.pinned ?? store).graph
   }
 
-  func search(_ place: CrewPlace, _ step: CrewStep) throws {
-    let isStale = isStale(place)
-    // What a stale context with changes finds is a mixture that the reference does not make.
-    guard !isStale || !place.view.hasChanges else { return }
-    guard !place.isMerging || !isStale else { return try merge(place, step) }
-    let graph = seen(place)
+  func search(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
+    let isStale = isStale(workspace)
+    // The result of a stale context with changes is a mixture that the reference does not model.
+    guard !isStale || !workspace.view.hasChanges else { return }
+    guard !workspace.isMerging || !isStale else { return try merge(workspace, step) }
+    let graph = seen(workspace)
     let query = CrewQuery.all[step.a % CrewQuery.all.count]
     let expected = Set(graph.rows.keys.filter { query.holds(graph, $0) })
-    note("  \(query.name)")
-    let count = try query.count(place.context)
+    record("  \(query.name)")
+    let count = try query.count(workspace.context)
     guard count == expected.count else {
       throw CrewMismatch("\(query.name): counts \(count), and should \(expected.sorted())")
     }
     guard !isStale else { return }
-    // It may have had objects forget members that were read from another generation.
-    guard step.operation == .fetch else { return try expectSame(place, "after a count") }
-    let found = Set(try query.fetch(place.context).map { place.tag($0) })
+    // It may have discarded members that were read from another generation.
+    guard step.operation == .fetch else { return try expectSame(workspace, "after a count") }
+    let found = Set(try query.fetch(workspace.context).map { workspace.tag($0) })
     guard found == expected else {
       throw CrewMismatch("\(query.name): \(found.sorted()), and should \(expected.sorted())")
     }
-    try expectSame(place, "after a fetch")
+    try expectSame(workspace, "after a fetch")
   }
 }
 
-/// A predicate, and what it means in the reference.
+/// A predicate, and its meaning in the reference.
 struct CrewQuery {
   let name: String
   let count: (ManagedObjectContext) throws -> Int

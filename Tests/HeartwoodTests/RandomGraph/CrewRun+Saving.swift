@@ -1,95 +1,95 @@
 import Heartwood
 
 extension CrewRun {
-  /// Saves a context, and compares what the store, the history and the context have then.
+  /// Saves a context, and compares the store, the history and the context.
   ///
-  /// - Parameter rollsBack: Whether the context gives up its changes if it cannot save them.
-  func save(_ place: CrewPlace, rollsBack: Bool) throws {
-    let hadChanges = place.context.hasChanges
-    let wasStale = place.view.generation != store.generation
-    if place.isMerging, isStale(place) {
-      if !place.view.canRebase(store) { return try rollback(place) }
-      if place.view.changedOrders.isEmpty {
-        place.view.rebase(store)
+  /// - Parameter rollsBack: Whether the context rolls back if it cannot be saved.
+  func save(_ workspace: CrewWorkspace, rollsBack: Bool) throws {
+    let hadChanges = workspace.context.hasChanges
+    let wasStale = workspace.view.generation != store.generation
+    if workspace.isMerging, isStale(workspace) {
+      if !workspace.view.canRebase(store) { return try rollback(workspace) }
+      if workspace.view.changedOrders.isEmpty {
+        workspace.view.rebase(store)
       } else {
-        _ = try place.context.count(for: FetchRequest<CrewBadge>())
-        try readAll(place)
+        _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
+        try readAll(workspace)
       }
     }
-    var reference = CrewSave(place.view, place.policy, store)
+    var reference = CrewSave(workspace.view, workspace.policy, store)
     var expected: Set<CrewFailure> = []
-    if place.view.hasChanges || !place.view.watched.isEmpty {
+    if workspace.view.hasChanges || !workspace.view.watched.isEmpty {
       do { try reference.run() } catch { expected = error.all }
     }
     do {
-      try place.context.save()
+      try workspace.context.save()
     } catch {
-      note("  throws \(error)")
-      if place.isMerging, wasStale { try readAll(place) }
-      try expectFailure(place, error, expected)
-      return rollsBack ? try rollback(place) : ()
+      record("  throws \(error)")
+      if workspace.isMerging, wasStale { try readAll(workspace) }
+      try expectFailure(workspace, error, expected)
+      return rollsBack ? try rollback(workspace) : ()
     }
     guard expected.isEmpty else {
       throw CrewMismatch("the save should throw \(expected)")
     }
     count("saved")
-    try finish(place, reference, hadChanges, wasStale)
+    try finish(workspace, reference, hadChanges, wasStale)
   }
 
   private func expectFailure(
-    _ place: CrewPlace, _ error: any Error, _ expected: Set<CrewFailure>
+    _ workspace: CrewWorkspace, _ error: any Error, _ expected: Set<CrewFailure>
   ) throws {
     count("refused")
-    // Of several failures, the reference may have stopped at one.
+    // Of several failures, the reference may have found only the first.
     let failures = (error as? ObjectGraphError).map { [$0] + $0.failures } ?? []
     let kinds = Set(failures.compactMap { CrewFailure(rawValue: $0.kind.description) })
     guard !kinds.isDisjoint(with: expected) || expected.count > 1 && kinds == [.validation] else {
       throw CrewMismatch("the save throws \(error), and should \(expected)")
     }
-    try expectSame(place, "after a save that failed")
-    try expectSameSets(place)
+    try expectSame(workspace, "after a save that failed")
+    try expectSameSets(workspace)
     try expectHistory(CrewDifference(), isExact: true, "after a save that failed")
   }
 
   private func finish(
-    _ place: CrewPlace, _ reference: CrewSave, _ hadChanges: Bool, _ wasStale: Bool
+    _ workspace: CrewWorkspace, _ reference: CrewSave, _ hadChanges: Bool, _ wasStale: Bool
   ) throws {
-    for tag in place.view.work.inserted where reference.became[tag] == nil {
-      try name(tag, place.object(tag))
+    for tag in workspace.view.work.inserted where reference.became[tag] == nil {
+      try name(tag, workspace.object(tag))
     }
-    let result = try settled(reference)
-    let difference = place.view.hasChanges ? store.commit(result) : CrewDifference()
+    let result = try resolved(reference)
+    let difference = workspace.view.hasChanges ? store.commit(result) : CrewDifference()
     let isExact = reference.contested.isEmpty && reference.became.isEmpty && !reference.isOpen
-    // In one context, which is compared each time, the store is looked at now and then.
+    // In one context, which is compared each time, the store is checked only now and then.
     if !isExact || wasStale || store.generation % 4 == 0 { try expectStored("after a save") }
     try expectHistory(difference, isExact: isExact, "after a save")
-    try replaceNew(place, reference)
-    let gone = place.view.work.deleted
-    if place.pinned != nil {
-      place.pinned = store
-      // The generation is chosen at the next read.
-      _ = try place.context.count(for: FetchRequest<CrewBadge>())
+    try replaceNew(workspace, reference)
+    let gone = workspace.view.work.deleted
+    if workspace.pinned != nil {
+      workspace.pinned = store
+      // The next read determines the generation.
+      _ = try workspace.context.count(for: FetchRequest<CrewBadge>())
     }
-    // A save without changes is none, and leaves what could be undone.
-    let isKept = !hadChanges && (place.view.canUndo || !place.view.future.isEmpty)
+    // A save without changes has no effect, and keeps the undo log.
+    let isKept = !hadChanges && (workspace.view.canUndo || !workspace.view.future.isEmpty)
     if isKept {
-      place.view.watched = []
-      return try expectSame(place, "after a save without changes")
+      workspace.view.watched = []
+      return try expectSame(workspace, "after a save without changes")
     }
     if wasStale {
-      try expectAgreement(place, "in the context that has saved")
-      place.view.read(store)
-      if !reference.contested.isEmpty { try expectMerged(place, all: true) }
-      try sync(place)
+      try expectAgreement(workspace, "in the context that has saved")
+      workspace.view.read(store)
+      if !reference.contested.isEmpty { try expectMerged(workspace, all: true) }
+      try sync(workspace)
     } else {
-      place.view.read(store)
-      try expectSame(place, "after a save")
+      workspace.view.read(store)
+      try expectSame(workspace, "after a save")
     }
-    for tag in gone where place.view.now[tag] == nil { place.drop(tag) }
-    try expectPruned(place, "after a save")
+    for tag in gone where workspace.view.now[tag] == nil { workspace.drop(tag) }
+    try expectPruned(workspace, "after a save")
   }
 
-  /// Notes the lasting ID of an object.
+  /// Records the permanent ID of an object.
   func name(_ tag: Int, _ object: ManagedObject) throws {
     let id = object.objectID
     guard !id.isTemporary else { throw CrewMismatch("\(tag) was saved, and its ID is temporary") }
@@ -100,8 +100,9 @@ extension CrewRun {
     ids[tag] = id
   }
 
-  /// What the save leaves, with what the clauses leave open as the store has it.
-  private func settled(_ reference: CrewSave) throws -> CrewGraph {
+  /// Returns the result of the save; where the guarantees permit several results, that of the
+  /// store.
+  private func resolved(_ reference: CrewSave) throws -> CrewGraph {
     guard reference.isOpen || reference.isOrderOpen else { return reference.result }
     let found = try stored()
     try expectAgreement(found, "after a save")
@@ -116,8 +117,8 @@ extension CrewRun {
     return result
   }
 
-  /// What the store shows, with the references to rows that are gone of rows that were not written:
-  /// they lead there again if the row comes back.
+  /// Returns the content of the store, with references to missing rows in rows that were not
+  /// written: they are valid again if the row returns.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {
@@ -129,10 +130,10 @@ extension CrewRun {
     return result
   }
 
-  /// New objects that have met a row are that row's objects, or have left.
-  private func replaceNew(_ place: CrewPlace, _ reference: CrewSave) throws {
+  /// New objects that became an existing row are that row's objects, or have left the context.
+  private func replaceNew(_ workspace: CrewWorkspace, _ reference: CrewSave) throws {
     for (tag, met) in reference.became {
-      let object = try place.object(tag)
+      let object = try workspace.object(tag)
       guard object.objectID == ids[met] else {
         throw CrewMismatch("\(tag) has become \(met), and its ID is \(object.objectID)")
       }
@@ -143,29 +144,29 @@ extension CrewRun {
           throw CrewMismatch("\(tag), which is \(met), has \(field) \(value), not \(row[field])")
         }
       }
-      place.drop(tag)
-      if place.handlesObject(met) { continue }
-      place.keep(object, as: met)
+      workspace.drop(tag)
+      if workspace.handlesObject(met) { continue }
+      workspace.keep(object, as: met)
     }
   }
 
   // MARK: Giving up
 
-  func rollback(_ place: CrewPlace) throws {
-    place.context.rollback()
-    note("  rolled back")
-    for tag in place.view.work.inserted { try expectLeft(place, tag) }
-    let wasStale = isStale(place)
-    place.view.rollback()
-    try expectSameSets(place)
-    if wasStale { try sync(place) } else { try expectSame(place, "after a rollback") }
-    try expectPruned(place, "after a rollback")
+  func rollback(_ workspace: CrewWorkspace) throws {
+    workspace.context.rollback()
+    record("  rolled back")
+    for tag in workspace.view.work.inserted { try expectLeft(workspace, tag) }
+    let wasStale = isStale(workspace)
+    workspace.view.rollback()
+    try expectSameSets(workspace)
+    if wasStale { try sync(workspace) } else { try expectSame(workspace, "after a rollback") }
+    try expectPruned(workspace, "after a rollback")
   }
 
-  /// A new object that was taken back keeps its attributes, and belongs to nobody.
-  private func expectLeft(_ place: CrewPlace, _ tag: Int) throws {
-    guard let row = place.view.now[tag] else { return }
-    let object = try place.object(tag)
+  /// A new object whose insertion was reverted keeps its attributes, and belongs to no context.
+  private func expectLeft(_ workspace: CrewWorkspace, _ tag: Int) throws {
+    guard let row = workspace.view.now[tag] else { return }
+    let object = try workspace.object(tag)
     for field in row.kind.fields where CrewAccess.value(field, of: object) != row[field] {
       throw CrewMismatch("\(tag).\(field) is not what it was before it was rolled back")
     }
@@ -177,75 +178,77 @@ extension CrewRun {
     }
   }
 
-  func reset(_ place: CrewPlace) throws {
-    let objects = place.view.now.rows.keys.compactMap { tag in
-      try? WeakObject(place.object(tag))
+  func reset(_ workspace: CrewWorkspace) throws {
+    let objects = workspace.view.now.rows.keys.compactMap { tag in
+      try? WeakObject(workspace.object(tag))
     }
-    place.dropAll()
-    place.context.reset()
+    workspace.dropAll()
+    workspace.context.reset()
     let left = objects.compactMap(\.object)
     guard left.isEmpty else {
       throw CrewMismatch("\(left.count) objects outlive reset")
     }
-    place.view.rollback()
-    if place.pinned != nil { place.pinned = store }
-    try sync(place)
+    workspace.view.rollback()
+    if workspace.pinned != nil { workspace.pinned = store }
+    try sync(workspace)
   }
 
-  /// Objects that have left the context are gone when nobody uses them.
-  func expectPruned(_ place: CrewPlace, _ moment: String) throws {
-    for (tag, object) in place.prune() where object.object != nil {
-      // One that a reference without an inverse leads to is held by that.
-      let isHeld = place.handles.values.contains { ($0 as? CrewMember)?.mentor === object.object }
-      // The next save would look whether others have changed it.
-      if isHeld || place.view.watched.contains(tag) { continue }
+  /// Expects unused objects that left the context to be deallocated.
+  func expectPruned(_ workspace: CrewWorkspace, _ moment: String) throws {
+    for (tag, object) in workspace.prune() where object.object != nil {
+      // A reference without an inverse retains its target.
+      let isHeld = workspace.handles.values.contains {
+        ($0 as? CrewMember)?.mentor === object.object
+      }
+      // The next save would check whether others have changed it.
+      if isHeld || workspace.view.watched.contains(tag) { continue }
       throw CrewMismatch("\(moment): \(tag) is not freed, though nobody holds it")
     }
   }
 
-  /// Brings a context up to date, which must have no changes: it reads everything again.
-  func sync(_ place: CrewPlace) throws {
-    place.context.refreshAllObjects()
-    try readAll(place)
+  /// Updates a context without changes by rereading everything.
+  func sync(_ workspace: CrewWorkspace) throws {
+    workspace.context.refreshAllObjects()
+    try readAll(workspace)
   }
 
-  /// Whether others have saved since a context has read what it could read.
-  func isStale(_ place: CrewPlace) -> Bool {
-    place.view.generation != (place.pinned ?? store).generation
+  /// Returns whether others have saved since the context has read everything.
+  func isStale(_ workspace: CrewWorkspace) -> Bool {
+    workspace.view.generation != (workspace.pinned ?? store).generation
   }
 
-  /// Fetches everything, which must be as a context with no others' changes left to see shows it.
-  func readAll(_ place: CrewPlace) throws {
-    let orders = isStale(place) ? place.view.changedOrders : []
-    place.view.rebase(place.pinned ?? store)
+  /// Fetches everything, and compares it with a context that has seen all changes of others.
+  func readAll(_ workspace: CrewWorkspace) throws {
+    let orders = isStale(workspace) ? workspace.view.changedOrders : []
+    workspace.view.rebase(workspace.pinned ?? store)
     var found: Set<Int> = []
-    for object in try CrewAccess.all(place.context) {
-      let new = place.tag(object)
-      guard let tag = tagsByID[object.objectID] ?? (place.view.isNew(new) ? new : nil), tag > 0
-      else { throw CrewMismatch("there is an object that nobody made: \(object.objectID)") }
+    for object in try CrewAccess.all(workspace.context) {
+      let new = workspace.tag(object)
+      guard let tag = tagsByID[object.objectID] ?? (workspace.view.isNew(new) ? new : nil), tag > 0
+      else { throw CrewMismatch("an unknown object exists: \(object.objectID)") }
       found.insert(tag)
-      if place.handlesObject(tag) {
-        guard try place.object(tag) === object else {
+      if workspace.handlesObject(tag) {
+        guard try workspace.object(tag) === object else {
           throw CrewMismatch("\(tag) is two objects in one context")
         }
       } else {
-        place.keep(object, as: tag)
+        workspace.keep(object, as: tag)
       }
     }
-    guard found == Set(place.view.now.rows.keys) else {
+    guard found == Set(workspace.view.now.rows.keys) else {
       throw CrewMismatch("a fetch finds \(found.sorted())")
     }
-    for (tag, link) in orders + (orders.isEmpty ? [] : place.view.changedOrders) {
-      try takeOrder(of: tag, link, place)
+    for (tag, link) in orders + (orders.isEmpty ? [] : workspace.view.changedOrders) {
+      try adoptOrder(of: tag, link, workspace)
     }
-    try expectSame(place, "after everything was read again")
-    try expectPruned(place, "after everything was read again")
+    try expectSame(workspace, "after everything was read again")
+    try expectPruned(workspace, "after everything was read again")
   }
 
-  /// Takes over the order that a context has merged, which has to have the right members.
-  private func takeOrder(of tag: Int, _ link: CrewLink, _ place: CrewPlace) throws {
-    let found = CrewAccess.targets(link, of: try place.object(tag)).map { place.tag($0) }
-    guard Set(found) == Set(place.view.now.targets(tag, link)) else { return }
-    place.view.now[tag]?[link] = found
+  /// Adopts the order that a context has merged, after checking its members.
+  private func adoptOrder(of tag: Int, _ link: CrewLink, _ workspace: CrewWorkspace) throws {
+    let found = CrewAccess.targets(link, of: try workspace.object(tag)).map { workspace.tag($0) }
+    guard Set(found) == Set(workspace.view.now.targets(tag, link)) else { return }
+    workspace.view.now[tag]?[link] = found
   }
 }

@@ -4,29 +4,29 @@ import HeartwoodTestSupport
 
 /// Steps in several contexts, and a reference of plain collections that takes the same steps.
 ///
-/// Every context holds all its objects with their values and members, read from one generation.
-/// What the clauses promise is exact then: whatever others save, the context stays as it is, until
-/// it reads again, and a save compares three known states. Where a context that others have
-/// overtaken saves or reads again, it is brought up to date as a whole (`sync`), and is compared
-/// before with what the clauses promise for that moment.
+/// Every context retains all its objects with their values and members, read from one generation.
+/// That makes the guarantees exact: whatever others save, the context does not change until it
+/// reads again, and a save compares three known states. When a context that is behind others saves
+/// or rereads, it is updated completely (`sync`), after a comparison with the guarantees for that
+/// moment.
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []
-  private(set) var places: [CrewPlace] = []
+  private(set) var workspaces: [CrewWorkspace] = []
   var store = CrewStore()
   var ids: [Int: ManagedObjectID] = [:]
   var tagsByID: [ManagedObjectID: Int] = [:]
   var tokens: Set<CrewValue> = []
   private var lastTag = 0
   var historyToken: PersistentHistoryToken?
-  /// What the history has of each generation.
+  /// The history transactions of each generation.
   var transactions: [Int: [PersistentHistoryTransaction]] = [:]
   private(set) var trace: [String] = []
   private(set) var counts: [String: Int] = [:]
-  /// How many steps were begun.
+  /// The number of steps begun.
   private(set) var stepNumber = 0
 
-  /// Begins in a store that this makes, or, if there is one at `url`, with what that holds.
+  /// Starts with a new store or, if there is one at `url`, with its content.
   init(_ setting: CrewSetting, at url: URL? = nil) throws {
     self.setting = setting
     let name = "crew \(UUID().uuidString)"
@@ -37,14 +37,14 @@ final class CrewRun {
     }
     for number in 0..<setting.placeCount {
       let container = number % setting.containerCount
-      let place = CrewPlace(
+      let workspace = CrewWorkspace(
         number, containers[container].newContext(), setting.policy(number), container: container)
-      place.context.tracksUndo = setting.tracksUndo(number)
-      places.append(place)
+      workspace.context.tracksUndo = setting.tracksUndo(number)
+      workspaces.append(workspace)
     }
     if url != nil {
-      try takeOver()
-      for place in places { try sync(place) }
+      try adopt()
+      for workspace in workspaces { try sync(workspace) }
     }
   }
 
@@ -53,58 +53,60 @@ final class CrewRun {
     return lastTag
   }
 
-  func note(_ text: String) { trace.append(text) }
+  func record(_ text: String) { trace.append(text) }
   func count(_ name: String) { counts[name, default: 0] += 1 }
 
   // MARK: Running
 
   /// Takes all steps, and compares everything at the end.
   func run(_ steps: [CrewStep]) throws {
-    try take(steps)
+    try perform(steps)
     try finish()
   }
 
-  func take(_ steps: [CrewStep]) throws {
+  func perform(_ steps: [CrewStep]) throws {
     for step in steps {
       stepNumber += 1
       count("\(step.operation)")
-      try take(step)
+      try perform(step)
     }
   }
 
   /// Compares everything.
   func finish() throws {
-    for place in places { try expectSame(place, "at the end") }
+    for workspace in workspaces { try expectSame(workspace, "at the end") }
     try expectStored("at the end")
     let findings = try containers[0].store.verify().findings
     guard findings.isEmpty else { throw CrewMismatch("verify finds \(findings)") }
     try expectFreed()
   }
 
-  private func take(_ step: CrewStep) throws {
-    let place = places[step.place % places.count]
+  private func perform(_ step: CrewStep) throws {
+    let workspace = workspaces[step.workspace % workspaces.count]
     trace.append("\(step)")
     switch step.operation {
     case .insert, .set, .setSame, .setBack, .relate, .toggle, .reorder, .delete, .insertAgain:
-      try edit(place, step)
-    case .save: try save(place, rollsBack: step.c % 2 == 0)
-    case .rollback: try rollback(place)
-    case .reset: try reset(place)
-    case .undo, .redo, .endUndoGroup: try undo(place, step.operation)
-    case .refresh, .drop, .refreshAll, .sync: try refresh(place, step)
-    case .obtainIDs: try obtainIDs(place, step)
-    case .lookUp: try lookUp(place, step)
-    case .count, .fetch: try search(place, step)
-    case .detectConflicts: detectConflicts(place, step)
-    case .batchInsert, .batchUpdate, .batchDelete: try execute(place, step)
-    case .nested: try nest(place, step)
-    case .pin, .unpin, .merging: try pin(place, step)
-    case .mergeHistory, .mergeChangeSet: try merge(place, step)
+      try edit(workspace, step)
+    case .save: try save(workspace, rollsBack: step.c % 2 == 0)
+    case .rollback: try rollback(workspace)
+    case .reset: try reset(workspace)
+    case .undo, .redo, .endUndoGroup: try undo(workspace, step.operation)
+    case .refresh, .drop, .refreshAll, .sync: try refresh(workspace, step)
+    case .obtainIDs: try obtainIDs(workspace, step)
+    case .lookUp: try lookUp(workspace, step)
+    case .count, .fetch: try search(workspace, step)
+    case .detectConflicts: detectConflicts(workspace, step)
+    case .batchInsert, .batchUpdate, .batchDelete: try execute(workspace, step)
+    case .nested: try nest(workspace, step)
+    case .pin, .unpin, .merging: try pin(workspace, step)
+    case .mergeHistory, .mergeChangeSet: try merge(workspace, step)
     case .deleteHistory: try deleteHistory(step)
-    case .revert: try revert(place)
+    case .revert: try revert(workspace)
     }
-    try expectSameSets(place)
-    if stepNumber % 16 == 0 { for place in places { try expectSame(place, "now and then") } }
+    try expectSameSets(workspace)
+    if stepNumber % 16 == 0 {
+      for workspace in workspaces { try expectSame(workspace, "now and then") }
+    }
   }
 
   // MARK: Choosing
@@ -113,19 +115,20 @@ final class CrewRun {
     tags.isEmpty ? nil : tags[choice % tags.count]
   }
 
-  /// The objects that a relationship may lead to.
-  func candidates(_ link: CrewLink, _ place: CrewPlace) -> [Int] {
-    place.view.live.filter { place.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
+  /// Returns the objects to which a relationship may lead.
+  func candidates(_ link: CrewLink, _ workspace: CrewWorkspace) -> [Int] {
+    workspace.view.live.filter { workspace.view.now[$0].map { link.leads(to: $0.kind) } ?? false }
   }
 
   // MARK: The end
 
-  /// Objects that nobody uses are gone when their context is.
+  /// Expects unused objects to be deallocated with their context.
   private func expectFreed() throws {
-    let objects = places.flatMap { place in place.handles.values.map { WeakObject($0) } }
-    for place in places {
-      place.dropAll()
-      place.context.reset()
+    let objects = workspaces.flatMap { workspace in workspace.handles.values.map { WeakObject($0) }
+    }
+    for workspace in workspaces {
+      workspace.dropAll()
+      workspace.context.reset()
     }
     let left = objects.compactMap { $0.object }
     guard left.isEmpty else {

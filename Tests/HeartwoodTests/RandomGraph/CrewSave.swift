@@ -1,17 +1,17 @@
 import Heartwood
 
-/// A save of the reference: base, mine and theirs, and the rules of the clauses C-01 to C-16.
+/// A save of the reference: base, mine and theirs, and the rules of the guarantees C-01 to C-16.
 struct CrewSave {
   let view: CrewView
   let policy: MergePolicy.Each
   let theirs: CrewStore
-  /// What the store will hold.
+  /// The resulting content of the store.
   var result: CrewGraph
-  /// By new objects that meet a row, the object whose row that is.
+  /// The objects whose rows new objects have become, by new object.
   var became: [Int: Int] = [:]
-  /// Whether clauses leave orders open: relationships only have to have the right members.
+  /// Whether the guarantees permit several orders: relationships then need only the right members.
   var isOrderOpen = false
-  /// Whether clauses contradict each other, so that both outcomes count.
+  /// Whether guarantees contradict each other, so that both outcomes are correct.
   var isOpen = false
 
   private var mine: CrewGraph { view.now }
@@ -28,7 +28,7 @@ struct CrewSave {
 
   /// Computes the result.
   ///
-  /// - Throws: All that the save may throw, at least one of them.
+  /// - Throws: All errors that the save may throw; it throws at least one of them.
   mutating func run() throws(CrewFailures) {
     try validate()
     try decide()
@@ -38,11 +38,11 @@ struct CrewSave {
     writePairs()
     writeMembers()
     try delete()
-    try meetRows()
+    try resolveUpserts()
     writeOrders()
   }
 
-  /// What keeps the context from being saved whatever others have done.
+  /// Throws the errors that prevent the save whatever others have done.
   func validate() throws(CrewFailures) {
     var failures = CrewFailures()
     for tag in view.work.inserted + Array(view.edited)
@@ -84,7 +84,7 @@ struct CrewSave {
     standing.formUnion(view.work.inserted)
   }
 
-  /// Whether the deletion of an object that others have changed is carried out.
+  /// Returns whether an object that others have changed is deleted.
   private func carriesOut(_ tag: Int) -> Bool {
     if policy == .custom { return theirs.graph[tag].map { !CrewPolicy.keeps($0.kind) } ?? true }
     return !policy.keepsStore
@@ -95,12 +95,12 @@ struct CrewSave {
     return CrewPolicy.deletes(row, theirs.graph[tag])
   }
 
-  /// Whether the custom policy has a reference as others have it.
+  /// Returns whether the custom policy keeps the reference that others have set.
   private func isLeftToOthers(_ tag: Int, _ link: CrewLink) -> Bool {
     policy == .custom && link == .mentor && contested.contains(tag) && !isRewritten(tag)
   }
 
-  /// Whether an edit of a property of an object that stands is stored.
+  /// Returns whether the edit of a property is stored.
   private func stands(_ tag: Int, _ isTheirsChanged: Bool) -> Bool {
     guard standing.contains(tag) else { return false }
     return !(policy == .storeTrump && contested.contains(tag) && isTheirsChanged)
@@ -111,7 +111,7 @@ struct CrewSave {
     return !row.has(link, like: before)
   }
 
-  /// Whether an object here has another partner or target than was read.
+  /// Returns whether an object has another partner or target here than was read.
   private func isEdited(_ tag: Int, _ link: CrewLink) -> Bool {
     guard let row = mine[tag] else { return false }
     guard let before = view.base[tag] else { return !row[link].isEmpty }
@@ -160,7 +160,7 @@ struct CrewSave {
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
         let target = row[link].first
-        // New objects get their place later, when it is known which row they are.
+        // New objects are related later, when their rows are known.
         let isLater = target.map { view.isNew($0) && mine[$0] != nil } ?? false
         try refer(tag, link, to: isLater ? nil : target)
       }
@@ -175,9 +175,9 @@ struct CrewSave {
   private mutating func refer(_ tag: Int, _ link: CrewLink, to target: Int?) throws(CrewFailures) {
     for old in result.targets(tag, link) where old != target { result.separate(tag, link, old) }
     guard let target, !deletions.contains(target) else { return }
-    // Deleted on both sides.
+    // The object was deleted on both sides.
     if view.work.deleted.contains(target), theirs.graph[target] == nil { return }
-    // It was new, and was taken out again.
+    // The object was new, and was removed again.
     if view.isNew(target), mine[target] == nil, theirs.graph[target] == nil { return }
     if result[target] != nil {
       result.join(tag, link, target)
@@ -198,13 +198,13 @@ struct CrewSave {
         let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
         guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
         else {
-          // Without a partner here: one that others have set leaves, too.
+          // Without a partner here, one that others have set leaves, too.
           let isSeparated = row[link].isEmpty || isGone
           let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }
           continue
         }
-        // One that was its own partner leaves itself.
+        // An object that was its own partner leaves itself.
         if before[link].contains(tag) { result.separate(tag, link, tag) }
         guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
           result[new] != nil, result[tag] != nil
@@ -214,7 +214,7 @@ struct CrewSave {
     }
   }
 
-  /// Adds and removes members where both ends are to many.
+  /// Adds and removes members of many-to-many relationships.
   private mutating func writeMembers() {
     for tag in view.edited.sorted() {
       guard let row = mine[tag], let before = view.base[tag] else { continue }
@@ -246,7 +246,7 @@ struct CrewSave {
       throw CrewFailures([.deniedDelete])
     }
     for tag in gone { result.forget(tag) }
-    // Without an inverse a reference is looked at where the row is written anyway.
+    // A reference without an inverse is checked only if its row is written anyway.
     let known = result
     for (tag, row) in known.rows where row != theirs.graph[tag] {
       result[tag]?[.mentor].removeAll { known[$0] == nil }
@@ -275,15 +275,15 @@ struct CrewSave {
 
   // MARK: New objects
 
-  /// Makes rows of new objects, or has them become the rows they meet.
-  private mutating func meetRows() throws(CrewFailures) {
+  /// Creates rows for new objects, or merges the objects into existing rows.
+  private mutating func resolveUpserts() throws(CrewFailures) {
     try requireUnique()
     for tag in view.work.inserted {
       guard let row = mine[tag] else { continue }
-      let met = try met(tag, row)
+      let met = try existingRow(tag, row)
       if let met {
         became[tag] = met
-        take(tag, row, into: met)
+        adopt(tag, row, into: met)
         try requireUnique()
       } else {
         var new = CrewRow(row.kind)
@@ -305,8 +305,8 @@ struct CrewSave {
     }
   }
 
-  /// The row that a new object meets.
-  private func met(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
+  /// Returns the existing row of a new object's unique values.
+  private func existingRow(_ tag: Int, _ row: CrewRow) throws(CrewFailures) -> Int? {
     var found: Set<Int> = []
     for constraint in row.kind.constraints {
       guard let key = view.now.key(tag, constraint) else { continue }
@@ -324,7 +324,7 @@ struct CrewSave {
     return one
   }
 
-  private mutating func take(_ tag: Int, _ row: CrewRow, into met: Int) {
+  private mutating func adopt(_ tag: Int, _ row: CrewRow, into met: Int) {
     let wasSet = view.work.wasSet[tag] ?? []
     for field in row.kind.fields where !field.isDerived {
       let isTaken =
@@ -333,10 +333,10 @@ struct CrewSave {
     }
   }
 
-  /// The row that an object is or has become.
-  private func place(_ tag: Int) -> Int { became[tag] ?? tag }
+  /// Returns the row that an object is or has become.
+  private func rowTag(_ tag: Int) -> Int { became[tag] ?? tag }
 
-  /// Whether what a new object refers to counts.
+  /// Returns whether a reference of a new object is stored.
   private func counts(_ tag: Int, _ link: CrewLink) -> Bool {
     guard became[tag] != nil else { return true }
     switch policy {
@@ -351,10 +351,10 @@ struct CrewSave {
     standing.contains(tag) && !(became[tag] != nil && policy.keepsStore)
   }
 
-  /// Relates new objects, and those that refer to them.
+  /// Relates new objects, and the objects that refer to them.
   private mutating func relateNew() throws(CrewFailures) {
     for tag in existing + view.work.inserted {
-      guard let row = mine[tag], result[place(tag)] != nil else { continue }
+      guard let row = mine[tag], result[rowTag(tag)] != nil else { continue }
       let isNew = view.isNew(tag)
       for link in row.kind.links {
         if link.isPair {
@@ -369,13 +369,13 @@ struct CrewSave {
               isEdited(tag, link) || policy == .overwrite && contested.contains(tag)
             else { continue }
           }
-          try refer(place(tag), link, to: target.map { place($0) })
+          try refer(rowTag(tag), link, to: target.map { rowTag($0) })
         } else if link.isManyToMany {
           for member in row[link] where isNew || view.isNew(member) {
-            guard standsNow(tag) || standsNow(member), result[place(member)] != nil else {
+            guard standsNow(tag) || standsNow(member), result[rowTag(member)] != nil else {
               continue
             }
-            result.join(place(tag), link, place(member))
+            result.join(rowTag(tag), link, rowTag(member))
           }
         }
       }
@@ -395,6 +395,6 @@ struct CrewSave {
       (isNew ? counts(tag, link) : stands(tag, isTheirsChanged(tag, link)))
       && (view.isNew(target)
         ? counts(target, inverse) : stands(target, isTheirsChanged(target, inverse)))
-    if both, result[place(target)] != nil { result.join(place(tag), link, place(target)) }
+    if both, result[rowTag(target)] != nil { result.join(rowTag(tag), link, rowTag(target)) }
   }
 }

@@ -1,23 +1,23 @@
 import Heartwood
 
-/// What a run is made of, besides its steps.
+/// The parameters of a run, besides its steps.
 struct CrewSetting: CustomStringConvertible {
   var placeCount = 1
-  /// By place.
+  /// The merge policies, by context.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   var containerCount = 1
-  /// Whether the history is deleted; another process that has yet to read it could not do so then.
+  /// Whether the history is deleted; another process that has not read it yet would miss it.
   var deletesHistory = true
 
-  func policy(_ place: Int) -> MergePolicy.Each { policies[place % policies.count] }
-  func tracksUndo(_ place: Int) -> Bool { tracksUndo[place % tracksUndo.count] }
+  func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }
+  func tracksUndo(_ workspace: Int) -> Bool { tracksUndo[workspace % tracksUndo.count] }
 
   var description: String {
     "\(placeCount) contexts with \(policies), undo \(tracksUndo), \(containerCount) containers"
   }
 
-  /// A setting that depends on a seed.
+  /// Returns a setting that depends on a seed.
   static func named(_ name: String, seed: UInt64) -> CrewSetting {
     var setting = CrewSetting()
     switch name {

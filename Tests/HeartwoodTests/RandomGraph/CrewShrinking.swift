@@ -33,8 +33,8 @@ enum CrewShrinking {
 
   /// Takes random steps.
   ///
-  /// - Returns: How often each operation was done.
-  /// - Throws: A ``Failure`` with as few steps as were found to fail.
+  /// - Returns: The number of times that each operation was performed.
+  /// - Throws: A ``Failure`` with the fewest steps found to fail.
   static func run(
     seed: UInt64, _ setting: CrewSetting, steps count: Int
   ) async throws -> [String: Int] {
@@ -52,7 +52,7 @@ enum CrewShrinking {
     }
   }
 
-  /// Leaves steps out as long as the rest fails: chunks, then single ones; for a second for each 50
+  /// Removes steps while the rest still fails: chunks, then single ones; for one second for each 50
   /// steps, and at least 15.
   static func shrink<Step>(
     _ steps: [Step], fails: ([Step]) async -> Bool

@@ -1,6 +1,6 @@
 import HeartwoodTestSupport
 
-/// What a step of a random run does.
+/// The operation of a step.
 enum CrewOperation: Int, CaseIterable {
   case insert, set, setSame, setBack, relate, toggle, reorder, delete, insertAgain
   case save, rollback, reset, undo, redo, endUndoGroup
@@ -8,7 +8,7 @@ enum CrewOperation: Int, CaseIterable {
   case batchInsert, batchUpdate, batchDelete, nested
   case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory, revert
 
-  /// How often each operation is chosen, relative to the others.
+  /// The relative frequency of each operation.
   static let weights: [(operation: Self, weight: Int)] = [
     (.insert, 14), (.set, 24), (.setSame, 3), (.setBack, 2), (.relate, 20), (.toggle, 16),
     (.reorder, 6), (.delete, 7), (.insertAgain, 2), (.save, 14), (.rollback, 2), (.reset, 1),
@@ -20,17 +20,17 @@ enum CrewOperation: Int, CaseIterable {
   ]
 }
 
-/// A step: an operation and what it works on, small numbers that are taken modulo what there is.
+/// A step: an operation and its operands, which are small numbers taken modulo what exists.
 struct CrewStep: CustomStringConvertible {
   var operation: CrewOperation
-  var place: Int
+  var workspace: Int
   var a: Int
   var b: Int
   var c: Int
 
-  var description: String { "\(operation)(\(place), \(a), \(b), \(c))" }
+  var description: String { "\(operation)(\(workspace), \(a), \(b), \(c))" }
 
-  /// So many random steps.
+  /// Returns a number of random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
     var random = SeededGenerator(seed: seed)
     let weights = CrewOperation.weights
@@ -46,13 +46,13 @@ struct CrewStep: CustomStringConvertible {
         }
       }
       return CrewStep(
-        operation: operation, place: random.below(60), a: random.below(5040),
+        operation: operation, workspace: random.below(60), a: random.below(5040),
         b: random.below(5040), c: random.below(5040))
     }
   }
 }
 
-/// What a run has found that is not as the reference has it.
+/// A difference between the store and the reference.
 struct CrewMismatch: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The value of an attribute, equal to another if it is stored as the same bits.
+/// The value of an attribute; values are equal if they are stored as the same bits.
 enum CrewValue: Hashable, CustomStringConvertible {
   case none
   case integer(Int)
@@ -25,7 +25,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
     }
   }
 
-  /// What a unique constraint compares: values that are equal in the language are.
+  /// The value that a unique constraint compares, equal for all values that `==` considers equal.
   var constrained: CrewValue {
     switch self {
     case .number(let bits):
@@ -41,7 +41,7 @@ enum CrewValue: Hashable, CustomStringConvertible {
 
   static let invalidTitle = "invalid"
   static let titles = ["", "Plain", "\u{C4}rger", "A\u{308}rger", "plain", invalidTitle, "ß B"]
-  /// What is derived from each of the titles.
+  /// The derived value of each title.
   static let canonical: [String: String] = [
     "": "", "Plain": "plain", "\u{C4}rger": "arger", "plain": "plain", invalidTitle: invalidTitle,
     "ß B": "ss b",
@@ -59,14 +59,14 @@ enum CrewValue: Hashable, CustomStringConvertible {
   static func optional(_ number: Int?) -> CrewValue { number.map { .integer($0) } ?? .none }
 }
 
-/// A Codable value with content that has no order of its own.
+/// A `Codable` value with unordered content.
 struct CrewPlan: Codable, Hashable, AttributeValue {
   var names: Set<String> = []
   var days: [Int: Set<Int>] = [:]
 
   init() {}
 
-  /// Creates the value with a number; equal ones with another capacity store their parts in
+  /// Creates the value with a number; equal ones with another capacity store their elements in
   /// another order.
   init(count: Int, capacity: Int) {
     names.reserveCapacity(capacity)
@@ -106,7 +106,7 @@ enum CrewField: Int, CaseIterable {
     [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial],
   ]
 
-  /// Its name in the model.
+  /// The name in the model.
   var name: String {
     switch self {
     case .teamName, .tagName: "name"
@@ -116,10 +116,11 @@ enum CrewField: Int, CaseIterable {
   }
 
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
-  /// Whether it is computed from other objects, whose changes are no change of this one.
+  /// Whether the attribute is derived from other objects, whose changes do not count as changes of
+  /// this one.
   var isCount: Bool { self == .jobCount || self == .size }
 
-  /// What the attribute is in a new object.
+  /// The value in a new object.
   var initial: CrewValue {
     switch self {
     case .code, .number, .note, .budget, .tagName, .token: .none
@@ -162,7 +163,7 @@ enum CrewLink: Int, CaseIterable {
     [.members, .reserved], [.owner, .reserve, .labels], [.tagMembers, .tagJobs], [.holder],
   ]
 
-  /// Its name in the model.
+  /// The name in the model.
   var name: String {
     switch self {
     case .tagMembers: "members"
@@ -201,7 +202,7 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// Whether it may lead to an object of a class.
+  /// Returns whether the relationship may lead to an object of a class.
   func leads(to kind: CrewKind) -> Bool {
     switch self {
     case .mate, .friends, .mentor, .members, .owner, .tagMembers, .holder: kind.isMember
@@ -212,8 +213,8 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// Whether both sides are to one.
+  /// Whether the relationship is one-to-one.
   var isPair: Bool { isToOne && inverse?.isToOne == true }
-  /// Whether both sides are to many.
+  /// Whether the relationship is many-to-many.
   var isManyToMany: Bool { !isToOne && inverse?.isToOne == false }
 }

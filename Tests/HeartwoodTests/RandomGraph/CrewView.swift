@@ -1,6 +1,6 @@
-/// What a context of the reference holds: what it has read, and what was changed in it.
+/// The content of a context in the reference: what it has read, and what was changed.
 struct CrewView {
-  /// What can be taken back.
+  /// The state that undo restores.
   struct Work {
     var now = CrewGraph()
     /// New objects in the order in which they were inserted.
@@ -10,18 +10,18 @@ struct CrewView {
     var wasSet: [Int: Set<Int>] = [:]
   }
 
-  /// The rows as they were read.
+  /// The rows that were read.
   var base = CrewGraph()
-  /// Their versions.
+  /// The versions of those rows.
   var versions: [Int: Int] = [:]
   var work = Work()
-  /// The generation that everything was read from.
+  /// The generation from which everything was read.
   var generation = 0
   var watched: Set<Int> = []
 
   var past: [Work] = []
   var future: [Work] = []
-  /// What was before the group that is not ended yet.
+  /// The state before the open undo group.
   var groupStart: Work?
 
   var now: CrewGraph {
@@ -29,14 +29,14 @@ struct CrewView {
     set { work.now = newValue }
   }
 
-  /// The objects that can be worked with.
+  /// The objects that can be used.
   var live: [Int] { work.now.rows.keys.filter { !work.deleted.contains($0) }.sorted() }
 
   func isLive(_ tag: Int) -> Bool { work.now[tag] != nil && !work.deleted.contains(tag) }
 
   func isNew(_ tag: Int) -> Bool { base[tag] == nil }
 
-  /// This, with references to new objects that were deleted again as a save takes them: to nobody.
+  /// The view with references to deleted new objects cleared, as by a save.
   var withoutLostMentors: CrewView {
     var view = self
     for (tag, row) in now.rows where row[.mentor] != base[tag]?[.mentor] {
@@ -45,7 +45,7 @@ struct CrewView {
     return view
   }
 
-  /// Whether an object that was read, and not deleted, has edits.
+  /// Returns whether an object that was read and not deleted has edits.
   func isEdited(_ tag: Int) -> Bool {
     guard let before = base[tag], let row = work.now[tag], !work.deleted.contains(tag) else {
       return false
@@ -60,7 +60,7 @@ struct CrewView {
 
   // MARK: Undo
 
-  /// Notes that something is about to be changed.
+  /// Records the state before a change.
   mutating func begin(tracksUndo: Bool) {
     guard tracksUndo else { return }
     if groupStart == nil { groupStart = work }
@@ -92,7 +92,7 @@ struct CrewView {
 
   // MARK: The store
 
-  /// Reads everything, from a store without changes here.
+  /// Reads everything from a store, without local changes.
   mutating func read(_ store: CrewStore) {
     self = CrewView()
     base = store.graph
@@ -101,9 +101,10 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Whether the clauses say what reading everything again under what was changed leads to.
+  /// Returns whether the guarantees determine the result of rereading everything beneath unsaved
+  /// changes.
   ///
-  /// They do while everything that was changed, or is referred to, is still there.
+  /// They do while all changed or referenced objects still exist.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.deleted.isEmpty, !canUndo, future.isEmpty else { return false }
     let inserted = Set(work.inserted)
@@ -114,7 +115,7 @@ struct CrewView {
     }
   }
 
-  /// The ordered relationships that were changed, whose order is merged.
+  /// The changed ordered relationships, whose order is merged.
   var changedOrders: [(tag: Int, link: CrewLink)] {
     edited.union(work.inserted).flatMap { tag in
       (now[tag]?.kind.links ?? []).filter {
@@ -123,7 +124,7 @@ struct CrewView {
     }
   }
 
-  /// Reads everything again, and puts on top what was changed.
+  /// Rereads everything, and reapplies the changes.
   mutating func rebase(_ store: CrewStore) {
     let (before, mine, edited, watched) = (base, now, edited.sorted(), watched)
     let (inserted, wasSet) = (work.inserted, work.wasSet)
@@ -139,7 +140,7 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // First everything that was separated here, then what was joined: joining separates, too.
+      // Separates objects before relating others, because relating separates, too.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }
@@ -173,16 +174,16 @@ struct CrewView {
   }
 }
 
-/// What the store of the reference holds.
+/// The content of the store in the reference.
 struct CrewStore {
   var graph = CrewGraph()
-  /// The generation in which each row was changed last.
+  /// The generation in which each row last changed.
   var versions: [Int: Int] = [:]
   var generation = 0
 
-  /// Makes what a save or a batch request leaves the next generation.
+  /// Makes the result of a save or a batch request the next generation.
   ///
-  /// - Returns: Who was inserted, updated and deleted.
+  /// - Returns: The inserted, updated and deleted objects.
   mutating func commit(_ new: CrewGraph) -> CrewDifference {
     var new = new
     new.derive()
@@ -212,10 +213,10 @@ struct CrewStore {
 }
 
 extension CrewStore {
-  /// Makes what others have left the next generation.
+  /// Makes the result of others the next generation.
   ///
-  /// - Parameter written: The rows they have written, also if those are what they were.
-  mutating func takeOver(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
+  /// - Parameter written: The rows that they wrote, including unchanged ones.
+  mutating func adopt(_ new: CrewGraph, written: Set<Int>) -> CrewDifference {
     let difference = commit(new)
     if difference.isEmpty, !written.isEmpty { generation += 1 }
     for tag in written where graph[tag] != nil { versions[tag] = generation }
@@ -223,24 +224,24 @@ extension CrewStore {
   }
 }
 
-/// What has changed from one generation of the reference to the next.
+/// The difference between two consecutive generations of the reference.
 struct CrewDifference {
   var inserted: Set<Int> = []
-  /// With the names of the properties that differ, computed ones left out.
+  /// The updated objects with the names of the properties that differ, except derived ones.
   var updated: [Int: Set<String>] = [:]
   var deleted: Set<Int> = []
-  /// Those for whom only something was computed.
+  /// The objects of which only derived attributes changed.
   var computed: Set<Int> = []
 
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && computed.isEmpty }
 }
 
-/// Why a save of the reference throws.
+/// The reasons for which a save of the reference throws.
 enum CrewFailure: String, Error {
   case mergeConflict, constraintConflict, deniedDelete, validation
 }
 
-/// All that a save may throw.
+/// All errors that a save may throw.
 struct CrewFailures: Error {
   var all: Set<CrewFailure> = []
   init(_ all: Set<CrewFailure> = []) { self.all = all }

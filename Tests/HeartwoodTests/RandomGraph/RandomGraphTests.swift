@@ -3,20 +3,20 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Random work on a graph of every kind of relationship")
+@Suite("Random work on a graph with all kinds of relationships")
 struct RandomGraphTests {
   private static let isLong =
     ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"] == "long"
   private static let stepCount = isLong ? 2500 : 1000
 
-  /// The seeds to run: those of `HEARTWOOD_SEEDS`, such as `31,27`, or the first ones.
+  /// Returns the seeds to run: those of `HEARTWOOD_SEEDS`, such as `31,27`, or the first ones.
   private static func seeds(_ count: UInt64) -> [UInt64] {
     let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
     return chosen?.split(separator: ",").compactMap { UInt64($0) }
       ?? Array(0..<(isLong ? 2000 : count))
   }
 
-  /// Takes random steps, and says how often each operation was done.
+  /// Takes random steps, and reports the number of times that each operation was performed.
   private func run(_ name: String, _ seed: UInt64, steps: Int = stepCount) async {
     do {
       let counts = try await CrewShrinking.run(
@@ -33,12 +33,12 @@ struct RandomGraphTests {
     .evidence("R-10"), .evidence("S-02"), .evidence("S-03"), .evidence("S-05"), .evidence("S-06"),
     .evidence("S-07"), .evidence("U-01"), .evidence("U-07"), .evidence("N-01"), .evidence("N-02"),
     .evidence("H-01"), .evidence("H-02"), arguments: seeds(120))
-  func `in one context leads to what a reference holds`(seed: UInt64) async {
+  func `random work in one context equals a reference`(seed: UInt64) async {
     await run("one", seed)
   }
 
   @Test(.evidence("G-01"), arguments: seeds(40))
-  func `is taken back and done again`(seed: UInt64) async {
+  func `random work can be undone and redone`(seed: UInt64) async {
     await run("undo", seed, steps: Self.isLong ? Self.stepCount : 400)
   }
 
@@ -47,7 +47,7 @@ struct RandomGraphTests {
     .evidence("C-15"), .evidence("BR-01"), .evidence("BR-02"), .evidence("BR-03"),
     .evidence("BR-04"), .evidence("BR-05"), .evidence("BR-06"), .evidence("BR-07"),
     arguments: seeds(50))
-  func `meets rows with the same unique values under every policy`(seed: UInt64) async {
+  func `upserts under every merge policy equal a reference`(seed: UInt64) async {
     await run("policy", seed)
   }
 
@@ -56,14 +56,14 @@ struct RandomGraphTests {
     .evidence("C-10"), .evidence("R-11"), .evidence("QG-26"), .evidence("QG-27"),
     .evidence("QG-54"), .evidence("QG-55"),
     arguments: seeds(40))
-  func `of several contexts is merged under every policy`(seed: UInt64) async {
+  func `random work in several contexts merges under every policy`(seed: UInt64) async {
     await run("several", seed, steps: Self.isLong ? Self.stepCount : 400)
   }
 
   @Test(
     .evidence("C-02"), .evidence("C-06"), .evidence("H-01"), .evidence("H-02"),
     .evidence("QG-27"), arguments: seeds(6).prefix(isLong ? 200 : 6))
-  func `goes on in other processes, and when the store is opened again`(seed: UInt64) async throws {
+  func `random work continues in other processes and after reopening`(seed: UInt64) async throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
     let stepCount = Self.isLong ? 1000 : 150

@@ -1,0 +1,235 @@
+public import Foundation
+
+/// A bulk change of rows that bypasses objects: ``BatchInsertRequest``, ``BatchUpdateRequest`` or
+/// ``BatchDeleteRequest``.
+///
+/// It is written directly to the store, as one generation. Objects are neither validated nor
+/// notified, and those in memory do not change until they are fetched again or refreshed. It never
+/// moves the pin of a context.
+public protocol BatchRequest {}
+
+/// The content of a batch result.
+public enum BatchResultType: Sendable {
+  /// The number of rows.
+  case statusOnly
+  /// The number of rows and their IDs.
+  case objectIDs
+  /// The number of rows.
+  case count
+}
+
+/// The result of a batch request.
+public struct BatchResult: Sendable {
+  /// The number of inserted or updated rows, or of deleted rows including those deleted by
+  /// cascades.
+  public let count: Int
+  /// The IDs of the rows, if the request asks for them.
+  public let objectIDs: [ManagedObjectID]
+}
+
+/// Inserts rows that a closure fills one by one.
+///
+/// If the model has unique attributes, a row with the same values is updated according to the
+/// context's merge policy. With ``MergePolicy/mergeByPropertyObjectTrump``, the attributes that the
+/// closure set are updated, and the rest stay unchanged; with ``MergePolicy/overwrite``, all
+/// attributes are; with ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback``,
+/// none are. With ``MergePolicy/error``, executing the request throws.
+///
+/// ```swift
+/// var lines = feed.makeIterator()
+/// try context.execute(BatchInsertRequest<Quake> { row in
+///   guard let line = lines.next() else { return true }
+///   row[\.code] = line.code
+///   row[\.magnitude] = line.magnitude
+///   return false
+/// })
+/// ```
+public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
+  /// The content of the result.
+  public var resultType = BatchResultType.statusOnly
+  let handler: (inout BatchRow<M>) throws -> Bool
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - handler: Fills a row, which initially has the values of a new object. When there are no
+  ///     more rows, it returns `true` without filling the row.
+  public init(
+    _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
+  ) {
+    self.handler = handler
+  }
+}
+
+/// Updates attributes of all rows that match a condition.
+///
+/// ```swift
+/// try context.execute(BatchUpdateRequest<Message>(where: #Predicate { !$0.isRead }) { row in
+///   row[\.isRead] = true
+/// })
+/// ```
+public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
+  /// The condition; `nil` for all rows.
+  public var predicate: QueryPredicate<M>?
+  /// Whether rows of subclasses are included.
+  public var includesSubentities = true
+  /// The content of the result.
+  public var resultType = BatchResultType.statusOnly
+  let change: (inout BatchRow<M>) throws -> Void
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - type: The class of the rows, if the context does not determine it.
+  ///   - predicate: The condition; `nil` for all rows.
+  ///   - change: Called with each row in its current state; sets the new values.
+  public init(
+    _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
+    set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
+  ) {
+    self.predicate = predicate.map { QueryPredicate($0) }
+    self.change = change
+  }
+
+  /// Creates a request with a compound predicate or one parsed from a format.
+  @_disfavoredOverload
+  public init(
+    _ type: M.Type = M.self, where predicate: QueryPredicate<M>?,
+    set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
+  ) {
+    self.predicate = predicate
+    self.change = change
+  }
+}
+
+/// Deletes all rows that match a condition or have one of some IDs.
+///
+/// Relationships stay consistent: related rows lose their references or are deleted, too, according
+/// to the delete rules. If a rule denies a deletion, executing the request throws and nothing is
+/// deleted.
+public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
+  /// The condition; `nil` for all rows.
+  public var predicate: QueryPredicate<M>?
+  /// Whether rows of subclasses are included.
+  public var includesSubentities = true
+  /// The content of the result.
+  public var resultType = BatchResultType.statusOnly
+  let objectIDs: [ManagedObjectID]?
+
+  /// Creates a request for the rows that match a condition.
+  public init(_ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil) {
+    self.predicate = predicate.map { QueryPredicate($0) }
+    objectIDs = nil
+  }
+
+  /// Creates a request with a compound predicate or one parsed from a format.
+  @_disfavoredOverload
+  public init(_ type: M.Type = M.self, where predicate: QueryPredicate<M>?) {
+    self.predicate = predicate
+    objectIDs = nil
+  }
+
+  /// Creates a request for the rows with some IDs; missing rows are skipped.
+  public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
+}
+
+/// A row in a batch request: its attributes can be read and set without an object.
+public struct BatchRow<M: ManagedObject> {
+  let content: BatchRowContent
+
+  /// An attribute of the row.
+  ///
+  /// - Precondition: It is a stored attribute; otherwise, executing the request throws
+  ///   `unknownProperty`.
+  public subscript<V: AttributeValue>(_ keyPath: KeyPath<M, V>) -> V {
+    get { content.value(at: keyPath, rootedIn: M.self) }
+    nonmutating set { content.set(newValue, at: keyPath) }
+  }
+}
+
+/// The values of the current row of a batch request.
+///
+/// Its variables skip exclusivity checks, because setting an attribute uses all of them, on one
+/// thread.
+final class BatchRowContent {
+  private let entity: EntityDescription
+  private let schema: Schema.Content
+  @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
+  /// The key paths used for the previous row, in order; the next row mostly uses the same.
+  @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
+  /// The number of key paths that the current row has used.
+  @exclusivity(unchecked) private var usedCount = 0
+  /// The values, by slot.
+  @exclusivity(unchecked) var values: [StoredValue] = []
+  /// The slots that were set.
+  @exclusivity(unchecked) private(set) var changed = SlotSet()
+  @exclusivity(unchecked) private(set) var failure: (any Error)?
+
+  init(_ entity: EntityDescription, _ schema: Schema.Content) {
+    self.entity = entity
+    self.schema = schema
+  }
+
+  /// Starts a row.
+  func begin(_ values: [StoredValue]) {
+    self.values = values
+    changed = SlotSet()
+    usedCount = 0
+  }
+
+  private func slot(_ keyPath: AnyKeyPath) throws -> Int {
+    defer { usedCount += 1 }
+    if usedCount < previousSlots.count, previousSlots[usedCount].keyPath === keyPath {
+      return previousSlots[usedCount].slot
+    }
+    let slot = try foundSlot(keyPath)
+    previousSlots.removeLast(max(0, previousSlots.count - usedCount))
+    if usedCount == previousSlots.count { previousSlots.append((keyPath, slot)) }
+    return slot
+  }
+
+  private func foundSlot(_ keyPath: AnyKeyPath) throws -> Int {
+    if let known = slots[keyPath] { return known }
+    let property = try schema.property(keyPath, of: entity)
+    guard property.isAttribute else {
+      throw ObjectGraphError(
+        .unknownProperty, "\(entity.name).\(property.name) is not a stored attribute.")
+    }
+    slots[keyPath] = property.slot
+    return property.slot
+  }
+
+  func value<M: ManagedObject, V: AttributeValue>(
+    at keyPath: KeyPath<M, V>, rootedIn root: M.Type
+  ) -> V {
+    do {
+      return try M.value(values[try slot(keyPath)], at: keyPath)
+    } catch {
+      failure = failure ?? error
+      // The request fails when the closure returns; until then, the attribute reads as in a new
+      // object.
+      return root.init()[keyPath: keyPath]
+    }
+  }
+
+  func set<V: AttributeValue>(_ value: V, at keyPath: AnyKeyPath) {
+    do {
+      let slot = try slot(keyPath)
+      changed.insert(slot)
+      do {
+        values[slot] = try value.storedValue
+      } catch {
+        throw ObjectGraphError(
+          .validation, "\(entity.name).\(entity.properties[slot].name) cannot be stored: \(error)")
+      }
+    } catch {
+      failure = failure ?? error
+    }
+  }
+
+  /// Throws the first error that occurred in the closure of the request.
+  func requireSuccess() throws {
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,90 @@
+extension BatchUpdateRequest: ExecutableBatch {
+  var objectType: ManagedObject.Type { M.self }
+  var phrase: String { "updated rows of \(M.self)" }
+  var changesRelationships: Bool { false }
+
+  func execute(_ run: inout BatchRun) throws {
+    var request = FetchRequest<M>()
+    request.predicate = predicate
+    request.includesSubentities = includesSubentities
+    let plan = try FetchPlan(request, run.model, run.renumbered)
+    var updates = plan.storages.map { RowUpdate<M>($0, run.model) }
+    // If conditions depend on other rows, all of them are evaluated before any row changes.
+    var later: [(position: Int, number: ObjectNumber)] = []
+    for position in updates.indices {
+      try run.forEachRow(plan, plan.storages[position]) { run, number, values in
+        if plan.dependsOnOtherObjects { return later.append((position, number)) }
+        try updates[position].apply(change, number, values, &run)
+      }
+    }
+    for (position, number) in later {
+      guard let row = try run.rows.row(number, plan.storages[position]) else { continue }
+      try updates[position].apply(change, number, row.values, &run)
+    }
+  }
+}
+
+/// Updates the rows of one entity.
+private struct RowUpdate<M: ManagedObject> {
+  let storage: EntityStorage
+  let content: BatchRowContent
+  var row: BatchRow<M>
+
+  init(_ storage: EntityStorage, _ model: StoreModel) {
+    self.storage = storage
+    content = BatchRowContent(storage.entity, model.schema)
+    row = BatchRow(content: content)
+  }
+
+  mutating func apply(
+    _ change: (inout BatchRow<M>) throws -> Void, _ number: ObjectNumber,
+    _ values: [StoredValue], _ run: inout BatchRun
+  ) throws {
+    content.begin(values)
+    try change(&row)
+    try content.requireSuccess()
+    try run.update(number, storage, values, content)
+  }
+}
+
+extension BatchRun {
+  /// Calls `body` with each row of an entity that matches a plan; `body` may change the row, unless
+  /// the plan depends on other rows.
+  mutating func forEachRow(
+    _ plan: FetchPlan, _ storage: EntityStorage,
+    _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
+  ) throws {
+    let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
+    if let numbers = try RowSearch(plan, view, model).numbers() {
+      for number in numbers where number.entity == storage.number {
+        let values: [StoredValue]?? = try view.withRecord(number, storage) { record in
+          try scope.with(record, storage, number) {
+            try plan.holds(in: scope) ? try storage.values(record) : nil
+          }
+        }
+        if case .some(.some(let values)) = values { try body(&self, number, values) }
+      }
+      return
+    }
+    try view.objects(storage)?.forEachRow(of: storage) { number, record in
+      try scope.with(record, storage, number) {
+        try plan.holds(in: scope) ? try storage.values(record) : nil
+      }
+    } _: { batch in
+      for (number, values) in batch { try body(&self, number, values) }
+    }
+  }
+
+  fileprivate mutating func update(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue],
+    _ row: BatchRowContent
+  ) throws {
+    if !row.values.isIdentical(to: before) {
+      changes.add(RowChange(number, storage, before: before, after: row.values))
+      // Rows with unique constraints are written one by one: a row must not take a value before
+      // another row has released it.
+      if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
+    }
+    recordRow(number)
+  }
+}

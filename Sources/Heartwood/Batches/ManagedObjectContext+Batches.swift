@@ -1,0 +1,108 @@
+extension ManagedObjectContext {
+  /// Executes a batch request, as one generation.
+  ///
+  /// Unsaved changes of this context are ignored, and stay as they are.
+  ///
+  /// - Returns: The number of rows, and their IDs if the request asks for them.
+  /// - Throws: The errors of the request's closure; `constraintConflict`, `deniedDelete`,
+  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors of writing the store. Nothing
+  ///   is changed then.
+  /// - Complexity: One row read or written for each row of the request, and an entry for each of
+  ///   its indexes; one sync. Memory does not grow with the number of inserted or updated rows.
+  @discardableResult
+  public func execute(_ request: some BatchRequest) throws -> BatchResult {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    guard let request = request as? any ExecutableBatch else {
+      fatalError("\(type(of: request)) is not one of Heartwood's batch requests")
+    }
+    if let storeContext = otherStoreContext(for: request.objectType) {
+      return try storeContext.execute(request)
+    }
+    let start = ContinuousClock.now
+    var numbers: [ObjectNumber] = []
+    var count = 0
+    let generation = try write { transaction in
+      var run = BatchRun(self, transaction, request)
+      try request.execute(&run)
+      try run.flush()
+      try run.changes.finish()
+      (numbers, count) = (run.numbers, run.count)
+    }
+    // Within one transaction, versions do not show which rows changed in between.
+    if case .within = pin { refreshAllObjects() }
+    processPendingChanges()
+    let duration = start.duration(to: .now)
+    ContextLog.executed(request.phrase, count, generation, duration)
+    return BatchResult(
+      count: count, objectIDs: numbers.map { ManagedObjectID($0, model.space) })
+  }
+}
+
+/// A batch request that the context can execute.
+protocol ExecutableBatch: BatchRequest {
+  /// The class of the objects whose rows the request changes.
+  var objectType: ManagedObject.Type { get }
+  var resultType: BatchResultType { get }
+  /// The description for the log.
+  var phrase: String { get }
+  /// Whether the request changes relationships.
+  var changesRelationships: Bool { get }
+  func execute(_ run: inout BatchRun) throws
+}
+
+/// The execution of a batch request, in one transaction.
+struct BatchRun {
+  let model: StoreModel
+  let rows: RowWriter
+  let changes: RowChanges
+  let view: StoreView
+  /// Maps the numbers that objects had when their IDs were put into the request.
+  let renumbered: RenumberedObjects
+  private let keepsNumbers: Bool
+  private(set) var numbers: [ObjectNumber] = []
+  private(set) var count = 0
+
+  /// The maximum number of changes to write together.
+  private static let flushCount = 256
+
+  init(
+    _ context: ManagedObjectContext, _ transaction: WriteTransaction,
+    _ request: some ExecutableBatch
+  ) {
+    model = context.model
+    rows = RowWriter(transaction, context.model, context.origin)
+    changes = RowChanges(
+      rows, context.model, context.rootContext.mergePolicy.kind,
+      areAttributesOnly: !request.changesRelationships)
+    view = StoreView(transaction, context.model)
+    renumbered = context.renumbered
+    keepsNumbers = request.resultType == .objectIDs
+  }
+
+  /// Counts a written row.
+  mutating func recordRow(_ number: ObjectNumber) {
+    count += 1
+    if keepsNumbers { numbers.append(number) }
+  }
+
+  /// Writes the pending changes if there are enough of them.
+  mutating func flushIfFull() throws {
+    if changes.list.count >= Self.flushCount { try flush() }
+  }
+
+  /// Writes the pending changes, and counts the inserted or deleted rows.
+  mutating func flush() throws {
+    let inserted = changes.list.filter(\.isNew).map(\.number)
+    try changes.write()
+    for number in inserted {
+      let row = changes.resolved(number)
+      // An existing row that a new one met and left unchanged does not count.
+      if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
+        recordRow(row)
+      }
+    }
+    for deletion in changes.deletions { recordRow(deletion.change.number) }
+    changes.begin()
+  }
+}

@@ -1,0 +1,142 @@
+import Synchronization
+
+/// A change of the objects of a context.
+public struct ContextChange: Sendable {
+  /// The kind of a change.
+  public enum Kind: Hashable, Sendable {
+    /// A save is about to write changes; new objects still have temporary IDs.
+    case willSave
+    /// A save has succeeded.
+    case didSave
+    /// The program changed objects, or objects were read again.
+    case objectsDidChange
+  }
+
+  /// The kind of the change.
+  public internal(set) var kind: Kind
+  /// The inserted objects.
+  public internal(set) var inserted: Set<ManagedObjectID> = []
+  /// The updated objects; a new object is never in it, whatever changes.
+  public internal(set) var updated: Set<ManagedObjectID> = []
+  /// The deleted objects.
+  public internal(set) var deleted: Set<ManagedObjectID> = []
+  /// The objects that show the saved changes of other contexts, now or at their next use.
+  public internal(set) var refreshed: Set<ManagedObjectID> = []
+  /// The generation created by a save; `nil` in a child context, and for other kinds.
+  public internal(set) var generation: QueryGenerationToken?
+
+  fileprivate mutating func add(_ other: ContextChange) {
+    inserted.formUnion(other.inserted)
+    updated.formUnion(other.updated)
+    deleted.formUnion(other.deleted)
+    refreshed.formUnion(other.refreshed)
+  }
+}
+
+extension ManagedObjectContext {
+  /// The changes of the context from now on, for one observer, on any thread.
+  ///
+  /// Consecutive changes of objects that the observer has not yet received are combined into one;
+  /// saves are not. The sequence ends with the context, and with the task that awaits it.
+  ///
+  /// ```swift
+  /// let changes = context.changes
+  /// Task { for await change in changes where change.kind == .didSave { … } }
+  /// ```
+  ///
+  /// - Complexity: One set entry for each changed object, while there is an observer.
+  public var changes: some AsyncSequence<ContextChange, Never> & Sendable {
+    let queue = ContextChangeQueue()
+    changeQueues.removeAll { $0.queue == nil }
+    changeQueues.append(WeakChangeQueue(queue: queue))
+    for storeContext in otherStoreContexts { storeContext.changeQueues = changeQueues }
+    return ContextChanges(queue: queue)
+  }
+
+  /// A weak reference to an observer.
+  struct WeakChangeQueue {
+    weak var queue: ContextChangeQueue?
+  }
+
+  /// Notifies the observers; the change is not computed if there are none.
+  func notifyObservers(of change: @autoclosure () -> ContextChange) {
+    guard !changeQueues.isEmpty else { return }
+    let change = change()
+    for reference in changeQueues { reference.queue?.append(change) }
+  }
+
+  /// Notifies the observers of a changed object.
+  func notifyObservers(
+    of object: ManagedObject, as set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>
+  ) {
+    if isFollowed { notifyFollowers(of: object, isRefreshed: set == \.refreshed) }
+    observer?.recordChange(of: object)
+    guard !changeQueues.isEmpty else { return }
+    var change = ContextChange(kind: .objectsDidChange)
+    change[keyPath: set] = [ManagedObjectID(object.number, model.space)]
+    notifyObservers(of: change)
+  }
+
+  /// The changes that a save is about to write.
+  var pendingChange: ContextChange {
+    func ids(_ objects: ObjectList) -> Set<ManagedObjectID> {
+      Set(objects.all.map { ManagedObjectID($0.number, model.space) })
+    }
+    return ContextChange(
+      kind: .willSave, inserted: ids(inserted), updated: ids(updated), deleted: ids(deleted))
+  }
+}
+
+/// The changes that an observer has not yet received.
+final class ContextChangeQueue: Sendable {
+  private let waiting = Mutex<[ContextChange]>([])
+  fileprivate let wakeups: AsyncStream<Void>
+  private let waker: AsyncStream<Void>.Continuation
+
+  fileprivate init() {
+    // One signal suffices: a woken observer takes all pending changes.
+    (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  func append(_ change: ContextChange) {
+    waiting.withLock { waiting in
+      if change.kind == .objectsDidChange, waiting.last?.kind == .objectsDidChange {
+        waiting[waiting.count - 1].add(change)
+      } else {
+        waiting.append(change)
+      }
+    }
+    waker.yield()
+  }
+
+  /// Ends the sequence.
+  func end() { waker.finish() }
+
+  fileprivate func next() -> ContextChange? {
+    waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+  }
+}
+
+/// The sequence of a context's changes.
+private struct ContextChanges: AsyncSequence, Sendable {
+  let queue: ContextChangeQueue
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(queue: queue, wakeups: queue.wakeups.makeAsyncIterator())
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let queue: ContextChangeQueue
+    var wakeups: AsyncStream<Void>.Iterator
+
+    mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async -> ContextChange? {
+      while true {
+        if let change = queue.next() { return change }
+        // Returns changes that arrived after the check above and before the end.
+        guard await wakeups.next(isolation: actor) != nil else { return queue.next() }
+      }
+    }
+  }
+}

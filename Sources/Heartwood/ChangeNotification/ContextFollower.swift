@@ -1,0 +1,79 @@
+/// An object that maintains lists of a context's objects, and is notified of their changes.
+protocol ContextFollower: AnyObject {
+  /// Called after an object was changed, or read again.
+  func recordChange(of object: ManagedObject, isRefreshed: Bool)
+  /// Called after objects may have lost their changes.
+  func recordChangeOfAllObjects()
+  /// Called after something changed in a parent context.
+  func recordParentChange()
+  /// Called after an object was renumbered.
+  func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
+  /// Applies the recorded changes to the lists.
+  func updateLists()
+}
+
+extension ManagedObjectContext {
+  /// Updates the results controllers of the context, and notifies their observers.
+  ///
+  /// Saves, merges, batch requests, changes of the pin, undo, rollback and reset end with this
+  /// call, and so do ``performAndWait(_:)`` and the operations of a ``BackgroundContext``. The
+  /// container's ``PersistentContainer/viewContext`` does it as soon as the main actor is free.
+  /// Reading from a controller does it immediately.
+  public func processPendingChanges() {
+    guard isFollowed || observer != nil || otherStoreContexts.contains(where: \.isFollowed) else {
+      return
+    }
+    confinement?.enter()
+    defer { confinement?.leave() }
+    isProcessingScheduled = false
+    for storeContext in storeContexts { storeContext.follower?.updateLists() }
+    for storeContext in storeContexts { storeContext.observer?.notifyOfRecordedChanges() }
+    for child in children {
+      if let context = child.context, !context.isOwned { context.processPendingChanges() }
+    }
+  }
+
+  /// Registers a follower of the changes from now on.
+  func follow(_ follower: any ContextFollower) {
+    self.follower = follower
+    var next: ManagedObjectContext? = self
+    while let context = next {
+      context.isFollowed = true
+      // The setters of new objects report nothing otherwise.
+      for object in context.inserted.all { object.setHooks(.writing) }
+      next = context.parent
+    }
+  }
+
+  /// Notifies the followers of this store context and its children that an object was changed.
+  func notifyFollowers(of object: ManagedObject, isRefreshed: Bool) {
+    follower?.recordChange(of: object, isRefreshed: isRefreshed)
+    notifyFollowersOfChildren()
+    scheduleProcessingOnce()
+  }
+
+  /// Notifies them that any object with changes may have changed.
+  func notifyFollowersOfAllObjects() {
+    if observer != nil { rootContext.observer?.notifyOfContextChanges() }
+    guard isFollowed else { return }
+    follower?.recordChangeOfAllObjects()
+    notifyFollowersOfChildren()
+    scheduleProcessingOnce()
+  }
+
+  private func notifyFollowersOfChildren() {
+    for child in children {
+      guard let context = child.context, context.isFollowed else { continue }
+      context.follower?.recordParentChange()
+      context.notifyFollowersOfChildren()
+    }
+  }
+
+  func scheduleProcessingOnce() {
+    var top = rootContext
+    while let parent = top.parent { top = parent }
+    guard !top.isProcessingScheduled, let schedule = top.scheduleProcessing else { return }
+    top.isProcessingScheduled = true
+    schedule()
+  }
+}

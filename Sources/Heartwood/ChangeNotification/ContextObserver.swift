@@ -1,0 +1,142 @@
+public import Observation
+
+/// Notifies the observers of a context, or of its objects, of changes.
+final class ContextObserver {
+  private unowned let storeContext: ManagedObjectContext
+  private let registrar = ObservationRegistrar()
+  private var observations = NumberTable<ObjectObservation>()
+  /// Objects whose values may differ from those that observers read.
+  private var changed: Set<ManagedObject> = []
+  /// The numbers of inserted, updated and deleted objects when an observer last read them.
+  private var seen: [Int]?
+
+  init(_ storeContext: ManagedObjectContext) {
+    self.storeContext = storeContext
+    for object in storeContext.allRegistered() { object.becomeObservable() }
+  }
+
+  // MARK: Objects
+
+  func recordRead(_ object: ManagedObject, _ property: PropertyDescription) {
+    guard let entity = object.entityDescription else { return }
+    let observation = observations[object.number] ?? ObjectObservation(entity)
+    observations[object.number] = observation
+    observation.recordRead(object, property.slot) { value(property, object) }
+  }
+
+  /// Notifies observers that a property of an object was set.
+  func notify(ofChangeTo object: ManagedObject, _ property: PropertyDescription) {
+    observations[object.number]?.notifyIfChanged(object, property.slot) { value(property, object) }
+  }
+
+  /// Records that an object may have changed.
+  func recordChange(of object: ManagedObject) {
+    if observations[object.number] != nil, changed.insert(object).inserted {
+      storeContext.scheduleProcessingOnce()
+    }
+    storeContext.rootContext.observer?.notifyOfContextChanges()
+  }
+
+  func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
+    observations[new] = observations[old]
+    observations[old] = nil
+  }
+
+  func forget(_ number: ObjectNumber) { observations[number] = nil }
+
+  /// Notifies observers of values that differ from those they read; that may load faults.
+  func notifyOfRecordedChanges() {
+    notifyOfContextChanges()
+    guard !changed.isEmpty else { return }
+    let objects = changed
+    changed = []
+    for object in objects where object.source === storeContext {
+      guard let observation = observations[object.number] else { continue }
+      if object.isFault { storeContext.fire(object) }
+      for property in object.entityDescription?.properties ?? []
+      where observation.seen[property.slot] != nil {
+        observation.notifyIfChanged(object, property.slot) { value(property, object) }
+      }
+    }
+  }
+
+  /// Returns the value of a property; for a to-many relationship, a string that identifies its
+  /// members.
+  private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
+    switch property.kind {
+    case .attribute, .toOne: return try? object.storedValue(property)
+    case .toMany(let isOrdered):
+      let numbers = storeContext.loadedMembers(of: object, property).map(\.number)
+      return .string((isOrdered ? numbers : numbers.sorted()).map { "\($0.bits)" }.joined())
+    case .transient: return nil
+    }
+  }
+
+  // MARK: The context
+
+  private var counts: [Int] {
+    [\ManagedObjectContext.inserted, \.updated, \.deleted].map { list in
+      storeContext.storeContexts.reduce(0) { $0 + $1[keyPath: list].count }
+    }
+  }
+
+  func recordRead(_ path: KeyPath<ManagedObjectContext, some Any>) {
+    registrar.access(storeContext, keyPath: path)
+    if seen == nil { seen = counts }
+  }
+
+  /// Notifies observers of the context's changed objects, if their numbers changed.
+  func notifyOfContextChanges() {
+    guard let before = seen else { return }
+    let now = counts
+    guard before != now else { return }
+    seen = now
+    func notify(_ path: KeyPath<ManagedObjectContext, some Any>) {
+      registrar.withMutation(of: storeContext, keyPath: path) {}
+    }
+    if before[0] != now[0] { notify(\.insertedObjects) }
+    if before[1] != now[1] { notify(\.updatedObjects) }
+    if before[2] != now[2] { notify(\.deletedObjects) }
+    let isEmpty = { (counts: [Int]) in counts.allSatisfy { $0 == 0 } }
+    if isEmpty(before) != isEmpty(now) { notify(\.hasChanges) }
+  }
+}
+
+extension ManagedObjectContext: Observable {
+  /// Whether its objects and its lists of changed objects are observable; `false` by default.
+  ///
+  /// If set, `withObservationTracking` and SwiftUI are notified when a stored property that they
+  /// read has another value: because it was set, or because its object was read again, merged or
+  /// rolled back. Set it for a context that a user interface shows, before its objects are read.
+  ///
+  /// ```swift
+  /// container.viewContext.tracksObservation = true
+  /// ```
+  ///
+  /// - Complexity: While it is on, reading a property takes ten times as long, and the context
+  ///   keeps the values that were read. While it is off, there is no cost.
+  public var tracksObservation: Bool {
+    get { observer != nil }
+    set {
+      confinement?.enter()
+      defer { confinement?.leave() }
+      guard newValue != tracksObservation else { return }
+      for storeContext in storeContexts {
+        storeContext.observer = newValue ? ContextObserver(storeContext) : nil
+        guard !newValue else { continue }
+        for object in storeContext.allRegistered() {
+          object.hooks.remove(.observed)
+          if !object.isFault { object.hooks.remove(.reading) }
+        }
+      }
+    }
+  }
+
+  func didRead(_ object: ManagedObject, _ property: PropertyDescription) {
+    observer?.recordRead(object, property)
+  }
+
+  func didChange(_ object: ManagedObject, _ property: PropertyDescription) {
+    observer?.notify(ofChangeTo: object, property)
+  }
+}

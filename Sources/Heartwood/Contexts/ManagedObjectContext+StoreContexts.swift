@@ -1,0 +1,161 @@
+import Foundation
+
+/// Store contexts: a context has one for each store.
+///
+/// A store context is a context with its own objects, changes and pin. The root context, which the
+/// program uses, is the store context of the first store. It owns the others, which are created on
+/// first use.
+///
+/// Each public method of a context begins with its dispatch: it passes the call to the store
+/// context that `otherStoreContext` returns for its class, ID or object, or calls all of them. So
+/// the rest of the method handles one store; the only cost is the additional lookup.
+extension ManagedObjectContext {
+  /// The root context that the program uses: this context, or the one it is a store context of.
+  var rootContext: ManagedObjectContext { owner ?? self }
+
+  /// All store contexts of the root context; for any other store context, only itself.
+  var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
+
+  /// Returns the store context of a store, which is created if necessary.
+  func storeContext(of attached: StoreGroup.AttachedStore) -> ManagedObjectContext {
+    if let known = storeContexts.first(where: { $0.model === attached.model }) { return known }
+    let storeContext = ManagedObjectContext(
+      attached, of: group, parent: parent?.storeContext(of: attached), ownedBy: self)
+    storeContext.parent?.children.append(Child(context: storeContext))
+    storeContext.undoLog = undoLog
+    storeContext.changeQueues = changeQueues
+    storeContext.retainsRegisteredObjects = retainsRegisteredObjects
+    if observer != nil { storeContext.observer = ContextObserver(storeContext) }
+    if autoMerge != nil { storeContext.automaticallyMergesChangesFromParent = true }
+    switch pin {
+    case .none, .within: break
+    case .atNextRead: storeContext.pin = .atNextRead
+    // When the pin was chosen, every store of that time had a store context; this one is newer.
+    case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
+    }
+    otherStoreContexts.append(storeContext)
+    return storeContext
+  }
+
+  // MARK: Routing
+
+  /// Returns the store context for the objects of a class; `nil` if it is this one or does not
+  /// exist.
+  func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
+    guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
+      return nil
+    }
+    return otherStoreContext { $0.schema.entity(of: type) != nil }
+  }
+
+  /// Returns the store context of a store; `nil` if it is this one or does not exist.
+  func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
+    guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
+      return nil
+    }
+    return otherStoreContext { $0.space.store == store }
+  }
+
+  private func otherStoreContext(where isWanted: (StoreModel) -> Bool) -> ManagedObjectContext? {
+    guard let attached = group.attachedStore(where: isWanted), attached.model !== model else {
+      return nil
+    }
+    return storeContext(of: attached)
+  }
+
+  /// Returns the store context of an object; `nil` if it is this one, or the object is not in this
+  /// context.
+  func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
+    guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
+    return otherStoreContexts.first { object.source === $0 }
+  }
+
+  /// Returns the store context whose schema contains the entity of an object.
+  func storeContext(describing object: ManagedObject) -> ManagedObjectContext? {
+    guard let entity = object.entityDescription else { return nil }
+    return storeContexts.first { storeContext in
+      let entities = storeContext.model.schema.entities
+      return entities.indices.contains(entity.position) && entities[entity.position] === entity
+    }
+  }
+
+  // MARK: Saving
+
+  /// Returns the store contexts with changes to save: at most one, except in a child context.
+  ///
+  /// - Throws: `multipleStores`; `removedStore` if one of them belongs to a removed store.
+  func storeContextsToSave() throws -> [ManagedObjectContext] {
+    let changed = storeContexts.filter { $0.hasOwnChanges || !$0.watched.isEmpty }
+    for storeContext in changed { try storeContext.requirePresent() }
+    guard parent == nil, changed.count > 1 else { return changed }
+    let names = changed.map { storeContext in
+      group.attachedStore { $0 === storeContext.model }?.name ?? ""
+    }
+    throw ObjectGraphError(
+      .multipleStores,
+      "A save writes to one store, but several have changes: \(names.joined(separator: ", ")). "
+        + "Save the changes to one store before changing objects of the next.")
+  }
+
+  /// The changed objects of all store contexts.
+  var changedObjects: [ManagedObject] {
+    otherStoreContexts.reduce(inserted.all + updated.all + deleted.all) { $0 + $1.changedObjects }
+  }
+
+  /// Throws if the store was removed.
+  func requirePresent() throws {
+    if model.isRemoved { throw group.removal(of: model) }
+  }
+
+  // MARK: Generations
+
+  /// Returns the token of a generation that this store context has created, combined with the
+  /// newest of the other stores; `nil` if it no longer exists.
+  func token(of created: Generation) -> QueryGenerationToken? {
+    (try? store.snapshot(at: created)).map { group.token($0, of: model) }
+  }
+
+  /// Pins all stores to their newest generations, except for one that a store context has just
+  /// created.
+  func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
+    throws
+  {
+    var views: [(ManagedObjectContext, StoreView)] = []
+    for attached in group.attachedStores {
+      let storeContext = storeContext(of: attached)
+      do {
+        let snapshot =
+          try created.flatMap { $0.storeContext === storeContext ? $0.generation : nil }
+          .map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
+        views.append((storeContext, try StoreView(snapshot, attached.model)))
+      } catch {
+        // The store was removed meanwhile.
+        guard storeContext.model.isRemoved else { throw error }
+      }
+    }
+    pin(to: views)
+  }
+
+  /// Pins all stores to the generations of a token.
+  ///
+  /// - Throws: As ``StoreGroup/generations(of:)``; `generationExpired`. Nothing has changed then.
+  func pin(to token: QueryGenerationToken) throws {
+    let views = try group.snapshots(at: token).map { attached, snapshot in
+      (storeContext(of: attached), try StoreView(snapshot, attached.model))
+    }
+    for attached in group.attachedStores { _ = storeContext(of: attached) }
+    // The pinned generation may be older than the loaded members.
+    for storeContext in storeContexts {
+      storeContext.upToDate = nil
+      for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }
+    }
+    pin(to: views)
+  }
+
+  private func pin(to views: [(storeContext: ManagedObjectContext, view: StoreView)]) {
+    for storeContext in storeContexts {
+      storeContext.pin = .at(StoreView(emptyOf: storeContext.model))
+    }
+    for (storeContext, view) in views { storeContext.pin = .at(view) }
+  }
+}

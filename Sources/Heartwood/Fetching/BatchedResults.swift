@@ -1,0 +1,95 @@
+/// The result of a fetch, as a collection that loads objects on access.
+///
+/// It reads all objects from the generation of the fetch, even if its context advances. It holds
+/// the objects of one batch at a time: iterating over a million takes only the memory of their
+/// numbers, eight bytes each. It must be used on the thread of its context.
+///
+/// ```swift
+/// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }
+/// ```
+public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
+  private let batches: ObjectBatches
+
+  init(
+    _ context: ManagedObjectContext, _ view: StoreView?, _ numbers: [ObjectNumber], size: Int
+  ) {
+    batches = ObjectBatches(context, view, numbers, size: size)
+  }
+
+  /// Zero.
+  public var startIndex: Int { 0 }
+  /// The number of objects.
+  public var endIndex: Int { batches.numbers.count }
+
+  /// Returns an object, and loads its batch if necessary.
+  ///
+  /// An object that cannot be read is a fault, and the context has a
+  /// ``ManagedObjectContext/faultError``.
+  ///
+  /// - Complexity: One row read for each object of a batch, if the last access was in another
+  ///   batch.
+  public subscript(position: Int) -> M {
+    guard let object = batches.object(at: position) as? M else {
+      preconditionFailure("a fetch of \(M.self) found an object of another class")
+    }
+    return object
+  }
+
+  /// The IDs of the objects; no object is loaded.
+  public var objectIDs: [ManagedObjectID] {
+    batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
+  }
+}
+
+/// The objects of a list of rows, loaded one batch at a time.
+final class ObjectBatches {
+  /// The default size of a batch.
+  private static let defaultSize = 100
+
+  /// The store context of the objects.
+  let context: ManagedObjectContext
+  /// Retains the root context, which owns the store context.
+  private let rootContext: ManagedObjectContext
+  let numbers: [ObjectNumber]
+  /// The generation of the fetch; `nil` in a child context, which reads its parent.
+  private let view: StoreView?
+  private let size: Int
+  /// Objects without a row, whose numbers a save will change.
+  private let unsaved: [ObjectNumber: ManagedObject]
+  private var batch: [ManagedObject] = []
+  private var start = 0
+
+  init(
+    _ context: ManagedObjectContext, _ view: StoreView?, _ numbers: [ObjectNumber], size: Int
+  ) {
+    self.context = context
+    rootContext = context.rootContext
+    self.view = view
+    self.numbers = numbers
+    self.size = size > 0 ? size : Self.defaultSize
+    let temporary = numbers.filter(\.isTemporary)
+    unsaved = Dictionary(
+      temporary.compactMap { number in context.object(number).map { (number, $0) } },
+      uniquingKeysWith: { $1 })
+  }
+
+  func object(at position: Int) -> ManagedObject {
+    if position < start || position >= start + batch.count {
+      start = position / size * size
+      batch = numbers[start..<min(start + size, numbers.count)].map(loaded)
+    }
+    return batch[position - start]
+  }
+
+  /// The current numbers.
+  var currentNumbers: [ObjectNumber] { numbers.map { unsaved[$0]?.number ?? $0 } }
+
+  private func loaded(_ number: ObjectNumber) -> ManagedObject {
+    guard let object = unsaved[number] ?? context.object(number) else {
+      preconditionFailure("a row of an entity that is not in the model")
+    }
+    guard object.isFault else { return object }
+    if let view { context.fire(object, in: view) } else { context.fire(object) }
+    return object
+  }
+}

@@ -1,0 +1,81 @@
+/// The candidates of a fetch that are kept during a search.
+struct CandidateSelection {
+  typealias Candidate = ManagedObjectContext.Candidate
+
+  private let plan: FetchPlan
+  /// Whether candidates arrive in the order of the plan.
+  let areInOrder: Bool
+  /// Whether candidates need their sort keys.
+  let needsKeys: Bool
+  /// Whether the requested content is read from each row immediately; not if most candidates are
+  /// dropped later.
+  let completesAtOnce: Bool
+  private(set) var candidates: [Candidate] = []
+  /// The number of leading terms by which candidates are ordered, in groups; `nil` if all.
+  private let leadingTermCount: Int?
+  /// The sort keys of the last candidate, if candidates are grouped.
+  private var lastKeys: FetchOrder.Keys?
+
+  /// The number of candidates beyond twice the limit that are kept before a sort.
+  private static let maxSpareCount = 256
+
+  init(
+    _ plan: FetchPlan, _ path: AccessPath, _ content: ManagedObjectContext.CandidateContent,
+    keepsKeys: Bool
+  ) {
+    self.plan = plan
+    leadingTermCount = path.leadingTermCount
+    areInOrder =
+      plan.order != nil
+      && (!plan.needsSorting || path.direction != nil && path.leadingTermCount == nil)
+    needsKeys = plan.order != nil && (keepsKeys || !areInOrder)
+    let needsNoContent = if case .number = content { true } else { false }
+    completesAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
+  }
+
+  /// Adds a candidate; returns `false` if no more are needed.
+  mutating func add(_ candidate: Candidate) -> Bool {
+    if isBehindLimit(candidate) { return false }
+    candidates.append(candidate)
+    guard let limit = plan.limit, plan.order != nil else { return true }
+    if areInOrder { return candidates.count < limit }
+    // Sorts only now and then, so that the amortised cost per row is constant.
+    if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
+    {
+      candidates = plan.first(of: candidates, areInOrder: false)
+    }
+    return true
+  }
+}
+
+extension CandidateSelection {
+  /// Returns whether a candidate starts a group after the one in which the limit was reached.
+  private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
+    guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
+      let keys = candidate.keys
+    else { return false }
+    defer { lastKeys = keys }
+    guard let lastKeys, candidates.count >= limit else { return false }
+    return !order.areTogether(lastKeys, keys, termCount: leadingTermCount)
+  }
+}
+
+extension FetchPlan {
+  /// Returns the leading candidates in the order of the plan; all candidates if objects must be
+  /// compared.
+  func first(
+    of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
+  ) -> [ManagedObjectContext.Candidate] {
+    guard let order else { return candidates }
+    var result = candidates
+    if !areInOrder {
+      result.sort { first, second in
+        guard let first = first.keys, let second = second.keys else {
+          preconditionFailure("a candidate without sort keys")
+        }
+        return order.areInOrder(first, second)
+      }
+    }
+    return limit.map { Array(result.prefix($0)) } ?? result
+  }
+}

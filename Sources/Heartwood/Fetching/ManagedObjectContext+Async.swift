@@ -1,0 +1,102 @@
+import Dispatch
+
+extension ManagedObjectContext {
+  /// Fetches the objects of a request; another thread finds and reads their rows.
+  ///
+  /// Meanwhile, the caller's thread is free, for example for other tasks of its actor. It creates
+  /// the objects at the end. If unsaved changes of the context must be included, or it is a child
+  /// context, or the request compares objects, the caller's thread does all of the work.
+  ///
+  /// ```swift
+  /// let notes = try await container.viewContext.fetchAsync(FetchRequest<Note>())
+  /// ```
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetch(_:)``.
+  public nonisolated(nonsending) func fetchAsync<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) async throws -> [M] {
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try await storeContext.fetchAsync(request)
+    }
+    guard let begun = try beginFetch(request) else { return try fetch(request) }
+    let search = RemoteSearch(
+      request: request, snapshot: begun, model: model, renumbered: renumbered.copy)
+    let rows = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: Result { try search.run() }) }
+    }
+    return try performAndWait { try finishFetch(request, rows, begun) }
+  }
+
+  /// Returns the generation for another thread to read; `nil` if another thread cannot run the
+  /// fetch.
+  private func beginFetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> Snapshot? {
+    try performAndWait {
+      try requireReadable()
+      try mergeAutomatically()
+      let needsObjects = try FetchPlan(request, model, renumbered).order == nil
+      guard parent == nil, !needsObjects, !hasOwnChanges || !request.includesPendingChanges else {
+        return nil
+      }
+      return try currentView().snapshot
+    }
+  }
+
+  /// Creates the objects of the rows that another thread read; fetches again if the context changed
+  /// meanwhile.
+  private func finishFetch<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
+  ) throws -> [M] {
+    try requireReadable()
+    guard !hasOwnChanges || !request.includesPendingChanges,
+      try currentView().snapshot?.generation == snapshot.generation
+    else { return try fetch(request) }
+    let objects = try rows.compactMap { row -> M? in
+      guard let storage = model.storage(of: row.number) else { return nil }
+      return try row.record.span.bytes.withRecord(storage.layouts) { record in
+        try materialize(row.number, storage, record) as? M
+      }
+    }
+    try prefetch(for: request, objects)
+    return objects
+  }
+}
+
+/// A row read by another thread.
+private struct FoundRow: Sendable {
+  let number: ObjectNumber
+  let record: [UInt8]
+}
+
+/// A fetch of saved rows that runs on another thread.
+private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
+  // @unchecked because the key paths in the request never change, and nothing else refers to
+  // `renumbered`.
+  let request: FetchRequest<M>
+  let snapshot: Snapshot
+  let model: StoreModel
+  let renumbered: RenumberedObjects
+
+  func run() throws -> [FoundRow] {
+    let view = try StoreView(snapshot, model)
+    let plan = try FetchPlan(request, model, renumbered)
+    let search = try RowSearch(plan, view, model)
+    let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
+    var selection = CandidateSelection(plan, search.path, .number, keepsKeys: false)
+    try search.forEach(scope) { number, _, record in
+      var candidate = ManagedObjectContext.Candidate(number: number)
+      if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
+      return selection.add(candidate)
+    }
+    let found = plan.first(of: selection.candidates, areInOrder: selection.areInOrder)
+    let page = request.page(of: found).map(\.number)
+    var records: [ObjectNumber: [UInt8]] = [:]
+    try RowSearch(plan.everything, of: page, view, model).forEach(scope) { number, _, record in
+      records[number] = record.copy
+      return true
+    }
+    return page.compactMap { number in
+      records[number].map { FoundRow(number: number, record: $0) }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Fetches the objects of a request.
+  ///
+  /// Unsaved changes of the context are included, unless the request excludes them.
+  ///
+  /// - Throws: `unknownEntity` or `unknownProperty` if the request uses something that the model
+  ///   does not have; errors of reading rows; ``faultError``.
+  /// - Complexity: One row read for each object that matches the predicate's conditions on unique
+  ///   or indexed attributes; without such conditions, one for every row of the entity.
+  public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) { return try storeContext.fetch(request) }
+    try mergeAutomatically()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model, renumbered)
+    // Converted to an array of the class at the end: appending to an array of a generic class takes
+    // as long as filling an object.
+    var found: [ManagedObject] = []
+    func append(_ candidate: Candidate) {
+      if let object = candidate.object { found.append(object) }
+    }
+    let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
+    // Rows arrive in the requested order, so each object is created immediately.
+    try candidates(
+      plan, request.includesPendingChanges, .object, consumedBy: isPlain ? append : nil
+    ).forEach(append)
+    var objects = [M](found)
+    if plan.order == nil { objects = request.sorted(objects) }
+    let result = request.page(of: objects)
+    try prefetch(for: request, result)
+    try log(plan) { ContextLog.fetched($0, result.map(\.number), model.space, start) }
+    return result
+  }
+
+  /// Returns the number of objects that match a request.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: No row is read if there is no predicate and there are no unsaved changes.
+  public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.count(for: request)
+    }
+    try requireReadable()
+    try mergeAutomatically()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model, renumbered)
+    let total: Int
+    if parent == nil, plan.isEverything, !hasOwnChanges || !request.includesPendingChanges {
+      let view = try currentView()
+      total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
+    } else {
+      total = try candidates(plan.counting, request.includesPendingChanges, .number).count
+    }
+    let result = request.pageCount(of: total)
+    try log(plan) { ContextLog.counted($0, result, start) }
+    return result
+  }
+
+  /// Returns a description of how ``fetch(_:)`` would find the objects of a request.
+  ///
+  /// ```swift
+  /// print(try context.explain(request))
+  /// ```
+  ///
+  /// The access path is chosen anew for each fetch, based on the current number of index entries.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: Two page reads for each level of the indexes that may be used; no row is read.
+  public func explain<M: ManagedObject>(_ request: FetchRequest<M>) throws -> FetchExplanation {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.explain(request)
+    }
+    return try explanation(of: try FetchPlan(request, model, renumbered))
+  }
+
+  /// Fetches the IDs of the objects of a request, in the order of ``fetch(_:)``.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetch(_:)``; no objects are created unless a sort order or a condition
+  ///   needs them.
+  public func fetchObjectIDs<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) throws -> [ManagedObjectID] {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.fetchObjectIDs(request)
+    }
+    return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
+  }
+
+  /// Fetches the objects of a request as a collection that loads them on access.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  /// - Complexity: As ``fetchObjectIDs(_:)``, and one row read for each accessed object.
+  public func fetchBatched<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) throws -> BatchedResults<M> {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.fetchBatched(request)
+    }
+    let numbers = try orderedNumbers(request)
+    return BatchedResults(
+      self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)
+  }
+
+  // MARK: Searching
+
+  /// Returns the numbers of the objects of a request, in its order.
+  private func orderedNumbers<M: ManagedObject>(
+    _ request: FetchRequest<M>
+  ) throws -> [ObjectNumber] {
+    try requireReadable()
+    try mergeAutomatically()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model, renumbered)
+    guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
+      return try fetch(request).map(\.number)
+    }
+    let found = try candidates(plan, request.includesPendingChanges, .number)
+    let numbers = request.page(of: found).map(\.number)
+    try log(plan) { ContextLog.fetched($0, numbers, model.space, start) }
+    return numbers
+  }
+
+  private func explanation(of plan: FetchPlan) throws -> FetchExplanation {
+    if let parent { return try parent.explanation(of: plan) }
+    let view = try currentView()
+    let total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
+    let path = try AccessPlanner(plan: plan, view: view, model: model).best()
+    return FetchExplanation(plan, path, total: total)
+  }
+
+  func log(
+    _ plan: FetchPlan, _ write: (ContextLog.Fetch) throws -> Void
+  ) throws {
+    guard ContextLog.level > .off else { return }
+    let explanation = ContextLog.level >= .accessPaths ? try explanation(of: plan) : nil
+    try write(ContextLog.Fetch(plan: plan, explanation: explanation))
+  }
+
+  // MARK: Prefetching
+
+  /// Loads the related objects that a request prefetches.
+  func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
+    guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
+    let entity = try model.schema.requiredEntity(of: M.self)
+    for keyPath in request.relationshipKeyPathsForPrefetching {
+      try prefetch(keyPath, entity, objects)
+    }
+  }
+
+  /// Loads the objects at the other end of a relationship, in the order of their rows.
+  private func prefetch(
+    _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
+  ) throws {
+    let property = try model.schema.property(keyPath, of: entity)
+    guard property.isRelationship else {
+      throw ObjectGraphError(.unknownProperty, "\(property.name) is not a relationship.")
+    }
+    var faults: Set<ManagedObject> = []
+    for object in objects {
+      for other in related(to: object, property) where other.isFault { faults.insert(other) }
+    }
+    try load(faults)
+  }
+
+  /// Loads faults in batches, in the order of their rows.
+  private func load(_ faults: Set<ManagedObject>) throws {
+    if parent == nil {
+      let view = try currentView()
+      for (entity, some) in Dictionary(grouping: faults, by: { $0.number.entity }) {
+        guard let storage = model.entities.first(where: { $0.number == entity }) else { continue }
+        let numbers = some.map(\.number).filter { !$0.isTemporary }.sorted()
+        try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
+          _ = try value?.withRecord(storage.layouts) { record in
+            try materialize(numbers[position], storage, record)
+          }
+        }
+      }
+    }
+    // The remaining faults are in a child context, or their rows are missing.
+    for fault in faults where fault.isFault { fire(fault) }
+    try requireReadable()
+  }
+}

@@ -1,0 +1,172 @@
+extension ManagedObjectContext {
+  /// The content that a fetch needs of each candidate.
+  enum CandidateContent {
+    case number
+    case object
+    case values([QueryTerm.Value])
+  }
+
+  /// An object found by a fetch.
+  struct Candidate {
+    let number: ObjectNumber
+    /// The sort keys, unless it was found in order.
+    var keys: FetchOrder.Keys?
+    /// The object, if requested.
+    var object: ManagedObject?
+    /// The values, if requested.
+    var values: [StoredValue] = []
+    /// Whether it has the requested content.
+    var isComplete = false
+  }
+
+  /// Returns the objects of a plan; in its order and up to its limit if the order is by stored
+  /// values.
+  ///
+  /// - Parameter body: Called with each object, in any order, instead of returning them.
+  func candidates(
+    _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
+    consumedBy body: ((Candidate) throws -> Void)? = nil
+  ) throws -> [Candidate] {
+    try requireReadable()
+    let countsChanges = includesPendingChanges && hasOwnChanges
+    let view = parent == nil ? try currentView() : nil
+    let scope = try scope(plan, view, countsChanges: countsChanges)
+    var found: [Candidate] = []
+    var areInOrder = false
+    if let view {
+      let search = try RowSearch(plan, view, model)
+      var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
+      try search.forEach(scope) { number, storage, record in
+        if countsChanges, let object = registered[number]?.takeUnretainedValue(),
+          object.hasChanges, !discardNoOpEdits(of: object)
+        {
+          // It is evaluated after derived values were updated from the row.
+          _ = try materialize(number, storage, record)
+          if object.hasChanges { return true }
+        }
+        var candidate = Candidate(number: number)
+        if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
+        if selection.completesAtOnce {
+          try complete(&candidate, content, storage, record, scope)
+        }
+        guard let body else { return selection.add(candidate) }
+        try body(candidate)
+        return true
+      }
+      found = selection.candidates
+      areInOrder = selection.areInOrder
+    } else if let parent {
+      found = try parent.candidates(
+        plan, scope, includesPendingChanges: includesPendingChanges, content, for: self)
+    }
+    let changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
+    if let body {
+      for candidate in found + changed { try body(candidate) }
+      return []
+    }
+    found = plan.first(of: found + changed, areInOrder: areInOrder && changed.isEmpty)
+    if let view { try completeAll(&found, content, plan, view, scope) }
+    return found
+  }
+
+  /// Returns the objects of a plan that were changed in this context, with their values here.
+  private func pendingCandidates(
+    _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
+  ) throws -> [Candidate] {
+    try (updated.all + inserted.all).compactMap { object in
+      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope),
+        !discardNoOpEdits(of: object)
+      else { return nil }
+      return try candidate(object, plan, content, scope)
+    }
+  }
+
+  /// Returns the objects of a plan in this context that a child context has not changed.
+  private func candidates(
+    _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
+    _ content: CandidateContent, for child: ManagedObjectContext
+  ) throws -> [Candidate] {
+    // Unchanged objects match as the plan found them, unless conditions depend on objects that the
+    // child changed.
+    let reevaluatesAll = includesPendingChanges && child.hasOwnChanges && plan.dependsOnOtherObjects
+    let others = try candidates(
+      reevaluatesAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
+    return try others.compactMap { other -> Candidate? in
+      guard let object = child.object(other.number) else { return nil }
+      if includesPendingChanges, object.hasChanges, !child.discardNoOpEdits(of: object) {
+        return nil
+      }
+      if let original = other.object { child.fillAgainIfStale(object, from: original) }
+      if reevaluatesAll, try !plan.holds(for: object, scope) { return nil }
+      return try child.candidate(object, plan, content, scope)
+    }
+  }
+
+  /// Returns a candidate with the requested content of an object in memory.
+  private func candidate(
+    _ object: ManagedObject, _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
+  ) throws -> Candidate {
+    try scope.with(object) {
+      var candidate = Candidate(number: object.number, object: object, isComplete: true)
+      candidate.keys = try plan.order?.keys(object.number, scope)
+      if case .values(let values) = content { candidate.values = try values.map { try $0(scope) } }
+      return candidate
+    }
+  }
+
+  /// Reads the requested content of the row in a scope.
+  private func complete(
+    _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
+    _ record: RecordView, _ scope: QueryScope
+  ) throws {
+    switch content {
+    case .number: break
+    case .object: candidate.object = try materialize(candidate.number, storage, record)
+    case .values(let values): candidate.values = try values.map { try $0(scope) }
+    }
+    candidate.isComplete = true
+  }
+
+  /// Reads the requested content of the rows that were selected.
+  private func completeAll(
+    _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
+    _ view: StoreView, _ scope: QueryScope
+  ) throws {
+    let positions = Dictionary(
+      uniqueKeysWithValues: candidates.indices.filter { !candidates[$0].isComplete }
+        .map { (candidates[$0].number, $0) })
+    guard !positions.isEmpty else { return }
+    let search = RowSearch(plan.everything, of: Array(positions.keys), view, model)
+    try search.forEach(scope) { number, storage, record in
+      if let position = positions[number] {
+        try complete(&candidates[position], content, storage, record, scope)
+      }
+      return true
+    }
+  }
+
+  /// Returns a scope for the conditions of a plan: it reads rows, except for objects that were
+  /// changed here or in a parent.
+  private func scope(
+    _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool
+  ) throws -> QueryScope {
+    QueryScope(model, try view ?? root.currentView(), variableCount: plan.variableCount) { number in
+      if countsChanges, let object = self.changedObject(number) { return object }
+      return self.parent?.nearestChangedObject(number)
+    }
+  }
+
+  private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
+    guard let object = registeredObject(parent == nil ? number : resolved(number)),
+      object.hasChanges
+    else { return nil }
+    return object
+  }
+
+  /// Returns the object with a number if it was changed here, otherwise in the nearest parent.
+  private func nearestChangedObject(_ number: ObjectNumber) -> ManagedObject? {
+    changedObject(number) ?? parent?.nearestChangedObject(number)
+  }
+
+  private var root: ManagedObjectContext { parent?.root ?? self }
+}

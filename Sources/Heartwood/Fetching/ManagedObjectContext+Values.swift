@@ -1,0 +1,159 @@
+/// The aggregated values of a group of objects with a common key.
+public struct AggregateGroup<Key, Values> {
+  /// The common value.
+  public let key: Key
+  /// The aggregated values: one, or several as a tuple.
+  public let values: Values
+}
+
+extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
+
+extension ManagedObjectContext {
+  /// Returns values aggregated over all objects of a request, without creating the objects.
+  ///
+  /// ```swift
+  /// let (count, strongest) = try context.aggregate(request, .count, .max(\.magnitude))
+  /// ```
+  ///
+  /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
+  /// an offset, only that page is aggregated.
+  ///
+  /// - Throws: As ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` for a property with
+  ///   several values.
+  /// - Complexity: As ``fetch(_:)``; memory does not grow with the number of objects, unless there
+  ///   is a limit or an offset.
+  public func aggregate<M: ManagedObject, each Value>(
+    _ request: FetchRequest<M>, _ aggregates: repeat Aggregate<M, each Value>
+  ) throws -> (repeat each Value) {
+    let states = (repeat (each aggregates).begin())
+    var keyPaths: [AnyKeyPath?] = []
+    repeat keyPaths.append((each aggregates).keyPath)
+    try forEachRow(request, keyPaths) { values in
+      try Self.add(values, to: repeat each states)
+    }
+    return (repeat try (each states).result())
+  }
+
+  /// Returns values aggregated over the objects of a request, grouped by a property.
+  ///
+  /// ```swift
+  /// for group in try context.aggregate(request, by: \.network, .count) {
+  ///   print(group.key, group.values)
+  /// }
+  /// ```
+  ///
+  /// - Returns: A group for each distinct value, in ascending order: `nil` first, strings in the
+  ///   order of Swift.
+  /// - Throws: As ``aggregate(_:_:)``.
+  /// - Complexity: As ``aggregate(_:_:)``; memory grows with the number of groups.
+  public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
+    _ request: FetchRequest<M>, by key: KeyPath<M, Key>,
+    _ aggregates: repeat Aggregate<M, each Value>
+  ) throws -> [AggregateGroup<Key, (repeat each Value)>] {
+    var groups: [StoredValue: (repeat Aggregation<each Value>)] = [:]
+    var keyPaths: [AnyKeyPath?] = [key]
+    repeat keyPaths.append((each aggregates).keyPath)
+    try forEachRow(request, keyPaths) { values in
+      let key = values[0].grouped
+      let states = groups[key] ?? (repeat (each aggregates).begin())
+      groups[key] = states
+      try Self.add(values.dropFirst(), to: repeat each states)
+    }
+    return try groups.sorted { StoredValue.areInOrder($0.key, $1.key) }.map { stored, states in
+      AggregateGroup(
+        key: try M.value(stored, at: key), values: (repeat try (each states).result()))
+    }
+  }
+
+  /// Fetches the values of some properties of a request's objects, without creating the objects.
+  ///
+  /// ```swift
+  /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
+  /// ```
+  ///
+  /// Key paths may lead through to-one relationships.
+  ///
+  /// - Parameters:
+  ///   - request: The objects and their order.
+  ///   - keyPaths: The properties to fetch.
+  ///   - isDistinct: Whether duplicate rows are removed; the limit and the offset of the request
+  ///     then apply to the remaining rows.
+  /// - Throws: As ``fetch(_:)``; `unsupportedPredicate` for a property with several values.
+  /// - Complexity: As ``fetch(_:)``.
+  public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
+    _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,
+    isDistinct: Bool = false
+  ) throws -> [(repeat each Value)] {
+    var paths: [AnyKeyPath?] = []
+    repeat paths.append(each keyPaths)
+    var rows: [[StoredValue]] = []
+    if isDistinct {
+      var unlimited = request
+      (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
+      var known: Set<[StoredValue]> = []
+      try forEachRow(unlimited, paths, inOrder: true) { row in
+        if known.insert(row.map(\.grouped)).inserted { rows.append(row) }
+      }
+      rows = request.page(of: rows)
+    } else {
+      try forEachRow(request, paths, inOrder: true) { rows.append($0) }
+    }
+    return try rows.map { row in
+      var position = 0
+      func next<Next: AttributeValue>(_ keyPath: KeyPath<M, Next>) throws -> Next {
+        defer { position += 1 }
+        return try M.value(row[position], at: keyPath)
+      }
+      return (repeat try next(each keyPaths))
+    }
+  }
+
+  /// Calls `body` with the values of some key paths for each object of a request; a `nil` key path
+  /// stands for the object itself.
+  private func forEachRow<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ keyPaths: [AnyKeyPath?], inOrder: Bool = false,
+    _ body: @escaping ([StoredValue]) throws -> Void
+  ) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.forEachRow(request, keyPaths, inOrder: inOrder, body)
+    }
+    try requireReadable()
+    try mergeAutomatically()
+    let start = ContinuousClock.now
+    let plan = try FetchPlan(request, model, renumbered)
+    let values = try keyPaths.map { try plan.value(at: $0, model) }
+    let isUnlimited = request.fetchLimit == nil && request.fetchOffset <= 0
+    var count = 0
+    func pass(_ row: [StoredValue]) throws {
+      count += 1
+      try body(row)
+    }
+    if isUnlimited, !inOrder || plan.order?.terms.isEmpty == true {
+      _ = try candidates(
+        plan.counting, request.includesPendingChanges, .values(values),
+        consumedBy: inOrder ? nil : { try pass($0.values) }
+      ).map { try pass($0.values) }
+    } else if plan.order == nil {
+      for object in try fetch(request) {
+        let scope = QueryScope(model, nil, variableCount: 1) { self.object($0) }
+        try scope.with(object) { try pass(values.map { try $0(scope) }) }
+      }
+    } else {
+      let found = try candidates(plan, request.includesPendingChanges, .values(values))
+      for candidate in request.page(of: found) { try pass(candidate.values) }
+    }
+    try log(plan) { ContextLog.counted($0, count, start) }
+  }
+
+  /// Adds one row of values to the aggregations.
+  private static func add<each Value>(
+    _ row: some Collection<StoredValue>, to states: repeat Aggregation<each Value>
+  ) throws {
+    var values = row.makeIterator()
+    for state in repeat each states {
+      if let value = values.next(), !value.isNull { try state.add(value) }
+    }
+  }
+}

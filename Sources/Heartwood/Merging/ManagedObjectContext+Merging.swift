@@ -1,0 +1,239 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Whether the context automatically merges the saves of other contexts.
+  ///
+  /// It merges new transactions of the history before each fetch and save, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does; between them, its objects do not
+  /// change. A child context merges when its parent has saved; the container's
+  /// ``PersistentContainer/viewContext`` merges as soon as another context has saved. It requires
+  /// the history.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { autoMerge != nil }
+    set {
+      guard newValue != (autoMerge != nil) else { return }
+      autoMerge = newValue ? ((try? newestMerge(store.snapshot())) ?? AutoMerge()) : nil
+      for storeContext in otherStoreContexts {
+        storeContext.automaticallyMergesChangesFromParent = newValue
+      }
+      automaticMergingChanged?(newValue)
+    }
+  }
+
+  private func newestMerge(_ snapshot: Snapshot) throws -> AutoMerge {
+    AutoMerge(
+      token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
+  }
+
+  /// The position up to which the context has merged; without a token, it has merged nothing.
+  struct AutoMerge {
+    var token: PersistentHistoryToken?
+    var generation: Generation?
+  }
+
+  /// Merges new transactions outside a fetch; if that fails, the next fetch throws the error.
+  func mergePromptly() {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    try? mergeAutomatically()
+    processPendingChanges()
+  }
+
+  /// Merges the transactions since the last merge, if automatic merging is on.
+  func mergeAutomatically() throws {
+    guard autoMerge != nil, parent == nil else { return }
+    for storeContext in rootContext.storeContexts where !storeContext.model.isRemoved {
+      try storeContext.mergeOwnAutomatically()
+    }
+  }
+
+  private func mergeOwnAutomatically() throws {
+    guard let before = autoMerge else { return }
+    if case .within = pin { return }
+    let snapshot = try store.snapshot()
+    guard before.generation != snapshot.generation else { return }
+    let newest = try newestMerge(snapshot)
+    do {
+      for transaction in try HistoryReader(snapshot, model).transactions(after: before.token) {
+        try mergeChanges(from: transaction)
+      }
+    } catch let error as ObjectGraphError where error.kind == .historyExpired {
+      try mergeAll()
+    }
+    // Set only now, so that a failed merge is retried.
+    autoMerge = newest
+    // Also needed if the new transactions changed no object.
+    advance()
+  }
+
+  /// Counts the context's own save as merged, unless others committed since the last merge.
+  func recordMerge(_ own: Generation, base: UInt64) {
+    guard let last = autoMerge?.generation, last.frame + 1 == base,
+      let snapshot = try? store.snapshot(), snapshot.generation == own,
+      let newest = try? newestMerge(snapshot)
+    else { return }
+    autoMerge = newest
+  }
+
+  /// Rereads objects that other contexts have changed, after a save that merged such changes:
+  /// otherwise the merged objects and the others would be inconsistent.
+  ///
+  /// - Complexity: One row read for each registered object that is not a fault.
+  func refreshStale() {
+    // An object that cannot be read keeps its values until something else reads it.
+    guard let view = try? currentView() else { return }
+    for object in allRegistered() where !object.isFault && !object.hasChanges {
+      try? refreshIfStale(object, view)
+    }
+  }
+
+  private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
+    guard let storage = model.storage(of: object.number) else { return }
+    // A recomputed derived attribute does not change the version of its row.
+    let isThere: Void? = try view.withRecord(object.number, storage) { record in
+      _ = try materialize(object.number, storage, record)
+    }
+    if isThere == nil { try mergeDeletion(of: object, view) }
+  }
+
+  /// Updates all registered objects to the newest generation, without using the history.
+  private func mergeAll() throws {
+    let view = try beginMerging(of: model.space.store)
+    for object in allRegistered() {
+      try mergeUpdate(of: object, view)
+      try mergeDeletion(of: object, view)
+    }
+  }
+
+  /// Refreshes the child contexts with automatic merging after this context has saved.
+  func refreshMergingChildren() {
+    for child in children {
+      if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
+    }
+  }
+
+  /// Merges the changes of a history transaction.
+  ///
+  /// A pinned context advances to the newest generation. Objects that the transaction updated are
+  /// read again, and unsaved changes stay on top. Objects it deleted are deleted here; one with
+  /// unsaved changes stays, and the next save reports a conflict. Other objects do not change.
+  ///
+  /// - Throws: Errors of reading rows; `foreignStore` if the transaction belongs to another store;
+  ///   `childContext` in a child context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    defer { processPendingChanges() }
+    if let storeContext = otherStoreContext(of: transaction.store) {
+      return try storeContext.mergeChanges(from: transaction)
+    }
+    let view = try beginMerging(of: transaction.store)
+    for change in transaction.changes {
+      switch change.kind {
+      case .insert, .update: try mergeUpdate(of: change.objectID, view)
+      case .delete: try mergeDeletion(of: change.objectID, view)
+      }
+    }
+  }
+
+  /// Merges the changes between two generations, as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
+  ///
+  /// - Throws: Errors of reading rows; `foreignStore` if the changes belong to another store;
+  ///   `childContext` in a child context, which sees what its parent does.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  public func mergeChanges(_ changes: ChangeSet) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    defer { processPendingChanges() }
+    let merges = try changes.stores.map { store in
+      let storeContext = otherStoreContext(of: store) ?? self
+      return (storeContext: storeContext, view: try storeContext.beginMerging(of: store))
+    }
+    for (storeContext, view) in merges {
+      for entity in changes.entities.values {
+        for id in entity.inserted { try storeContext.mergeUpdate(of: id, view) }
+        for id in entity.updated.keys { try storeContext.mergeUpdate(of: id, view) }
+        for id in entity.deleted { try storeContext.mergeDeletion(of: id, view) }
+      }
+    }
+  }
+
+  /// Merges the save of another context, as ``mergeChanges(from:)-(PersistentHistoryTransaction)``
+  /// does for a history transaction; it works without the history, too.
+  ///
+  /// ```swift
+  /// for await change in background.changes where change.kind == .didSave {
+  ///   try view.mergeChanges(from: change)
+  /// }
+  /// ```
+  ///
+  /// - Parameter change: A change of kind ``ContextChange/Kind/didSave``; other kinds have not
+  ///   changed a store, and are ignored.
+  /// - Throws: As ``mergeChanges(_:)``.
+  /// - Complexity: One row read for each changed object that is registered and not a fault.
+  public func mergeChanges(from change: ContextChange) throws {
+    guard change.kind == .didSave else { return }
+    confinement?.enter()
+    defer { confinement?.leave() }
+    defer { processPendingChanges() }
+    let stores = Set([change.inserted, change.updated, change.deleted].joined().map(\.space.store))
+    for store in stores {
+      let storeContext = otherStoreContext(of: store) ?? self
+      let view = try storeContext.beginMerging(of: store)
+      for id in change.inserted.union(change.updated) where id.space.store == store {
+        try storeContext.mergeUpdate(of: id, view)
+      }
+      for id in change.deleted where id.space.store == store {
+        try storeContext.mergeDeletion(of: id, view)
+      }
+    }
+  }
+
+  /// Advances to the newest generation, from which merged objects are read.
+  private func beginMerging(of store: UUID) throws -> StoreView {
+    guard parent == nil else {
+      throw ObjectGraphError(
+        .childContext, "A child context sees what its parent does. Merge into the parent instead.")
+    }
+    guard store == model.space.store else {
+      throw StorageError(.foreignStore, "The changes belong to another store.")
+    }
+    try requireReadable()
+    advance()
+    return try currentView()
+  }
+
+  private func mergeUpdate(of id: ManagedObjectID, _ view: StoreView) throws {
+    guard isOwn(id), let object = registered[id.number]?.takeUnretainedValue() else { return }
+    try mergeUpdate(of: object, view)
+  }
+
+  private func mergeDeletion(of id: ManagedObjectID, _ view: StoreView) throws {
+    guard isOwn(id), let object = registered[id.number]?.takeUnretainedValue() else { return }
+    try mergeDeletion(of: object, view)
+  }
+
+  private func mergeUpdate(of object: ManagedObject, _ view: StoreView) throws {
+    guard !object.isFault, !object.isInserted, let storage = model.storage(of: object.number) else {
+      return
+    }
+    guard !object.hasChanges else { return try refresh(object, mergeChanges: true) }
+    _ = try view.withRecord(object.number, storage) { record in
+      try materialize(object.number, storage, record)
+    }
+    // Members are stored separately from the row, and may have changed without it.
+    forgetMembers(of: object, storage.entity)
+  }
+
+  private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
+    // A merge policy may have restored the row.
+    guard !object.hasChanges || discardNoOpEdits(of: object),
+      let storage = model.storage(of: object.number),
+      try view.withRecord(object.number, storage, { _ in }) == nil
+    else { return }
+    notifyObservers(of: object, as: \.deleted)
+    forgetDeleted(object)
+  }
+}

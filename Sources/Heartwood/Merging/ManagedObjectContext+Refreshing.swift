@@ -1,0 +1,232 @@
+extension ManagedObjectContext {
+  /// Turns an object into a fault, or reads it again and keeps its unsaved changes on top.
+  ///
+  /// - Parameters:
+  ///   - object: An object of this context.
+  ///   - mergeChanges: Whether unsaved changes are kept.
+  ///   - force: Whether to discard changed relationships, too. Their inverses stay changed, so both
+  ///     sides are inconsistent until both objects are refreshed.
+  /// - Throws: Errors of reading the row; `foreignObject` if the object is not in this context;
+  ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
+  public func refresh(
+    _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
+  ) throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(holding: object) {
+      return try storeContext.refresh(object, mergeChanges: mergeChanges, force: force)
+    }
+    try requireOwn(object)
+    guard !object.isInserted, !object.isFault else { return }
+    // The row may exist again, and the program has not deleted it.
+    if object.isInaccessible {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      return turnIntoFault(object)
+    }
+    // Setting a property to its current value is not an edit.
+    if mergeChanges { _ = discardNoOpEdits(of: object) }
+    guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
+      if !force { try requireSavedRelationships(object) }
+      updated.remove(object)
+      object.state.remove(.updated)
+      return turnIntoFault(object)
+    }
+    try reload(object, under: changes)
+  }
+
+  /// Turns all objects into faults; objects with unsaved changes are read again and keep them.
+  public func refreshAllObjects() {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    for storeContext in otherStoreContexts { storeContext.refreshAllObjects() }
+    // Objects of a removed store cannot be read again.
+    guard !model.isRemoved else { return }
+    for object in allRegistered() {
+      do { try refresh(object, mergeChanges: true) } catch { rootContext.faultError = error }
+    }
+    processPendingChanges()
+  }
+
+  private func requireSavedRelationships(_ object: ManagedObject) throws {
+    guard let changes = object.changes, let entity = object.entityDescription else { return }
+    let slots = Set(changes.originals.keys).union(changes.members.keys)
+    guard let property = entity.relationships.first(where: { slots.contains($0.slot) }) else {
+      return
+    }
+    throw ObjectGraphError(
+      .unsavedRelationships,
+      "\(entity.name).\(property.name) has unsaved changes. Save first, revert the change, "
+        + "or refresh it and the related objects with force.",
+      objectID: ManagedObjectID(object.number, model.space))
+  }
+
+  // MARK: Keeping changes
+
+  /// A reference with an unsaved change, while its object is read again.
+  private struct ChangedReference {
+    let property: PropertyDescription
+    /// The target in this context.
+    let target: ToOneTarget
+    /// The target in the row at the previous read.
+    let original: StoredValue?
+  }
+
+  /// Reads an object again and reapplies its unsaved changes.
+  private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
+    guard let entity = object.entityDescription else { return }
+    var values: [(PropertyDescription, StoredValue)] = []
+    // Holds new target objects themselves: their numbers are not valid while the reference is
+    // reset.
+    var references: [ChangedReference] = []
+    for (slot, original) in changes.originals {
+      let property = entity.properties[slot]
+      if property.isReference {
+        _ = toOneTarget(of: object, property)
+        references.append(
+          ChangedReference(
+            property: property, target: object.target(property), original: original))
+      } else {
+        values.append((property, try object.storedValue(property)))
+      }
+    }
+    guard try fillAgain(object, changes) else {
+      // Without a row, only the members that were added here remain.
+      if parent == nil { forgetMembers(of: object, entity) }
+      return
+    }
+    try mergeMembers(of: object, under: changes)
+    for (property, value) in values { try object.setStoredValue(value, property) }
+    for reference in references { object.setTarget(reference.target, reference.property) }
+    for reference in references { moveEdit(of: object, reference) }
+    _ = discardNoOpEdits(of: object)
+    notifyObservers(of: object, as: \.refreshed)
+  }
+
+  /// Fills a changed object from its row, or from the parent's object, which becomes the base of
+  /// its changes; returns `false` if there is none.
+  private func fillAgain(_ object: ManagedObject, _ changes: ObjectChanges) throws -> Bool {
+    guard let entity = object.entityDescription else { return false }
+    if let parent {
+      guard fill(object, from: parent) else { return false }
+      for slot in changes.originals.keys {
+        changes.originals[slot] = (try? object.storedValue(entity.properties[slot])) ?? .null
+      }
+      return true
+    }
+    let storage = model.storage(of: entity)
+    let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
+      let theirs = try storage.values(view)
+      for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
+      try fill(object, storage, view)
+      forgetMembers(of: object, entity)
+    }
+    return isThere != nil
+  }
+
+  /// Discards edits of members that other contexts have also made, and merges changed ordered lists
+  /// with those of the store or of the parent.
+  ///
+  /// For an unordered one-to-many relationship, the references of the members decide
+  /// (``moveEdit(of:_:)``).
+  private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
+    guard let entity = object.entityDescription else { return }
+    for (slot, before) in changes.members {
+      let property = entity.properties[slot]
+      guard property.isOrdered || entity.inverses[slot]?.property.isReference == false else {
+        continue
+      }
+      let theirs = try storedMembers(of: object, property)
+      let edit = before.without(theirs: Set(theirs)) { undoLog?.forget($0, of: object, property) }
+      changes.members[slot] = edit
+      guard property.isOrdered, let base = edit.base, let mine = object.members(property) else {
+        continue
+      }
+      let removed = Set(edit.removed.map(\.number))
+      let merge = ListMerge(
+        base: base.map(\.number), theirs: theirs, mine: mine.map(\.number), prefersMine: true)
+      let result = merge.merged(
+        theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
+      object.setMembers(result.compactMap { self.object($0) }, property)
+      changes.members[slot]?.base = theirs.compactMap { self.object($0) }
+    }
+  }
+
+  /// Returns the members of a relationship in the parent, or in the generation that is read.
+  private func storedMembers(
+    of object: ManagedObject, _ property: PropertyDescription
+  ) throws -> [ObjectNumber] {
+    if let parent {
+      guard let original = parent.object(object.number) else { return [] }
+      return parent.loadedMembers(of: original, property).map(\.number)
+    }
+    guard let entity = object.entityDescription else { return [] }
+    return try currentView().numbers(
+      in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
+  }
+
+  // MARK: The inverse
+
+  /// Rebases an edit of a reference: it now removes its object from the owner that others have
+  /// assigned, rather than from the previous one.
+  ///
+  /// Otherwise two owners would show the object: the target of the reference in this context, and
+  /// its target in the generation that was read.
+  private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
+    let property = reference.property
+    guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
+      let now = object.changes?.originals[property.slot], now != reference.original
+    else { return }
+    let mine = toOneTarget(of: object, property)
+    if case .integer(let bits) = reference.original,
+      let former = registeredObject(ObjectNumber(bits: bits)), former !== mine
+    {
+      cancel(object, former, inverse) { $0.removed.contains(object) ? $0.add(object) : () }
+    }
+    guard case .integer(let bits) = now, let theirs = self.object(ObjectNumber(bits: bits)) else {
+      return
+    }
+    if theirs === mine {
+      // Another context has made the same change.
+      cancel(object, theirs, inverse) { $0.added.contains(object) ? $0.remove(object) : () }
+    } else {
+      removeAsEdit(object, from: theirs, inverse)
+    }
+  }
+
+  /// Reverts an edit of members that another context has also made.
+  private func cancel(
+    _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
+    _ change: (inout MemberChanges) -> Void
+  ) {
+    guard !property.isReference, owner.changes?.members[property.slot] != nil else { return }
+    undoLog?.forget(member, of: owner, property)
+    change(&owner.ownChanges.members[property.slot, default: MemberChanges()])
+    discardNoOpMemberEdits(of: owner, property)
+  }
+
+  /// Removes an object from a relationship to which others have added it, as part of the edit of
+  /// the object's own side.
+  private func removeAsEdit(
+    _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
+  ) {
+    if owner.isFault { fire(owner) }
+    guard !owner.isFault, !owner.isDeleted, !(owner === object && property.isReference) else {
+      return
+    }
+    if property.isReference {
+      discardNoOpEdit(of: owner, property)
+      guard owner.changes?.originals[property.slot] == nil else { return }
+      recordChange(of: owner) { $0.originals[property.slot] = .integer(object.number.bits) }
+      owner.setTarget(.none, property)
+    } else {
+      guard owner.changes?.members[property.slot]?.removed.contains(object) != true else { return }
+      recordChange(of: owner) { changes in
+        let base = property.isOrdered ? owner.members(property) : nil
+        changes.members[property.slot, default: MemberChanges(base: base)].remove(object)
+      }
+      owner.removeMember(object, property)
+    }
+    owner.notifyIfObserved(property)
+  }
+}

@@ -1,0 +1,174 @@
+/// The resolution of string operations.
+extension QueryResolver {
+  func text(
+    _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringOptions
+  ) throws -> QueryTerm {
+    for term in [subject, pattern] where !term.type.isText {
+      throw Self.unsupported("\(term.name) is \(term.type.phrase), not a string.")
+    }
+    let value = try value(subject, as: .text)
+    let name = "\(subject.name) and its text"
+    func term(_ test: @escaping (String) -> Bool) -> QueryTerm {
+      QueryTerm(name) { scope in
+        guard case .string(let text) = try value(scope) else { return false }
+        return test(text)
+      }
+    }
+    switch test {
+    case .matches, .containsMatch:
+      let search = try regularExpression(pattern, options)
+      let folding = options.subtracting(.ignoresCase)
+      let matchesEntireString = if case .matches = test { true } else { false }
+      return term { text in
+        let text = text.folded(folding)
+        return
+          (try? matchesEntireString ? search.wholeMatch(in: text) : search.firstMatch(in: text))
+          != nil
+      }
+    case .contains, .begins, .ends, .like: break
+    }
+    if case .string(let wanted) = pattern.constant {
+      let folded = wanted.folded(options)
+      var result: QueryTerm
+      var prefix: String?
+      if case .like = test {
+        let wildcards = Wildcards(folded)
+        result = term { wildcards.match($0.folded(options)) }
+        prefix = wildcards.prefix
+      } else {
+        result = term { test.holds($0.folded(options), folded) }
+        if case .begins = test { prefix = folded }
+      }
+      if options.isEmpty {
+        result.demands = prefix.flatMap { QueryDemand(subject, prefix: $0) }.map { [$0] } ?? []
+      }
+      return result
+    }
+    let wanted = try self.value(pattern, as: .text)
+    return QueryTerm(name) { scope in
+      guard case .string(let text) = try value(scope),
+        case .string(let pattern) = try wanted(scope)
+      else { return false }
+      return test.holds(text.folded(options), pattern.folded(options))
+    }
+  }
+
+  private func regularExpression(
+    _ pattern: QueryTerm, _ options: StringOptions
+  ) throws -> Regex<AnyRegexOutput> {
+    guard case .string(let text) = pattern.constant else {
+      throw Self.unsupported("A regular expression must be a constant; \(pattern.name) is not.")
+    }
+    do {
+      let regex = try Regex(text.folded(options.subtracting(.ignoresCase)))
+      return options.contains(.ignoresCase) ? regex.ignoresCase() : regex
+    } catch {
+      throw Self.unsupported("\"\(text)\" is not a valid regular expression: \(error)")
+    }
+  }
+
+  func length(_ text: QueryTerm) throws -> QueryTerm {
+    let value = try value(text, as: .text)
+    guard text.type.isText else {
+      throw Self.unsupported("\(text.name) is \(text.type.phrase), and has no length.")
+    }
+    return QueryTerm("\(text.name).count", .integer) { scope in
+      guard case .string(let text) = try value(scope) else { return .null }
+      return .integer(Int64(text.count))
+    }
+  }
+}
+
+extension StringOperator {
+  fileprivate func holds(_ text: String, _ wanted: String) -> Bool {
+    switch self {
+    // Compares characters, so that a part of a character is not found; every string contains the
+    // empty one.
+    case .contains: text.has(wanted)
+    case .begins: text.hasPrefix(wanted)
+    case .ends: text.hasSuffix(wanted)
+    case .like: Wildcards(wanted).match(text)
+    case .matches, .containsMatch: false
+    }
+  }
+}
+
+extension String {
+  /// Returns whether the string contains another one, compared by characters.
+  fileprivate func has(_ wanted: String) -> Bool {
+    // In ASCII, every byte is one character, except for CR LF.
+    let isPlain = wanted.utf8.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }
+    guard isPlain, utf8.allSatisfy({ $0 < 0x80 }) else {
+      return wanted.isEmpty || contains(wanted)
+    }
+    guard let first = wanted.utf8.first else { return true }
+    var rest = utf8[...]
+    while let position = rest.firstIndex(of: first) {
+      rest = rest[position...]
+      if rest.starts(with: wanted.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+}
+
+/// A pattern in which `*` stands for any characters and `?` for one; a backslash escapes both.
+struct Wildcards {
+  private enum Element: Equatable {
+    case character(Character)
+    case one
+    case many
+  }
+
+  private var elements: [Element] = []
+
+  init(_ text: String) {
+    var isEscaped = false
+    for character in text {
+      switch character {
+      case "\\" where !isEscaped:
+        isEscaped = true
+        continue
+      case "*" where !isEscaped: elements.append(.many)
+      case "?" where !isEscaped: elements.append(.one)
+      default: elements.append(.character(character))
+      }
+      isEscaped = false
+    }
+    if isEscaped { elements.append(.character("\\")) }
+  }
+
+  /// The literal prefix of every matching string.
+  var prefix: String {
+    var result = ""
+    for case .character(let character) in elements.prefix(while: { $0 != .one && $0 != .many }) {
+      result.append(character)
+    }
+    return result
+  }
+
+  /// Returns whether a string matches; the time is at most the product of both lengths.
+  func match(_ text: String) -> Bool {
+    var (element, position) = (0, text.startIndex)
+    // The state to resume from if the rest does not match after the last `*`.
+    var retry: (element: Int, position: String.Index)?
+    while position < text.endIndex {
+      if element < elements.count, elements[element] == .many {
+        retry = (element + 1, position)
+        element += 1
+      } else if element < elements.count,
+        elements[element] == .one || elements[element] == .character(text[position])
+      {
+        element += 1
+        position = text.index(after: position)
+      } else if let last = retry {
+        let next = text.index(after: last.position)
+        retry = (last.element, next)
+        (element, position) = (last.element, next)
+      } else {
+        return false
+      }
+    }
+    return elements[element...].allSatisfy { $0 == .many }
+  }
+}

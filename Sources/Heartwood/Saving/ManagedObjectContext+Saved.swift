@@ -1,0 +1,159 @@
+/// The updates of objects after a save was committed.
+extension ManagedObjectContext {
+  /// Updates the objects to what the commit stored, after they got their permanent numbers; returns
+  /// the saved objects.
+  func finish(_ request: SaveRequest) -> [ManagedObject] {
+    var saved: [ManagedObject] = []
+    for (object, outcome) in request.outcomes {
+      switch outcome {
+      case .saved: saved.append(object)
+      case .unchanged:
+        object.state.remove(.updated)
+        // It may still refer to a new object that was deleted.
+        revertChanges(of: object)
+        saved.append(object)
+      case .dropped:
+        object.state.subtract([.updated, .deleted])
+        turnIntoFault(object)
+      case .deleted: saved.append(object)
+      }
+    }
+    let isOther = request.isContested || !request.changes.replaced.isEmpty
+    for change in request.changes.list where !change.isDeleted {
+      guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
+      if change.isOfObject {
+        finish(object, change, request.base, readsMembers: isOther)
+      } else {
+        refresh(object, change, request.base)
+      }
+    }
+    refreshChildren(Set(request.changes.replaced.values.map { request.changes.resolved($0) }))
+    finishDeletions(request)
+    showHiddenMembers()
+    inserted.removeAll()
+    updated.removeAll()
+    deleted.removeAll()
+    watched.removeAll()
+    notifyFollowersOfAllObjects()
+    return saved
+  }
+
+  /// Assigns permanent numbers to new objects; returns those whose row already has another object.
+  func renumberInserted(_ request: SaveRequest) -> [ReplacedObject] {
+    inserted.all.flatMap { renumber($0, request.number(of: $0)) }
+  }
+
+  /// Refreshes the objects of child contexts whose new objects became existing rows.
+  private func refreshChildren(_ numbers: Set<ObjectNumber>) {
+    guard !numbers.isEmpty else { return }
+    for context in children.compactMap(\.context) {
+      for number in numbers {
+        guard let object = context.registered[number]?.takeUnretainedValue(), !object.hasChanges,
+          !object.isFault
+        else { continue }
+        context.turnIntoFault(object)
+        context.notifyObservers(of: object, as: \.refreshed)
+      }
+      context.refreshChildren(numbers)
+    }
+  }
+
+  /// Updates a saved object to its row.
+  private func finish(
+    _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
+  ) {
+    if object.isFault { return }
+    object.version = change.isEffective && !change.isDerivedOnly ? base : change.version
+    object.state.subtract([.inserted, .updated])
+    object.changes = nil
+    if change.isAdjusted {
+      apply(change.after, to: object)
+    } else {
+      showDerived(change, object)
+    }
+    // Other contexts may have added members, and edits may have lost in conflicts.
+    if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
+    object.setHooks(.writing)
+  }
+
+  /// Refreshes an object that was not itself saved but whose row the save changed.
+  private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
+    guard !object.isFault, !object.isInserted, change.isEffective else { return }
+    if change.isDerivedOnly { return showDerived(change, object) }
+    object.changes = nil
+    object.state.remove(.updated)
+    turnIntoFault(object)
+    notifyObservers(of: object, as: \.refreshed)
+  }
+
+  private func showDerived(_ change: RowChange, _ object: ManagedObject) {
+    let derived = change.storage.entity.derived
+    guard !derived.isEmpty else { return }
+    for attribute in derived {
+      try? object.setStoredValue(change.after[attribute.slot], attribute.property)
+    }
+    observer?.recordChange(of: object)
+  }
+
+  /// Copies the values of its row to an object, where they differ.
+  private func apply(_ values: [StoredValue], to object: ManagedObject) {
+    for property in object.entityDescription?.columns ?? [] {
+      let value = values[property.slot]
+      // A related object stays in memory.
+      if let mine = try? object.storedValue(property), mine.isIdentical(to: value) { continue }
+      try? object.setStoredValue(value, property)
+    }
+    observer?.recordChange(of: object)
+  }
+
+  // MARK: Deletions
+
+  /// Removes the objects whose rows are gone, including those not deleted in this context.
+  private func finishDeletions(_ request: SaveRequest) {
+    for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
+    for change in request.changes.list where change.isDeleted {
+      guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
+      notifyObservers(of: object, as: \.deleted)
+      forgetDeleted(object)
+    }
+  }
+
+  func forgetDeleted(_ object: ManagedObject) {
+    object.state.subtract([.registered, .updated])
+    object.state.insert(.deleted)
+    watched.remove(object)
+    // The attributes stay readable, for example in `didSave`.
+    object.hooks = []
+    object.releaseRelated()
+    leave(object)
+  }
+
+  /// Returns the changes of this context's objects in a save, with their new IDs.
+  func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
+    var change = ContextChange(kind: .didSave)
+    for (object, outcome) in request.outcomes {
+      let id = ManagedObjectID(object.number, model.space)
+      switch outcome {
+      case .deleted: change.deleted.insert(id)
+      case .saved:
+        if request.isNew(object.number) {
+          change.inserted.insert(id)
+        } else {
+          change.updated.insert(id)
+        }
+      case .unchanged, .dropped: break
+      }
+    }
+    for row in request.changes.list where row.isEffective {
+      let id = ManagedObjectID(row.number, model.space)
+      if row.isDeleted {
+        change.deleted.insert(id)
+      } else if !row.isDerivedOnly, !change.inserted.contains(id) {
+        change.updated.insert(id)
+      }
+    }
+    // `nil` if the generation no longer exists: nothing can be pinned to it.
+    change.generation = token(of: generation)
+    return change
+  }
+}

@@ -1,0 +1,150 @@
+extension ManagedObjectContext {
+  /// Saves all changes to the store, as one generation.
+  ///
+  /// The steps are, in this order: `willSave` of the objects (again if it changed objects) and
+  /// `validate`; the resolution of conflicts with ``mergePolicy``; writing everything in one
+  /// transaction; assigning permanent IDs to new objects; `didSave`. Without changes, nothing is
+  /// written. A context that is pinned to a generation advances to the one it created, or without
+  /// changes to the newest, unless ``generationAfterSave`` says otherwise.
+  ///
+  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
+  ///   `constraintConflict`; errors of `willSave` or a custom policy; errors of writing the store.
+  ///   Objects and changes are unchanged then.
+  /// - Complexity: For each changed object, one row read and written, and an entry for each of its
+  ///   indexes; one sync.
+  public func save() throws {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    defer { processPendingChanges() }
+    try requireReadable()
+    try mergeAutomatically()
+    guard try !storeContextsToSave().isEmpty else { return advance() }
+    let start = ContinuousClock.now
+    try callWillSave()
+    try validateAll()
+    // The callbacks may have changed objects of other stores.
+    let changed = try storeContextsToSave()
+    guard !changed.isEmpty else { return advance() }
+    for storeContext in changed { try storeContext.saveOwn(start) }
+  }
+
+  /// Saves the changes of this store context.
+  private func saveOwn(_ start: ContinuousClock.Instant) throws {
+    notifyObservers(of: pendingChange)
+    if let parent {
+      let written = (inserted.all, updated.all, deleted.all)
+      let saved = inserted.all + updated.all + deleted.all
+      push(to: parent)
+      forgetUndo()
+      notifyObservers(of: didSave(written))
+      for object in saved { object.didSave() }
+      return
+    }
+    var request: SaveRequest?
+    let generation = try write { transaction in
+      var running = SaveRequest(self, transaction)
+      try running.run()
+      request = running
+    }
+    guard let request else { return }
+    let hadChanges = hasOwnChanges
+    let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
+    let replacedObjects = renumberInserted(request)
+    let saved = finish(request)
+    advance(to: generation)
+    // They take the values of their rows, which are in the new generation.
+    Self.dismiss(replacedObjects)
+    if hadChanges { forgetUndo() }
+    let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
+    // A row that a new object became may have relations that other contexts added.
+    let showsOthers = !request.changes.replaced.isEmpty && !isAlone
+    let readsAgain = request.isContested || showsOthers
+    if readsAgain { refreshStale() }
+    upToDate = readsAgain || isAlone ? generation : nil
+    recordMerge(generation, base: request.base)
+    refreshMergingChildren()
+    notifyObservers(of: didSave(request, generation))
+    ContextLog.saved(counts, saved, model.space, generation, start.duration(to: .now))
+    for object in saved { object.didSave() }
+  }
+
+  /// Makes the next save check that no other context has changed an object, even if it is unchanged
+  /// here.
+  public func detectConflicts(for object: ManagedObject) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(holding: object) {
+      return storeContext.detectConflicts(for: object)
+    }
+    watched.insert(object)
+  }
+
+  /// Returns the changes that a save wrote to the parent.
+  private func didSave(
+    _ written: (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
+  ) -> ContextChange {
+    func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
+      Set(objects.map { ManagedObjectID($0.number, model.space) })
+    }
+    return ContextChange(
+      kind: .didSave, inserted: ids(written.inserted), updated: ids(written.updated),
+      deleted: ids(written.deleted))
+  }
+
+  // MARK: Before the commit
+
+  /// The maximum number of `willSave` rounds, as each may change further objects.
+  private static let roundLimit = 100
+
+  private func callWillSave() throws {
+    var called: [ManagedObject] = []
+    defer { for object in called { object.state.remove(.willSaveCalled) } }
+    for _ in 0..<Self.roundLimit {
+      let new = changedObjects.filter { !$0.state.contains(.willSaveCalled) }
+      guard !new.isEmpty else { return }
+      for object in new {
+        let before = object.changes?.count
+        object.state.insert(.willSaveCalled)
+        called.append(object)
+        try object.willSave()
+        // An object that changed itself gets another call.
+        if object.changes?.count != before { object.state.remove(.willSaveCalled) }
+      }
+    }
+    throw ObjectGraphError(
+      .saveDidNotConverge,
+      "willSave still changes objects after \(Self.roundLimit) rounds. Set a property only if its "
+        + "value differs.")
+  }
+
+  private func validateAll() throws {
+    let failures = storeContexts.flatMap { $0.validationFailures() }
+    try failures.throwAll(.validation, "are not valid")
+  }
+
+  private func validationFailures() -> [ObjectGraphError] {
+    var failures: [ObjectGraphError] = []
+    for object in inserted.all + updated.all {
+      do {
+        try object.validate()
+      } catch {
+        failures.append(validationFailure(of: object, error))
+      }
+    }
+    // For the root context, the merge policy decides first whether an object is deleted.
+    if parent != nil { for object in deleted.all { failures += denials(of: object) } }
+    return failures
+  }
+
+  /// Returns the errors that prevent the deletion of an object: related objects that are not
+  /// deleted, too.
+  func denials(of object: ManagedObject) -> [ObjectGraphError] {
+    guard let entity = object.entityDescription else { return [] }
+    return entity.relationships.compactMap { property in
+      guard property.options.deleteRule == .deny,
+        related(to: object, property).contains(where: { !$0.isDeleted })
+      else { return nil }
+      return entity.denial(property, of: object.objectID)
+    }
+  }
+}

@@ -1,0 +1,303 @@
+/// The changes of a context during a save, in one transaction.
+///
+/// It decides the new values of each object, from the changes of others since it was read and from
+/// the merge policy; ``RowChanges`` determines the consequences. The effects on objects are applied
+/// only after the commit has succeeded, so that a failed save changes nothing.
+struct SaveRequest {
+  /// The effect of a successful commit on an object.
+  enum Outcome {
+    /// It equals its row.
+    case saved
+    /// It had no edits, and its row was not written.
+    case unchanged
+    /// It lost in a conflict, and is read again.
+    case dropped
+    /// Its row is deleted.
+    case deleted
+  }
+
+  let context: ManagedObjectContext
+  let model: StoreModel
+  let policy: MergePolicy
+  let base: UInt64
+  let rows: RowWriter
+  let changes: RowChanges
+  /// The numbers assigned to inserted objects.
+  private var numbers = NumberTable<ObjectNumber>()
+  private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
+  /// The values that cannot be encoded.
+  var unencodable: [ObjectGraphError] = []
+  /// Whether the last values lack a reference to an object that has no row.
+  private var hasLostReference = false
+  /// Whether others have changed any of the saved objects.
+  private(set) var isContested = false
+
+  init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
+    self.context = context
+    model = context.model
+    policy = context.rootContext.mergePolicy
+    base = transaction.base
+    rows = RowWriter(transaction, context.model, context.origin)
+    changes = RowChanges(rows, context.model, policy.kind)
+  }
+
+  /// Writes all changes.
+  ///
+  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`.
+  mutating func run() throws {
+    let inserted = context.inserted.all
+    for object in inserted {
+      numbers[object.number] =
+        object.number.isTemporary
+        ? try rows.nextNumber(model.storage(of: entity(object))) : object.number
+    }
+    for object in context.watched where !object.hasChanges && !object.isFault {
+      _ = try check(object)
+    }
+    for object in context.deleted.all { try delete(object) }
+    for object in context.updated.all { try update(object) }
+    for object in inserted { insert(object) }
+    try requireStorable(changes.list)
+    try changes.write()
+    try rows.finish()
+  }
+
+  func entity(_ object: ManagedObject) -> EntityDescription { context.entity(of: object) }
+
+  func id(_ object: ManagedObject) -> ManagedObjectID {
+    ManagedObjectID(object.number, model.space)
+  }
+
+  /// Returns the number of an object's row after the commit.
+  func number(of object: ManagedObject) -> ObjectNumber { number(of: object.number) }
+
+  /// Returns the number of an object's row after the commit, from a current or earlier number.
+  func number(of number: ObjectNumber) -> ObjectNumber {
+    let present = context.resolved(number)
+    return changes.resolved(numbers[present] ?? present)
+  }
+
+  /// Returns whether the save has inserted a row.
+  func isNew(_ number: ObjectNumber) -> Bool {
+    changes.known(number).map { $0.before == nil } ?? false
+  }
+
+  // MARK: Values of objects
+
+  /// Returns the values to store for an object.
+  private mutating func values(of object: ManagedObject) -> [StoredValue] {
+    hasLostReference = false
+    return entity(object).properties.map { property in
+      guard property.isReference else { return storedValue(property, of: object) }
+      switch object.target(property) {
+      case .none: return .null
+      case .number(let bits): return reference(to: ObjectNumber(bits: bits))
+      case .object(let target):
+        // An object with a permanent number may also have been removed before it was saved.
+        if target.source == nil, target.changes?.wasNew == true {
+          hasLostReference = true
+          return .null
+        }
+        return reference(to: target.number)
+      }
+    }
+  }
+
+  private mutating func reference(to number: ObjectNumber) -> StoredValue {
+    let row = numbers[number] ?? number
+    guard row.isTemporary else { return .integer(row.bits) }
+    // An object that was removed from the context before it was saved has no row.
+    hasLostReference = true
+    return .null
+  }
+
+  /// Returns the edits of an object's to-many relationships.
+  private func members(of object: ManagedObject) -> [Int: MemberEdit] {
+    guard let members = object.changes?.members, !members.isEmpty else { return [:] }
+    var result: [Int: MemberEdit] = [:]
+    for (slot, changes) in members {
+      var edit = MemberEdit(
+        added: changes.added.map { number(of: $0) },
+        removed: changes.removed.map { number(of: $0) })
+      let property = entity(object).properties[slot]
+      if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
+        // Without a base, only the members added at the end are known to be this context's.
+        if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
+        edit.base = changes.base?.map { number(of: $0) }
+        if changes.hasSameMembers, edit.mine == edit.base { continue }
+      } else if changes.hasSameMembers {
+        continue
+      }
+      result[slot] = edit
+    }
+    return result
+  }
+
+  /// Returns the references among some slots.
+  private func references(
+    _ slots: some Sequence<Int>, _ entity: EntityDescription
+  ) -> SlotSet {
+    SlotSet(slots.filter { entity.properties[$0].isReference })
+  }
+
+  // MARK: Conflict resolution
+
+  /// Handles an object without edits that others have changed; returns `false` if they have not.
+  private mutating func check(_ object: ManagedObject) throws -> Bool {
+    let row = try rows.row(object.number, model.storage(of: entity(object)))
+    guard row?.version != object.version else { return false }
+    if policy.kind == .error { conflict(object, isDeleted: row == nil) }
+    outcomes.append((object, row == nil ? .deleted : .dropped))
+    return true
+  }
+
+  private func conflict(_ object: ManagedObject, isDeleted: Bool) {
+    let (change, remedy) =
+      isDeleted ? ("deleted", "Delete it here as well, roll back") : ("changed", "Refresh it")
+    changes.report(
+      ObjectGraphError(
+        .mergeConflict,
+        "Another context has \(change) a \(entity(object).name) since it was read here. \(remedy), "
+          + "or set a mergePolicy.", objectID: id(object)))
+  }
+
+  private mutating func insert(_ object: ManagedObject) {
+    let entity = entity(object)
+    let change = RowChange(
+      numbers[object.number] ?? object.number, model.storage(of: entity), before: nil,
+      after: values(of: object))
+    change.isNew = true
+    change.isOfObject = true
+    change.isAdjusted = hasLostReference
+    change.reportedNumber = object.number
+    if let assigned = object.changes?.assigned { change.assigned = assigned }
+    for property in change.storage.pairings where !change.after[property.slot].isNull {
+      change.edited.insert(property.slot)
+    }
+    change.members = members(of: object)
+    changes.add(change)
+    outcomes.append((object, .saved))
+  }
+
+  private mutating func delete(_ object: ManagedObject) throws {
+    let storage = model.storage(of: entity(object))
+    guard let row = try rows.row(object.number, storage) else {
+      changes.recordMissing(object.number)
+      // Other objects of this context may still refer to an object that others have also deleted.
+      isContested = true
+      return outcomes.append((object, .deleted))
+    }
+    // The row exists again, and the program did not delete this object.
+    if object.isInaccessible { return keepRow(of: object) }
+    if row.version != object.version, object.version != 0 {
+      isContested = true
+      switch policy.kind {
+      case .error: return conflict(object, isDeleted: false)
+      case .storeTrump, .rollback: return keepRow(of: object)
+      case .overwrite: break
+      case .objectTrump:
+        let mine = originals(of: object)
+        guard try !keeps(object, base: mine, theirs: row.values) else { return keepRow(of: object) }
+      }
+    }
+    let denials = context.denials(of: object)
+    for denial in denials { changes.report(denial) }
+    let change = RowChange(object.number, storage, before: row.values, after: row.values)
+    var deletion = RowChanges.Deletion(change: change, isDenied: !denials.isEmpty)
+    for (slot, value) in object.changes?.originals ?? [:]
+    where storage.entity.properties[slot].isReference {
+      deletion.references[slot] = .some(value.reference)
+    }
+    for (slot, members) in object.changes?.members ?? [:] {
+      deletion.removed[slot] = Set(members.removed.map { number(of: $0) })
+    }
+    changes.delete(deletion)
+    outcomes.append((object, .deleted))
+  }
+
+  /// Records that the deletion of an object lost in a conflict.
+  private mutating func keepRow(of object: ManagedObject) {
+    changes.protect(object.number)
+    outcomes.append((object, .dropped))
+  }
+
+  /// Returns the values with which an object was read.
+  private mutating func originals(of object: ManagedObject) -> [StoredValue] {
+    var values = values(of: object)
+    for (slot, value) in object.changes?.originals ?? [:] { values[slot] = value }
+    return values
+  }
+
+  private mutating func update(_ object: ManagedObject) throws {
+    let storage = model.storage(of: entity(object))
+    let mine = values(of: object)
+    let isWithoutReference = hasLostReference
+    let edits = (object.changes?.originals ?? [:]).filter { !$1.isIdentical(to: mine[$0]) }
+    let members = members(of: object)
+    guard !edits.isEmpty || !members.isEmpty else {
+      if context.watched.contains(object), try check(object) { return }
+      return outcomes.append((object, .unchanged))
+    }
+    let row = try rows.row(object.number, storage)
+    let isOther = row?.version != object.version
+    if isOther { isContested = true }
+    if isOther, policy.kind == .error { return conflict(object, isDeleted: row == nil) }
+    if isOther, policy.kind == .rollback || row == nil && policy.kind == .storeTrump {
+      changes.recordLostEdits(of: object.number, references(edits.keys, storage.entity))
+      return outcomes.append((object, row == nil ? .deleted : .dropped))
+    }
+    var after = mine
+    var edited = references(edits.keys, storage.entity)
+    if isOther, let row {
+      (after, edited) = merge(object, edits, mine, row.values)
+    }
+    if isOther, policy.resolve != nil {
+      guard try resolve(object, edits, mine, row?.values, &after, &edited) else {
+        return try performDeletion(object, storage, row?.values)
+      }
+    }
+    let change = RowChange(
+      object.number, storage, before: row?.values, after: after, version: row?.version ?? 0)
+    change.isOfObject = true
+    change.edited = edited
+    change.members = members
+    change.isAdjusted = isWithoutReference || !after.isIdentical(to: mine)
+    changes.add(change)
+    outcomes.append((object, .saved))
+  }
+
+  /// Deletes the row of an object, as a custom policy decided.
+  private mutating func performDeletion(
+    _ object: ManagedObject, _ storage: EntityStorage, _ row: [StoredValue]?
+  ) throws {
+    if let row {
+      let change = RowChange(object.number, storage, before: row, after: row)
+      changes.delete(RowChanges.Deletion(change: change))
+    }
+    outcomes.append((object, .deleted))
+  }
+
+  /// Returns the merged values of a row that others have changed, and the references whose edits
+  /// win.
+  private func merge(
+    _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
+    _ theirs: [StoredValue]
+  ) -> (after: [StoredValue], edited: SlotSet) {
+    if policy.kind == .overwrite {
+      return (mine, references(edits.keys, entity(object)))
+    }
+    var after = theirs
+    var won: [Int] = []
+    var lost: [Int] = []
+    for (slot, base) in edits {
+      if policy.kind == .objectTrump || theirs[slot].isIdentical(to: base) {
+        after[slot] = mine[slot]
+        won.append(slot)
+      } else {
+        lost.append(slot)
+      }
+    }
+    changes.recordLostEdits(of: object.number, references(lost, entity(object)))
+    return (after, references(won, entity(object)))
+  }
+}

@@ -1,0 +1,51 @@
+/// Computes derived attributes in existing rows, if a migration adds them or changes their
+/// derivation.
+struct DerivedAttributeMigration {
+  let step: MigrationStep
+
+  /// Rewrites the rows.
+  func run() throws {
+    for storage in step.model.entities {
+      let new = try changed(storage)
+      if !new.isEmpty { try derive(new, storage) }
+    }
+  }
+
+  /// Returns the attributes whose derivation is new or differs from that in the store.
+  func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
+    guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
+      return []
+    }
+    // Skips attributes that are the time of a save: that of past saves is unknown.
+    return try storage.entity.derived.filter { derived in
+      let signature = try step.stored.signature(of: derived, in: own)
+      guard !derived.isTime, known.derived?.contains(signature) == true else {
+        return !derived.isTime
+      }
+      return derived.relationship.flatMap { storage.propertyNumbers[$0.slot] }
+        .flatMap { known.property($0) }.map { step.losesTargets($0) } ?? false
+    }
+  }
+
+  private func derive(_ attributes: [DerivedAttribute], _ storage: EntityStorage) throws {
+    let rows = RowWriter(step.transaction, step.model, HistoryWriter.Origin())
+    let values = DerivedValues(rows, step.model)
+    let objects = try step.transaction.keyspace(storage.keyspace)
+    var count = try ProgressCount(.derivedAttributes, storage, step)
+    try step.objects(storage).forEachRow(of: storage) { _, record in
+      (record.version, try storage.values(record))
+    } _: { batch in
+      for (number, (version, before)) in batch {
+        var after = before
+        for derived in attributes {
+          after[derived.slot] = try values.value(of: derived, number, after, storage) {
+            try values.rows.row($0, $1)?.values
+          }
+        }
+        guard !after.isIdentical(to: before) else { continue }
+        try objects.put(number.row, storage.record(after, version: version))
+      }
+      count.add(batch.count)
+    }
+  }
+}

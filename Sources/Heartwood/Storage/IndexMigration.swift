@@ -1,0 +1,81 @@
+/// Migrates the indexes of a store to a model: builds new ones, and removes those that no class
+/// declares any more.
+struct IndexMigration {
+  let step: MigrationStep
+  let derived: DerivedAttributeMigration
+
+  func run() throws {
+    var gone = Set(step.before.entities.flatMap(\.indexes))
+    for storage in step.model.entities {
+      for index in storage.entity.indexes where index.entity === storage.entity {
+        gone.remove(step.model.keyspace(index))
+        try migrate(index)
+      }
+    }
+    for name in gone { try step.transaction.removeKeyspace(name) }
+  }
+
+  private func migrate(_ index: IndexDescription) throws {
+    let name = step.model.keyspace(index)
+    let members = index.entity.family.map { step.model.storage(of: $0) }
+    let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
+    // Entries of entities that left the index cannot be found selectively: the index is rebuilt.
+    let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
+    if try !covered.isEmpty
+      && (!coversOnlyMembers || members.contains(where: { try changes(index, $0) }))
+    {
+      try step.transaction.removeKeyspace(name)
+      for member in members { try build(index, member) }
+    } else {
+      for member in members where !covered.contains(member.number) { try build(index, member) }
+    }
+  }
+
+  /// Returns whether the migration changes the indexed values of an entity's rows.
+  private func changes(_ index: IndexDescription, _ storage: EntityStorage) throws -> Bool {
+    let derived = Set(try derived.changed(storage).map(\.slot))
+    guard let known = step.known(storage) else { return false }
+    return index.slots.contains { slot in
+      if derived.contains(slot) { return true }
+      guard let number = storage.propertyNumbers[slot], let before = known.property(number) else {
+        return false
+      }
+      if step.losesTargets(before) { return true }
+      guard
+        case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
+      else { return false }
+      // A row without a value now has one.
+      return before.kind.isOptional
+    }
+  }
+
+  private func build(_ index: IndexDescription, _ storage: EntityStorage) throws {
+    guard step.known(storage) != nil else { return }
+    let entries = try step.transaction.keyspace(step.model.keyspace(index))
+    let rows = RowWriter(step.transaction, step.model, HistoryWriter.Origin())
+    var count = try ProgressCount(.indexes, storage, step)
+    try step.objects(storage).forEachRow(of: storage) { _, record in
+      try index.slots.map { try storage.value($0, record) }
+    } _: { batch in
+      for (number, values) in batch {
+        guard !index.isUnique || !values.contains(.null) else { continue }
+        if index.isUnique, try rows.owner(index, values, EntryKey.key(values)) != nil {
+          throw conflict(number, index)
+        }
+        try entries.put(
+          EntryKey.entry(values, number, isUnique: index.isUnique),
+          index.isUnique ? EntryKey.value(number) : [])
+      }
+      count.add(batch.count)
+    }
+  }
+
+  private func conflict(_ number: ObjectNumber, _ index: IndexDescription) -> ObjectGraphError {
+    let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
+    return ObjectGraphError(
+      .incompatibleSchema,
+      "\(index.entity.name) cannot be unique by \(names): the store has duplicates. "
+        + "Open it with the previous model, and change all but one of them.",
+      objectID: ManagedObjectID(number, step.model.space))
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// A migration step of a store from one model to the next, in one transaction.
+///
+/// Rows are not rewritten if their layout can still describe them. Work on the rows of an entity
+/// proceeds in batches, so memory use does not depend on their number.
+struct MigrationStep {
+  let transaction: WriteTransaction
+  /// The store's model before the step.
+  let before: StoredModel
+  /// The store's model after the step.
+  let stored: StoredModel
+  let model: StoreModel
+  let progress: (@Sendable (MigrationProgress) -> Void)?
+
+  /// Applies the difference of the models.
+  ///
+  /// - Throws: `incompatibleSchema` if the store's objects do not allow it.
+  func run() throws {
+    try removeEntities()
+    try RelationshipMigration(step: self).run()
+    let derived = DerivedAttributeMigration(step: self)
+    try derived.run()
+    try IndexMigration(step: self, derived: derived).run()
+    for name in before.relationshipKeyspaces.subtracting(stored.relationshipKeyspaces) {
+      try transaction.removeKeyspace(name)
+    }
+  }
+
+  /// Returns the entity before the step; `nil` if it is new.
+  func known(_ storage: EntityStorage) -> StoredModel.StoredEntity? {
+    before.entity(storage.number)
+  }
+
+  /// Returns the keyspace of an entity's records.
+  func objects(_ storage: EntityStorage) throws -> RowsKeyspace {
+    .transaction(try transaction.keyspace(storage.keyspace))
+  }
+
+  private func removeEntities() throws {
+    let rows = try transaction.keyspace(StoredModel.rowsKeyspace)
+    for entity in before.entities where stored.entity(entity.number) == nil {
+      try RelationshipMigration(step: self).forget(entity)
+      try transaction.removeKeyspace("objects.\(entity.number)")
+      try rows.delete(entity.number)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+extension StoredModel {
+  /// Returns the destinations of a relationship and its keyspace.
+  ///
+  /// A reference is a field of its record. If its inverse is an unordered relationship, `edges.N.P`
+  /// also lists the objects that refer to an object; the inverse then needs no list of its own. All
+  /// other members are in `lists.N.P`, or in `orders.N.P` if they are ordered. So the entries of a
+  /// keyspace never change their format.
+  func ends(
+    of property: PropertyDescription, _ entity: EntityDescription,
+    _ destination: EntityDescription?
+  ) throws -> StoredEnds {
+    let inverse = entity.inverses[property.slot]
+    let targets = destination?.family ?? []
+    return StoredEnds(
+      declaration: try declaration(property, entity),
+      inverse: try inverse.map { try declaration($0.property, $0.entity) },
+      targets: targets.compactMap { self.entity(named: $0.name)?.number }.sorted(),
+      keyspace: try keyspace(of: property, entity))
+  }
+
+  private func keyspace(
+    of property: PropertyDescription, _ entity: EntityDescription
+  ) throws -> String? {
+    guard case .toMany(let isOrdered) = property.kind else {
+      guard entity.isMemberReference(property) else { return nil }
+      return "edges.\(try declaration(property, entity))"
+    }
+    if !entity.listsMembers(property), let inverse = entity.inverses[property.slot] {
+      return "edges.\(try declaration(inverse.property, inverse.entity))"
+    }
+    return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
+  }
+
+  /// Returns the identification of a relationship: the number of the entity that declares it, and
+  /// its own number there.
+  private func declaration(
+    _ property: PropertyDescription, _ entity: EntityDescription
+  ) throws -> String {
+    let declaring = entity.declaring(property)
+    guard let stored = self.entity(named: declaring.name) else {
+      throw ObjectGraphError(.incompatibleSchema, "The store has no entity \(declaring.name).")
+    }
+    return "\(stored.number).\(try stored.number(of: declaring.properties[property.slot]))"
+  }
+}
+
+extension EntityDescription {
+  /// Returns the entity that declares a property, which this one may inherit.
+  func declaring(_ property: PropertyDescription) -> EntityDescription {
+    var entity = self
+    while let superentity = entity.superentity, property.slot < superentity.properties.count {
+      entity = superentity
+    }
+    return entity
+  }
+
+  /// Returns whether a to-many relationship has a list of its own.
+  func listsMembers(_ property: PropertyDescription) -> Bool {
+    guard case .toMany(let isOrdered) = property.kind else { return false }
+    guard !isOrdered, let inverse = inverses[property.slot] else { return true }
+    return !inverse.entity.isMemberReference(inverse.property)
+  }
+}

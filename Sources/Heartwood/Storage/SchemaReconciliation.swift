@@ -1,0 +1,318 @@
+/// Computes the new model of a store from its current model and a program's schema.
+///
+/// It writes nothing. Entities and properties present in both keep their numbers. Differences are
+/// recorded as sentences, for the error of a store that cannot be opened.
+struct SchemaReconciliation {
+  private let before: StoredModel
+  private let schema: Schema
+  /// The new model of the store.
+  private(set) var result: StoredModel
+  /// Differences that only the store has; a higher version removes them.
+  private var removals: [String] = []
+  /// Differences that the store can adopt.
+  private var changes: [String] = []
+  /// Differences that the store cannot adopt.
+  private var refusals: [String] = []
+
+  /// - Throws: `incompatibleSchema` if numbers run out.
+  init(_ before: StoredModel, _ schema: Schema) throws {
+    self.before = before
+    self.schema = schema
+    result = before
+    result.version = max(before.version, schema.version)
+    try reconcileEntities()
+    try reconcileRelationships()
+    for position in result.entities.indices { try finish(position) }
+  }
+
+  /// Throws if the store cannot be migrated to the result.
+  ///
+  /// - Throws: `incompatibleSchema`, with each difference.
+  func requirePossible() throws(ObjectGraphError) {
+    if schema.version < before.version {
+      var differences = refusals + removals + changes
+      if differences.isEmpty, result != before {
+        differences = ["Indexes or derived attributes differ."]
+      }
+      try refuse(
+        differences,
+        "The store has version \(before.version) of the model and this program version "
+          + "\(schema.version), which differs. Open it with the newer program.")
+    }
+    try refuse(refusals, "The store cannot be migrated to the program's model.")
+    guard schema.version == before.version else { return }
+    try refuse(
+      removals,
+      "The store has entities or properties that the program's model lacks. Declare them, or, to "
+        + "remove them for good, give the Schema a version above \(before.version).")
+  }
+
+  private func refuse(
+    _ differences: [String], _ phrase: String
+  ) throws(ObjectGraphError) {
+    guard !differences.isEmpty else { return }
+    if differences.count == 1 {
+      throw ObjectGraphError(.incompatibleSchema, "\(phrase) \(differences[0])")
+    }
+    var error = ObjectGraphError(.incompatibleSchema, phrase)
+    error.failures = differences.map { ObjectGraphError(.incompatibleSchema, $0) }
+    throw error
+  }
+
+  // MARK: Names
+
+  /// Returns the old name that each new name stands for.
+  ///
+  /// A renamed entity or property takes its old name before a new one that is now called so. But
+  /// one whose current name is in the store was renamed before, unless nothing else claims the old
+  /// name.
+  private static func matches(
+    _ new: [(name: String, former: [String])], _ old: [String]
+  ) -> [String: String] {
+    let declared = Set(new.map(\.name))
+    var free = Set(old)
+    var result: [String: String] = [:]
+    for (name, former) in new {
+      let isKnown = old.contains(name)
+      let found = former.first { free.contains($0) && !(isKnown && declared.contains($0)) }
+      guard let found else { continue }
+      free.remove(found)
+      result[name] = found
+    }
+    for (name, _) in new where result[name] == nil && free.remove(name) != nil {
+      result[name] = name
+    }
+    return result
+  }
+
+  // MARK: Entities
+
+  private mutating func reconcileEntities() throws {
+    let entities = schema.content.entities
+    let matches = Self.matches(
+      entities.map { ($0.name, $0.renamedFrom) }, before.entities.map(\.name))
+    result.entities = try entities.map { entity in
+      let known = matches[entity.name].flatMap { before.entity(named: $0) }
+      return try reconciled(entity, known)
+    }
+    let kept = Set(result.entities.map(\.number))
+    for entity in before.entities where !kept.contains(entity.number) {
+      removals.append("\(entity.name) is in the store only.")
+    }
+    result.entities.sort { $0.number < $1.number }
+  }
+
+  private mutating func reconciled(
+    _ entity: EntityDescription, _ known: StoredModel.StoredEntity?
+  ) throws -> StoredModel.StoredEntity {
+    var reconciled: StoredModel.StoredEntity
+    if let known {
+      reconciled = known
+      if known.name != entity.name { changes.append("\(known.name) is \(entity.name) now.") }
+      reconciled.name = entity.name
+    } else {
+      guard result.lastEntity < ObjectNumber.maxEntity else {
+        throw ObjectGraphError(
+          .incompatibleSchema, "The store has no entity number left for \(entity.name).")
+      }
+      result.lastEntity += 1
+      reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
+      changes.append("\(entity.name) is in the program only.")
+    }
+    try reconcileProperties(entity, &reconciled)
+    return reconciled
+  }
+
+  // MARK: Properties
+
+  private mutating func reconcileProperties(
+    _ entity: EntityDescription, _ stored: inout StoredModel.StoredEntity
+  ) throws {
+    let known = stored.properties
+    let isNew = stored.lastProperty == 0
+    let matches = Self.matches(
+      entity.properties.map { ($0.storedName, $0.options.renamedFrom) }, known.map(\.name))
+    stored.properties = []
+    for property in entity.properties {
+      guard let kind = property.storedKind else { continue }
+      let name = "\(entity.name).\(property.name)"
+      let old = matches[property.storedName].flatMap { old in known.first { $0.name == old } }
+      if var old {
+        if old.name != property.storedName { changes.append("\(old.name) is \(name) now.") }
+        old.name = property.storedName
+        compare(old.kind, kind, name)
+        if old.kind.isOptional, !kind.isOptional { stored.recordConstant(property, old.number) }
+        old.kind = kind
+        stored.properties.append(old)
+      } else {
+        guard stored.lastProperty < .max else {
+          throw ObjectGraphError(.incompatibleSchema, "The store has no number left for \(name).")
+        }
+        stored.lastProperty += 1
+        stored.recordConstant(property, stored.lastProperty)
+        stored.properties.append(
+          .init(name: property.storedName, number: stored.lastProperty, kind: kind))
+        if !isNew { changes.append("\(name) is in the program only.") }
+      }
+    }
+    let kept = Set(stored.properties.map(\.number))
+    for old in known where !kept.contains(old.number) {
+      removals.append("\(entity.name).\(old.name) is in the store only.")
+    }
+    stored.properties.sort { $0.number < $1.number }
+  }
+
+  private mutating func compare(
+    _ old: StoredModel.StoredKind, _ new: StoredModel.StoredKind, _ name: String
+  ) {
+    guard old != new else { return }
+    let phrase = "\(name) is \(new.phrase) in the program and \(old.phrase) in the store"
+    if old.canBecome(new) {
+      changes.append("\(phrase).")
+    } else {
+      refusals.append(
+        "\(phrase). Give the new one another name, and fill it in a custom MigrationStage.")
+    }
+  }
+
+  // MARK: Relationships
+
+  private mutating func reconcileRelationships() throws {
+    for entity in schema.content.entities {
+      guard let position = result.entities.firstIndex(where: { $0.name == entity.name }) else {
+        continue
+      }
+      for property in entity.relationships {
+        let destination = property.storage.destination.flatMap { schema.content.entity(of: $0) }
+        let ends = try result.ends(of: property, entity, destination)
+        guard
+          let index = result.entities[position].properties.firstIndex(where: {
+            $0.name == property.storedName
+          })
+        else { continue }
+        compareEnds(result.entities[position].properties[index], property, entity, destination)
+        result.entities[position].properties[index].ends = ends
+      }
+    }
+  }
+
+  /// Compares a relationship with its previous destinations and inverse.
+  private mutating func compareEnds(
+    _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
+    _ entity: EntityDescription, _ destination: EntityDescription?
+  ) {
+    guard let old = known.ends else { return }
+    let name = "\(entity.name).\(property.name)"
+    if let destination {
+      for number in old.targets {
+        guard let target = result.entity(number),
+          let there = schema.content.entities.first(where: { $0.name == target.name }),
+          !there.isKind(of: destination)
+        else { continue }
+        refusals.append(
+          "\(name) can lead to a \(there.name) in the store, which is not a \(destination.name).")
+      }
+    }
+    guard let inverse = entity.inverses[property.slot] else { return }
+    let others = inverse.entity.declaring(inverse.property).family.compactMap { other in
+      result.entity(named: other.name).flatMap { reconciled in
+        reconciled.properties.first {
+          $0.name == other.properties[inverse.property.slot].storedName
+        }
+        .flatMap { before.entity(reconciled.number)?.property($0.number)?.ends?.declaration }
+      }
+    }
+    guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
+    refusals.append(
+      "\(name) and \(inverse.entity.name).\(inverse.property.name) are not inverses of each other "
+        + "in the store. Declare a new one, and fill it in a custom MigrationStage.")
+  }
+
+  // MARK: The rest
+
+  /// Adds whatever depends on the numbers of all entities: layouts, indexes and derivations.
+  private mutating func finish(_ position: Int) throws {
+    var stored = result.entities[position]
+    guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
+      return
+    }
+    try stored.addLayout(for: entity)
+    stored.indexes = try entity.indexes.map { index in
+      guard let declaring = result.entity(named: index.entity.name) else { return "" }
+      return try index.keyspace(declaring)
+    }
+    let signatures = try entity.derived.map { try result.signature(of: $0, in: stored) }
+    stored.derived = signatures.isEmpty ? nil : signatures
+    result.entities[position] = stored
+  }
+}
+
+extension StoredModel {
+  /// Returns the model with the changes that `schema` makes; this model, if the schema has a lower
+  /// version but no differences.
+  ///
+  /// - Throws: `incompatibleSchema`, with each difference that cannot be migrated.
+  func reconciled(with schema: Schema) throws -> StoredModel {
+    let reconciliation = try SchemaReconciliation(self, schema)
+    try reconciliation.requirePossible()
+    return reconciliation.result
+  }
+
+  /// Returns a description of a derivation with numbers, which renaming does not change.
+  ///
+  /// A different description means that the attribute must be recomputed.
+  func signature(of derived: DerivedAttribute, in own: StoredEntity) throws -> String {
+    func word(_ property: PropertyDescription, _ entity: StoredEntity) throws -> String {
+      let stored = try entity.stored(property)
+      return "\(stored.number)\(stored.kind.isOptional ? "?" : "")"
+    }
+    var words = [try word(derived.property, own), derived.formula.name]
+    var source = own
+    if let relationship = derived.relationship, let destination = derived.destination,
+      let there = entity(named: destination.name)
+    {
+      let stored = try own.stored(relationship)
+      words.append("\(stored.number)")
+      words.append("\(there.number)")
+      words += stored.ends?.keyspace.map { [$0] } ?? []
+      source = there
+    }
+    if let attribute = derived.attribute { words.append(try word(attribute, source)) }
+    return words.joined(separator: " ")
+  }
+}
+
+extension StoredModel.StoredEntity {
+  /// Records the value of a property for all existing records, which have no value of it.
+  fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
+    guard property.isAttribute, !property.initialValue.isNull else { return }
+    for position in layouts.indices
+    where !layouts[position].constants.contains(where: { $0.property == number }) {
+      layouts[position].constants.append(.init(property: number, value: property.initialValue))
+    }
+  }
+
+  /// Adds a layout for new records, if they cannot use the latest one.
+  fileprivate mutating func addLayout(for entity: EntityDescription) throws {
+    let known = Dictionary(uniqueKeysWithValues: properties.map { ($0.number, $0.kind) })
+    for position in layouts.indices {
+      layouts[position].constants.removeAll { known[$0.property] == nil }
+    }
+    let columns = properties.compactMap { property in
+      property.kind.storageType.map {
+        StoredModel.Column(property: property.number, storageType: $0)
+      }
+    }
+    // A layout with a constant for an optional property cannot store `nil`.
+    if let last = layouts.last, last.columns == columns,
+      !last.constants.contains(where: { known[$0.property]?.isOptional == true })
+    {
+      return
+    }
+    guard layouts.count < Int(UInt16.max) else {
+      throw ObjectGraphError(
+        .incompatibleSchema, "The store has no number left for a layout of \(entity.name).")
+    }
+    layouts.append(.init(columns: columns))
+  }
+}

@@ -1,0 +1,289 @@
+extension ManagedObjectContext {
+  /// Whether changes are recorded for ``undo()``; `false` by default.
+  ///
+  /// A save, ``rollback()`` and ``reset()`` discard the record.
+  public var tracksUndo: Bool {
+    get { undoLog != nil }
+    set {
+      confinement?.enter()
+      defer { confinement?.leave() }
+      guard newValue != tracksUndo else { return }
+      let log = newValue ? UndoLog() : nil
+      for storeContext in storeContexts {
+        storeContext.undoLog = log
+        storeContext.pendingValues = []
+        // The setters of new objects report nothing otherwise.
+        for object in storeContext.inserted.all {
+          object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
+        }
+      }
+    }
+  }
+
+  /// Whether ``undo()`` has something to revert.
+  public var canUndo: Bool { undoLog?.canUndo ?? false }
+  /// Whether ``redo()`` has something to reapply.
+  public var canRedo: Bool { undoLog?.canRedo ?? false }
+
+  /// Ends a group of changes, which ``undo()`` reverts together; the next change starts another
+  /// group.
+  public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
+
+  /// Reverts the last group of changes, if there is one.
+  public func undo() { revertGroup({ $0.beginUndo() }) }
+
+  /// Reapplies the last reverted group, unless there was a change since.
+  public func redo() { revertGroup({ $0.beginRedo() }) }
+
+  private func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    guard let undoLog else { return }
+    for step in begin(undoLog) { storeContext(describing: step.object)?.revert(step) }
+    for step in undoLog.postponedSteps() {
+      storeContext(describing: step.object)?.revertPostponed(step)
+    }
+    undoLog.end()
+    for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
+    processPendingChanges()
+  }
+
+  private func revert(_ step: UndoLog.Step) {
+    let object = step.object
+    switch step {
+    case .insertion:
+      guard object.source === self, !object.isDeleted else { return }
+      return object.isInserted ? withdraw(object) : markDeleted(object)
+    case .deletion:
+      if object.source === self {
+        if deleted.contains(object) { revive(object) }
+      } else if object.source == nil, !object.hasRow, !object.isDeleted {
+        restore(object)
+      }
+      for step in undoLog?.stepsWaiting(for: object) ?? [] { revert(step) }
+      return
+    case .value, .target, .joined, .left, .cleared, .order, .original: break
+    }
+    // The object may have become a fault, or left the context, since.
+    guard object.source === self else { return }
+    if object.isFault { fire(object) }
+    guard !object.isFault, !object.isInaccessible else { return }
+    switch step {
+    case .value(_, let property, let value, let isFirst):
+      revertValue(of: object, property, value, isFirst)
+    case .target(_, let property, let target, let isFirst):
+      if !isFirst, let target, target.source !== self { undoLog?.wait(for: target, step) }
+      revertTarget(of: object, property, target, isFirst)
+    case .joined(_, let property, let member):
+      if isMember(member, object, property) { drop(member, from: object, property) }
+    case .left(_, let property, let member, let position):
+      guard member.source === self else { undoLog?.wait(for: member, step); return }
+      guard leads(member, to: object, property) else {
+        undoLog?.postpone(step)
+        return
+      }
+      addAgain(member, object, property, position)
+    case .cleared(_, let property, let members): fill(object, property, members)
+    case .order(_, let property, let members): revertOrder(of: object, property, members)
+    case .original(_, let property): restoreOriginalOrder(object, property)
+    case .insertion, .deletion: break
+    }
+  }
+
+  /// Reverts the departure of a member, if it refers to the object after its own step was reverted.
+  private func revertPostponed(_ step: UndoLog.Step) {
+    guard case .left(let object, let property, let member, let position) = step,
+      object.source === self, !object.isFault
+    else { return }
+    if leads(member, to: object, property) {
+      addAgain(member, object, property, position)
+    } else {
+      forgetLeaving(member, object, property)
+    }
+  }
+
+  private func revertValue(
+    of object: ManagedObject, _ property: PropertyDescription, _ value: StoredValue, _ isFirst: Bool
+  ) {
+    let original = object.changes?.originals[property.slot]
+    willChange(object, property)
+    // If the object was read again without the change, it already has the value of its row.
+    if let value = isFirst ? original : value { try? object.setStoredValue(value, property) }
+    discardNoOpEdit(of: object, property)
+    object.notifyIfObserved(property)
+  }
+
+  private func revertTarget(
+    of object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?,
+    _ isFirst: Bool
+  ) {
+    let known = target
+    var target = target
+    if isFirst {
+      switch object.changes?.originals[property.slot] {
+      case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
+      case .some: target = nil
+      // If the object was read again without the change, it already has the target of its row.
+      case .none: target = toOneTarget(of: object, property)
+      }
+    }
+    // An object that has left the context cannot be a target.
+    if target?.source !== self { target = nil }
+    let before = toOneTarget(of: object, property)
+    setToOne(object, property, target)
+    discardNoOpEdit(of: object, property)
+    guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
+    // Another context may have moved it since; no recorded step covers its current owner.
+    if let before, before !== target { leave(object, before, inverse) }
+    guard isFirst, known !== target else { return }
+    if let known, known !== target { leave(object, known, inverse) }
+    if let target { join(object, target, inverse) }
+  }
+
+  /// Removes an object from one side of a relationship, if it is there.
+  private func leave(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard object.source === self else { return }
+    if object.isFault { fire(object) }
+    guard !object.isFault, !object.isInaccessible else { return }
+    if !property.isReference {
+      if isMember(member, object, property) { drop(member, from: object, property) }
+    } else if toOneTarget(of: object, property) === member {
+      setToOne(object, property, nil)
+      discardNoOpEdit(of: object, property)
+    }
+  }
+
+  /// Adds an object to one side of a relationship, unless it is there.
+  private func join(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard property.isReference else { return addAgain(member, object, property, nil) }
+    guard toOneTarget(of: object, property) !== member else { return }
+    setToOne(object, property, member)
+    discardNoOpEdit(of: object, property)
+  }
+
+  /// Returns whether a member whose reference is unchanged and exclusive refers to this object;
+  /// `true` for all others.
+  private func leads(
+    _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    guard undoLog?.isUndoing == true,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property,
+      inverse.isReference, !member.isInserted, member.changes?.originals[inverse.slot] == nil
+    else { return true }
+    return toOneTarget(of: member, inverse) === object
+  }
+
+  /// Discards the departure of a member that others have moved since.
+  private func forgetLeaving(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard object.changes?.members[property.slot]?.removed.contains(member) == true else { return }
+    recordMemberChange(of: object, property) { $0.add(member) }
+    discardNoOpMemberEdits(of: object, property)
+  }
+
+  /// Returns whether an object is a member; the members may have been read again since.
+  private func isMember(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
+    return object.containsMember(member, property)
+  }
+
+  private func addAgain(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    _ position: UndoLog.Position?
+  ) {
+    guard member.source === self, !isMember(member, object, property) else { return }
+    let index = position.map { self.index(behind: $0, object, property) }
+    add(member, to: object, property, at: index)
+  }
+
+  /// Returns the index for a returning member, after its predecessor: others may have joined.
+  private func index(
+    behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Int {
+    guard let predecessor = position.predecessor else { return position.index }
+    return object.withList(property) { list -> Int in
+      let isThere = position.index <= list.count && list[position.index - 1] === predecessor
+      guard !isThere, let found = list.firstIndex(where: { $0 === predecessor }) else {
+        return position.index
+      }
+      return found + 1
+    }
+  }
+
+  /// Restores the members of a relationship that lost all of them.
+  private func fill(
+    _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    guard loadedMembers(of: object, property).isEmpty else {
+      for member in members { addAgain(member, object, property, nil) }
+      return
+    }
+    recordMemberChange(of: object, property) { change in
+      for member in members { change.add(member) }
+    }
+    for member in members { undoLog?.record(.joined(object, property, member)) }
+    object.setMembers(members, property)
+    discardNoOpMemberEdits(of: object, property)
+    object.notifyIfObserved(property)
+  }
+
+  /// Restores the order of members; those that a merge added stay after the members that they
+  /// follow.
+  private func revertOrder(
+    of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
+  ) {
+    let present = loadedMembers(of: object, property)
+    let numbers = present.map(\.number)
+    let order = ListMerge(
+      base: nil, theirs: numbers, mine: members.map(\.number), prefersMine: true)
+    reorder(object, property, order.merged(numbers).compactMap { self.object($0) })
+  }
+
+  /// Restores the order of the row, which may have changed since the first edit.
+  private func restoreOriginalOrder(_ object: ManagedObject, _ property: PropertyDescription) {
+    guard let changes = object.changes?.members[property.slot], changes.hasSameMembers,
+      let base = changes.base
+    else { return }
+    reorder(object, property, base)
+  }
+
+  /// Discards the change of a property, if its value equals that of the row.
+  func discardNoOpEdit(of object: ManagedObject, _ property: PropertyDescription) {
+    guard let changes = object.changes, !object.isInserted,
+      let original = changes.originals[property.slot],
+      (try? object.storedValue(property))?.isIdentical(to: original) == true
+    else { return }
+    changes.originals[property.slot] = nil
+    unmarkIfUnchanged(object)
+  }
+
+  /// Reverts the insertion of an object.
+  private func withdraw(_ object: ManagedObject) {
+    undoLog?.record(.deletion(object))
+    inserted.remove(object)
+    notifyObservers(of: object, as: \.deleted)
+    abandon(object)
+  }
+
+  /// Reverts the removal of an object that was never saved.
+  private func restore(_ object: ManagedObject) {
+    undoLog?.record(.insertion(object))
+    let assigned = object.changes?.assigned ?? SlotSet()
+    object.changes = nil
+    if !assigned.isEmpty { object.ownChanges.assigned = assigned }
+    object.state.insert(.inserted)
+    object.setHooks(.writing)
+    // The program may have created a fault for its ID meanwhile.
+    dismissFault(object.number)
+    register(object, object.number)
+    inserted.insert(object)
+    notifyObservers(of: object, as: \.inserted)
+  }
+}

@@ -1,0 +1,156 @@
+/// The record of changes for undo and redo, shared by all store contexts of a context.
+final class UndoLog {
+  /// A change, with the data to revert it.
+  enum Step {
+    // If it is the first change since the object was read, undo restores the current value of the
+    // row: the object may have been read again since.
+    case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
+    case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
+    case joined(ManagedObject, PropertyDescription, ManagedObject)
+    /// A member left, from a position if the relationship is ordered.
+    case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
+    /// All members left at once.
+    case cleared(ManagedObject, PropertyDescription, [ManagedObject])
+    /// The order of members changed.
+    case order(ManagedObject, PropertyDescription, [ManagedObject])
+    /// An ordered relationship was changed for the first time since its row was read.
+    case original(ManagedObject, PropertyDescription)
+    case insertion(ManagedObject)
+    case deletion(ManagedObject)
+
+    /// The object that was changed.
+    var object: ManagedObject {
+      switch self {
+      case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
+        .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _),
+        .original(let object, _), .insertion(let object), .deletion(let object):
+        object
+      }
+    }
+  }
+
+  /// The position of a member in an ordered relationship.
+  struct Position {
+    let index: Int
+    /// The preceding member; `nil` for the first.
+    let predecessor: ManagedObject?
+  }
+
+  /// A property of an object.
+  private struct PropertyKey: Hashable {
+    private let object: ObjectIdentifier
+    private let slot: Int
+
+    init(_ object: ManagedObject, _ property: PropertyDescription) {
+      self.object = ObjectIdentifier(object)
+      slot = property.slot
+    }
+  }
+
+  private enum Direction {
+    case doing, undoing, redoing
+  }
+
+  private var undoable: [[Step]] = []
+  private var redoable: [[Step]] = []
+  private var open: [Step] = []
+  /// The attributes whose values the open group has recorded: only the first value of each is
+  /// restored.
+  private var valued: Set<PropertyKey> = []
+  private var direction = Direction.doing
+  /// Steps that wait for the restoration of an object, by that object.
+  private var waiting: [ObjectIdentifier: [Step]] = [:]
+  /// Steps that depend on the final references of others in the group.
+  private var postponed: [Step] = []
+
+  var canUndo: Bool { !undoable.isEmpty || !open.isEmpty }
+  var canRedo: Bool { !redoable.isEmpty }
+  /// Whether an undo, rather than a redo, is in progress.
+  var isUndoing: Bool { direction == .undoing }
+
+  func record(_ step: Step) {
+    open.append(step)
+    // A new change invalidates the redo record.
+    if direction == .doing { redoable = [] }
+  }
+
+  /// Records the value of an attribute before it is set, for the first assignment in the group.
+  func recordValue(
+    of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
+  ) {
+    guard valued.insert(PropertyKey(object, property)).inserted,
+      let value = try? object.storedValue(property)
+    else { return }
+    record(.value(object, property, value, isFirst: isFirst))
+  }
+
+  /// Discards the record of a member that joined or left an object, because others have made the
+  /// same change.
+  func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
+    func left(of step: Step) -> Step? {
+      switch step {
+      case .joined(let owner, let its, let one), .left(let owner, let its, let one, _):
+        return owner === object && its.slot == property.slot && one === member ? nil : step
+      case .cleared(let owner, let its, let members):
+        guard owner === object, its.slot == property.slot else { return step }
+        return .cleared(owner, its, members.filter { $0 !== member })
+      default: return step
+      }
+    }
+    undoable = undoable.map { $0.compactMap(left) }
+    redoable = redoable.map { $0.compactMap(left) }
+    open = open.compactMap(left)
+  }
+
+  /// Discards everything, because it can no longer be reverted.
+  func forget() {
+    (undoable, redoable, open, valued) = ([], [], [], [])
+    direction = .doing
+  }
+
+  /// Ends a group: later changes are reverted separately.
+  func endGroup() {
+    valued = []
+    guard !open.isEmpty else { return }
+    if direction == .undoing { redoable.append(open) } else { undoable.append(open) }
+    open = []
+  }
+
+  /// Returns the steps to revert, last one first; the changes made by reverting them can be redone.
+  func beginUndo() -> [Step] {
+    endGroup()
+    direction = .undoing
+    return undoable.popLast()?.reversed() ?? []
+  }
+
+  func beginRedo() -> [Step] {
+    endGroup()
+    direction = .redoing
+    return redoable.popLast()?.reversed() ?? []
+  }
+
+  /// Postpones a step of the current group until an object is restored.
+  func wait(for object: ManagedObject, _ step: Step) {
+    waiting[ObjectIdentifier(object), default: []].append(step)
+  }
+
+  /// Returns the steps that wait for an object.
+  func stepsWaiting(for object: ManagedObject) -> [Step] {
+    waiting.removeValue(forKey: ObjectIdentifier(object)) ?? []
+  }
+
+  /// Postpones a step until all others of the group are reverted.
+  func postpone(_ step: Step) { postponed.append(step) }
+
+  /// Returns the postponed steps.
+  func postponedSteps() -> [Step] {
+    defer { postponed = [] }
+    return postponed
+  }
+
+  func end() {
+    endGroup()
+    waiting = [:]
+    direction = .doing
+  }
+}

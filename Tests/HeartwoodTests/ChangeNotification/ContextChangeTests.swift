@@ -1,0 +1,72 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Change notifications of a context")
+struct ContextChangeTests {
+  @Test(.evidence("CH-01")) func `an observer receives each change and each save`() async throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    let all = changes(context)
+    var iterator = all.makeAsyncIterator()
+    let bob = Person(context: context)
+    let temporary = bob.objectID
+    bob.name = "Bob"
+    ada.age = 2
+    ada.age = 3
+    let first = try #require(await iterator.next(isolation: nil))
+    #expect(first.kind == .objectsDidChange && first.generation == nil)
+    #expect(first.inserted == [temporary] && first.updated == [id] && first.deleted.isEmpty)
+    try context.save()
+    context.delete(bob)
+    try context.save()
+    let next = [
+      await iterator.next(isolation: nil), await iterator.next(isolation: nil),
+      await iterator.next(isolation: nil),
+    ]
+    #expect(next.map { $0?.kind } == [.willSave, .didSave, .objectsDidChange])
+    #expect(next[0]?.inserted == [temporary] && next[0]?.updated == [id])
+    let lasting = try #require(next[1]?.inserted.first)
+    #expect(!lasting.isTemporary && next[1]?.updated == [id] && next[1]?.generation != nil)
+    #expect(next[2]?.deleted == [lasting])
+    let last = [await iterator.next(isolation: nil), await iterator.next(isolation: nil)]
+    #expect(last.map { $0?.kind } == [.willSave, .didSave])
+    #expect(last.allSatisfy { $0?.deleted == [lasting] })
+  }
+
+  /// The changes are sendable, so a task can collect them.
+  private func changes(
+    _ context: ManagedObjectContext
+  ) -> some AsyncSequence<ContextChange, Never> & Sendable { context.changes }
+
+  @Test(.evidence("CH-01"))
+  func `an observer receives changes merged from other contexts, and the end of the context`()
+    async throws
+  {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let task: Task<[ContextChange], Never>
+    do {
+      let context = fixture.container.newContext()
+      let ada = try #require(try context.existingObject(Person.self, with: id))
+      let token = try fixture.token()
+      try fixture.change(id) { $0.age = 2 }
+      let all = changes(context)
+      task = Task {
+        var seen: [ContextChange] = []
+        for await change in all { seen.append(change) }
+        return seen
+      }
+      try context.mergeChanges(try fixture.container.changes(from: token, to: .current))
+      #expect(ada.age == 2)
+      ada.age = 3
+      context.rollback()
+      withExtendedLifetime(context) {}
+    }
+    let seen = await task.value
+    #expect(seen.allSatisfy { $0.kind == .objectsDidChange })
+    #expect(seen.contains { $0.refreshed == [id] } && seen.contains { $0.updated == [id] })
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Observation
+import Synchronization
+import Testing
+
+private final class Count: Sendable {
+  let value = Atomic<Int>(0)
+}
+
+/// Counts the notifications about what `look` reads, up to the first.
+private func watch<Value>(_ look: () -> Value) -> () -> Int {
+  let count = Count()
+  _ = withObservationTracking {
+    look()
+  } onChange: {
+    count.value.add(1, ordering: .relaxed)
+  }
+  return { count.value.load(ordering: .relaxed) }
+}
+
+@Suite("Observation")
+struct ObservationTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private let ids: [ManagedObjectID]
+
+  init() throws {
+    fixture = try GraphFixture(songs)
+    ids = try fixture.songs([10, 20])
+    context = fixture.context()
+    context.tracksObservation = true
+  }
+
+  private func song(_ index: Int = 0) throws -> Song {
+    try #require(try context.existingObject(Song.self, with: ids[index]))
+  }
+
+  @Test(.evidence("OB-01")) func `setting a property to another value notifies its observers`()
+    throws
+  {
+    let song = try song()
+    let title = watch { song.title }
+    let rank = watch { song.rank }
+    song.title = "song 10"
+    #expect(title() == 0)
+    song.title = "other"
+    #expect(title() == 1 && rank() == 0)
+    song.title = "again"
+    #expect(title() == 1)
+    let new = Song(context: context)
+    let loved = watch { new.isLoved }
+    new.isLoved = true
+    #expect(loved() == 1)
+  }
+
+  @Test(.evidence("OB-01"))
+  func `changing a relationship from either side notifies observers of both sides`() throws {
+    let song = try song()
+    let album = Album(context: context)
+    let other = Album(context: context)
+    let owner = watch { song.album }
+    let members = watch { album.songs }
+    let others = watch { other.songs.count }
+    song.album = album
+    #expect(owner() == 1 && members() == 1 && others() == 0)
+    other.songs = [song]
+    #expect(others() == 1)
+  }
+
+  @Test(.evidence("OB-01"))
+  func `rereading an object notifies observers only of values that differ`() throws {
+    let (first, second) = (try song(0), try song(1))
+    let (title, rank) = (watch { first.title }, watch { second.rank })
+    try fixture.changeSong(ids[0]) { $0.title = "theirs" }
+    #expect(title() == 0)
+    context.refreshAllObjects()
+    #expect(title() == 1 && rank() == 0)
+    let again = watch { first.title }
+    try fixture.changeSong(ids[0]) { $0.title = "theirs again" }
+    let newest = try #require(try fixture.container.fetchHistory(after: nil).last)
+    try context.mergeChanges(from: newest)
+    #expect(again() == 1 && rank() == 0)
+    first.title = "mine"
+    let mine = watch { first.title }
+    context.rollback()
+    #expect(mine() == 1 && first.title == "theirs again")
+    context.tracksUndo = true
+    first.rank = 5
+    let undone = watch { first.rank }
+    context.undo()
+    #expect(undone() == 1 && rank() == 0)
+  }
+
+  @Test(.evidence("OB-02"))
+  func `observers of a context are notified of its inserted, updated and deleted objects`() throws {
+    let song = try song()
+    let (any, new) = (watch { context.hasChanges }, watch { context.insertedObjects })
+    let (updated, deleted) = (watch { context.updatedObjects }, watch { context.deletedObjects })
+    song.rank = 3
+    #expect(any() == 1 && new() == 0 && updated() == 1 && deleted() == 0)
+    let still = watch { context.hasChanges }
+    _ = Song(context: context)
+    #expect(new() == 1 && still() == 0)
+    try context.save()
+    #expect(still() == 1 && !context.hasChanges)
+  }
+
+  @Test(.evidence("OB-03"))
+  func `observers of a results controller are notified of its list and sections`() throws {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<Song>(where: #Predicate { $0.rank > 15 }), context: context,
+      sectionedBy: \Song.genre)
+    try controller.performFetch()
+    let list = watch { controller.count }
+    let sections = watch { controller.sections.count }
+    try fixture.changeSong(ids[1]) { $0.rank += 1 }
+    context.processPendingChanges()
+    #expect(list() == 0)
+    try song().rank = 100
+    context.processPendingChanges()
+    #expect(list() == 1 && sections() == 1)
+    let again = watch { controller.fetchedObjects }
+    try fixture.songs([50])
+    context.processPendingChanges()
+    #expect(again() == 1 && controller.count == 3)
+  }
+
+  @Test(.evidence("OB-04"))
+  func `observation applies only to contexts that enable it, and ends when disabled`() throws {
+    let other = fixture.context()
+    let theirs = try #require(try other.existingObject(Song.self, with: ids[0]))
+    let none = watch { theirs.title }
+    theirs.title = "other"
+    #expect(none() == 0 && !other.tracksObservation)
+    let song = try song()
+    context.tracksObservation = false
+    let late = watch { song.title }
+    song.title = "mine"
+    #expect(late() == 0 && song.title == "mine")
+    context.tracksObservation = true
+    let again = watch { song.title }
+    song.title = "ours"
+    #expect(again() == 1)
+    // The previous values can still be read.
+    context.delete(song)
+    try context.save()
+    #expect(song.title == "ours")
+  }
+}

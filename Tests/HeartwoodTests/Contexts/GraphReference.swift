@@ -1,0 +1,54 @@
+import Heartwood
+
+/// The content of a graph of people, cars and clubs, as plain collections.
+struct GraphReference: Equatable {
+  struct PersonRow: Equatable {
+    var age = 0
+    var nickname: String?
+  }
+
+  /// By name.
+  var people: [String: PersonRow] = [:]
+  /// The name of the owner, by the name of the car.
+  var cars: [String: String?] = [:]
+  /// The names of the members, by the name of the club.
+  var clubs: [String: Set<String>] = [:]
+  /// The numbers of the halls in order, by the name of the club.
+  var halls: [String: [Int]] = [:]
+
+  mutating func delete(person name: String) {
+    people[name] = nil
+    cars = cars.filter { $0.value != name }
+    for club in clubs.keys { clubs[club]?.remove(name) }
+  }
+}
+
+extension GraphReference {
+  /// Reads the content of a context.
+  init(_ context: ManagedObjectContext) throws {
+    for person in try context.fetch(FetchRequest<Person>()) {
+      people[person.name] = PersonRow(age: person.age, nickname: person.nickname)
+      for car in person.cars where car.owner !== person {
+        throw GraphMismatch("\(car.name) is with \(person.name), and does not know")
+      }
+      for club in person.clubs where !club.members.contains(person) {
+        throw GraphMismatch("\(club.name) does not know of \(person.name)")
+      }
+    }
+    for car in try context.fetch(FetchRequest<Car>()) {
+      cars[car.name] = .some(car.owner?.name)
+      if let owner = car.owner, !owner.cars.contains(car) {
+        throw GraphMismatch("\(owner.name) does not know of \(car.name)")
+      }
+    }
+    for club in try context.fetch(FetchRequest<Club>()) {
+      clubs[club.name] = Set(club.members.map(\.name))
+      halls[club.name] = club.halls.map(\.number)
+    }
+  }
+}
+
+struct GraphMismatch: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

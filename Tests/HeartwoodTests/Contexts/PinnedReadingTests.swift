@@ -1,0 +1,180 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Reads of a pinned context")
+struct PinnedReadingTests {
+  @Test(.evidence("QG-20")) func `every kind of read in a pinned context returns its generation`()
+    throws
+  {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].enumerated().map { number, name in
+      try fixture.person(name, age: 10 * number)
+    }
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let all = FetchRequest<Person>(sort: [SortDescriptor(\.age, order: .reverse)])
+    #expect(try context.fetch(all).map(\.name) == ["Cid", "Bob", "Ada"])
+    context.reset()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.count(for: all) == 3)
+    try fixture.change(ids[0]) { $0.age = 99 }
+    try fixture.change(ids[1]) { $0.managedObjectContext?.delete($0) }
+    try fixture.person("Dan", age: 50)
+    #expect(try context.count(for: all) == 3)
+    #expect(try context.fetch(all).map(\.name) == ["Cid", "Bob", "Ada"])
+    let ages: [Int] = try context.fetchValues(all, \.age)
+    #expect(ages == [20, 10, 0])
+    let sum = try context.aggregate(all, .sum(\.age))
+    #expect(sum == 30)
+    let groups = try context.aggregate(all, by: \.name, .count)
+    #expect(groups.count == 3)
+    let old = 5
+    let grown = FetchRequest<Person>(where: #Predicate { $0.age > old })
+    #expect(try Set(context.fetch(grown).map(\.name)) == ["Bob", "Cid"])
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.fetch(all).map(\.name) == ["Ada", "Dan", "Cid"])
+  }
+
+  @Test(.evidence("H-10"))
+  func `the current history token is the position after the last transaction`() throws {
+    let fixture = try GraphFixture()
+    #expect(try fixture.container.currentHistoryToken == nil)
+    try fixture.person("Ada")
+    try fixture.person("Bob")
+    let all = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
+    let token = try fixture.container.currentHistoryToken
+    #expect(all.count == 2 && token == all.last?.token)
+    #expect(try fixture.container.fetchHistory(after: token).isEmpty)
+    try fixture.person("Cid")
+    #expect(try fixture.container.fetchHistory(after: token).count == 1)
+  }
+
+  @Test(.evidence("QG-21"))
+  func `merging the history brings a pinned context to later generations`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let view = fixture.context()
+    try view.setQueryGenerationFrom(.current)
+    let ada = try #require(try view.existingObject(Person.self, with: id))
+    #expect(ada.age == 1)
+    let token = try fixture.container.currentHistoryToken
+    try fixture.change(id) { $0.age = 2 }
+    let news = try fixture.container.fetchHistory(after: token)
+    #expect(news.count == 1)
+    #expect(try view.existingObject(Person.self, with: id)?.age == 1)
+    for transaction in news { try view.mergeChanges(from: transaction) }
+    #expect(ada.age == 2)
+  }
+
+  /// Creates a person with one car, and then with two; returns the two generations.
+  private func twoGenerations(_ fixture: GraphFixture) throws -> [ManagedObjectContext] {
+    let id = try fixture.person("Ada")
+    return try ["Bug", "Van"].map { name in
+      try fixture.change(id) { person in
+        guard let context = person.managedObjectContext else { return }
+        let car = Car(context: context)
+        car.name = name
+        car.owner = person
+      }
+      let context = fixture.context()
+      try context.setQueryGenerationFrom(.current)
+      _ = try context.count(for: FetchRequest<Person>())
+      return context
+    }
+  }
+
+  @Test(.evidence("QG-30"), arguments: [false, true])
+  func `a moved pin shows the members of its generation, not those read in an earlier one`(
+    isChanged: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    if isChanged { ada.age = 40 }
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    try context.setQueryGenerationFrom(generations[1].queryGenerationToken)
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    #expect(ada.age == (isChanged ? 40 : 0))
+  }
+
+  @Test(.evidence("QG-30"), arguments: [false, true])
+  func `a moved pin shows the members of its generation, not those read in a later one`(
+    isChanged: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    if isChanged { ada.age = 40 }
+    try context.setQueryGenerationFrom(nil)
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    #expect(ada.age == (isChanged ? 40 : 0))
+  }
+
+  @Test(.evidence("QG-27"), arguments: [false, true])
+  func `a merge shows the new members although others were read before`(
+    saves: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    ada.age = 40
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    try fixture.person("Bob")
+    if saves {
+      try context.save()
+    } else {
+      let last = try #require(
+        try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?).last)
+      try context.mergeChanges(from: last)
+    }
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(Set(ada.cars.map(\.name)) == ["Bug", "Van"])
+  }
+
+  /// 400 saves of the same 32 KiB: 13 MB of page images, of which two stay readable.
+  @Test(.evidence("QG-49"))
+  func `the cost of reads in a pinned context does not depend on later writes`() throws {
+    let directory = try ScratchDirectory()
+    var options = ContainerOptions()
+    options.store.durability = .normal
+    options.store.segmentByteCount = 1 << 20
+    options.tracksHistory = false
+    let container = try PersistentContainer(
+      url: URL(filePath: directory.path(of: "store")), schema: Schema(Everything.self),
+      options: options)
+    let writer = container.newContext()
+    let object = Everything(context: writer)
+    object.data = Data(repeating: 0, count: 32 << 10)
+    try writer.save()
+    let view = container.newContext()
+    try view.setQueryGenerationFrom(.current)
+    #expect(try view.count(for: FetchRequest<Everything>()) == 1)
+    for number in 1...400 {
+      object.data = Data(repeating: UInt8(number % 256), count: 32 << 10)
+      try writer.save()
+    }
+    try container.store.checkpoint()
+    let statistics = container.store.statistics
+    #expect(statistics.logByteCount < 6 << 20)
+    if statistics.canReclaimParts {
+      #expect(statistics.logByteCount <= statistics.logByteBound ?? 0)
+    }
+    let old = try #require(try view.fetch(FetchRequest<Everything>()).first)
+    #expect(old.data == Data(repeating: 0, count: 32 << 10))
+    #expect(try container.store.verify().findings == [])
+    try container.store.close()
+  }
+}

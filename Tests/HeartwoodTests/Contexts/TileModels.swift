@@ -1,0 +1,141 @@
+import Foundation
+import Heartwood
+
+/// Objects that contexts of several processes change at the same time.
+final class Tile: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var weight: Int = 0
+  @Attribute var colour: String? = nil
+  @ToOne var box: Box?
+
+  override class var entity: Entity {
+    Entity("Tile") {
+      Index(\Tile.name)
+      Index(\Tile.weight)
+    }
+  }
+}
+
+/// The boxes that contain tiles; they never change.
+final class Box: ManagedObject {
+  @Attribute var name: String = ""
+  @ToMany(inverse: \Tile.box) var tiles: Set<Tile>
+}
+
+let tiles = Schema(Tile.self, Box.self)
+let boxNames = ["A", "B", "C"]
+
+/// The values of a tile, apart from its name.
+struct TileRow: Codable, Hashable {
+  /// The attributes of a tile that can be changed.
+  enum Field: String, CaseIterable { case weight, colour, box }
+
+  var weight = 0
+  var colour: String?
+  var box: String?
+
+  func differs(from other: TileRow, in field: Field) -> Bool {
+    switch field {
+    case .weight: weight != other.weight
+    case .colour: colour != other.colour
+    case .box: box != other.box
+    }
+  }
+
+  mutating func copy(_ field: Field, from other: TileRow) {
+    switch field {
+    case .weight: weight = other.weight
+    case .colour: colour = other.colour
+    case .box: box = other.box
+    }
+  }
+}
+
+/// A command to a context, in this process or in another one.
+enum TileCommand: Codable {
+  case pin(Int, QueryGenerationToken?)
+  case edit(Int, TileEdit, inChild: Bool)
+  case save(Int, policy: TilePolicy, unpins: Bool)
+  case rollback(Int)
+  case reset(Int)
+  /// Merges new transactions of the history.
+  case merge(Int)
+  /// Merges the changes since a generation.
+  case mergeSince(Int, QueryGenerationToken)
+  case batch(Int, TileBatch)
+  /// Reads everything in every way, and the objects of some IDs individually.
+  case read(Int, inChild: Bool, [ManagedObjectID])
+  case changes(QueryGenerationToken, QueryGenerationToken)
+  /// Commits several times without a reply in between.
+  case burst(seed: UInt64, count: Int)
+  /// Releases the generations of a burst.
+  case release
+}
+
+enum TileEdit: Codable {
+  case insert(String, TileRow)
+  case weight(String, Int)
+  case colour(String, String?)
+  case move(String, to: String?)
+  case delete(String)
+}
+
+enum TileBatch: Codable {
+  case insert([String], weight: Int)
+  case raise(from: Int)
+  case delete(below: Int)
+}
+
+enum TilePolicy: String, Codable, CaseIterable {
+  case error, storeTrump, objectTrump, overwrite, rollback
+
+  var mergePolicy: MergePolicy {
+    switch self {
+    case .error: .error
+    case .storeTrump: .mergeByPropertyStoreTrump
+    case .objectTrump: .mergeByPropertyObjectTrump
+    case .overwrite: .overwrite
+    case .rollback: .rollback
+    }
+  }
+}
+
+/// The complete content that a context shows.
+struct TileView: Codable, Equatable {
+  var tiles: [String: TileRow] = [:]
+  /// The names of the tiles in each box.
+  var boxes: [String: Set<String>] = [:]
+  /// The tiles lighter than 3, found by an index.
+  var light: Set<String> = []
+  /// The number of tiles without a colour.
+  var plainCount = 0
+  /// The tiles found by the names of their boxes.
+  var byBox: [String: Set<String>] = [:]
+  /// The names of the tiles with the requested IDs.
+  var found: Set<String> = []
+  var ids: [String: ManagedObjectID] = [:]
+}
+
+/// The reply of a context.
+struct TileAnswer: Codable {
+  var view: TileView?
+  /// The token of the context's pin.
+  var token: QueryGenerationToken?
+  var failure: String?
+  var count = 0
+  var commits: [TileCommit] = []
+  var changes: TileChanges?
+}
+
+/// A generation, as its writer describes it.
+struct TileCommit: Codable {
+  let token: QueryGenerationToken
+  let view: TileView
+}
+
+/// A change set in a form that can be sent.
+struct TileChanges: Codable {
+  let inserted: Set<ManagedObjectID>
+  let deleted: Set<ManagedObjectID>
+  let updated: [ManagedObjectID: Set<String>]
+}

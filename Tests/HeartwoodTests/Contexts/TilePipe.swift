@@ -1,0 +1,69 @@
+import Foundation
+import Heartwood
+
+/// Two named pipes through which one process sends commands to another.
+struct TilePipe {
+  private let source: FileHandle
+  private let sink: FileHandle
+  private var buffer = Data()
+
+  /// Creates the pipes in a directory.
+  static func make(in directory: String) throws {
+    for name in ["commands", "answers"] {
+      guard mkfifo("\(directory)/\(name)", 0o600) == 0 else { throw GraphMismatch("no pipe") }
+    }
+  }
+
+  /// Opens one end, and waits for the other.
+  init(in directory: String, commands: Bool) throws {
+    let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
+    if commands {
+      sink = try FileHandle(forWritingTo: URL(filePath: commandPath))
+      source = try FileHandle(forReadingFrom: URL(filePath: answerPath))
+    } else {
+      source = try FileHandle(forReadingFrom: URL(filePath: commandPath))
+      sink = try FileHandle(forWritingTo: URL(filePath: answerPath))
+    }
+  }
+
+  /// Ends the wait for a process that has ended.
+  static func release(_ directory: String) {
+    for name in ["commands", "answers"] {
+      try? FileHandle(forUpdating: URL(filePath: "\(directory)/\(name)")).close()
+    }
+  }
+
+  func send(_ message: some Encodable) throws {
+    try sink.write(contentsOf: JSONEncoder().encode(message) + [0x0A])
+  }
+
+  /// The next message; `nil` if the other end is closed.
+  mutating func receive<Message: Decodable>(_ type: Message.Type) throws -> Message? {
+    while true {
+      if let end = buffer.firstIndex(of: 0x0A) {
+        let message = try JSONDecoder().decode(type, from: buffer[..<end])
+        buffer = Data(buffer[(end + 1)...])
+        return message
+      }
+      let more = source.availableData
+      guard !more.isEmpty else { return nil }
+      buffer += more
+    }
+  }
+
+  func close() throws {
+    try sink.close()
+    try source.close()
+  }
+
+  /// Executes commands until the other end is closed.
+  static func serve(_ directory: String, store: URL, contextCount: Int) throws {
+    // The site is created before the other end continues: it has merged the history up to the
+    // current generation.
+    let site = try TileSite(store, contextCount: contextCount)
+    var pipe = try TilePipe(in: directory, commands: false)
+    while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }
+    let findings = try site.container.store.verify().findings
+    guard findings.isEmpty else { throw GraphMismatch("\(findings)") }
+  }
+}

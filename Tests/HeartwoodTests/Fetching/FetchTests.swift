@@ -1,0 +1,137 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Fetching")
+struct FetchTests {
+  private func filled() throws -> GraphFixture {
+    let fixture = try GraphFixture()
+    for number in 0..<20 { try fixture.person("p\(number)", age: number % 4, cars: number % 3) }
+    return fixture
+  }
+
+  @Test func `a fetch sorts, skips and limits`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    let sort = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\Person.name)]
+    let all = try context.fetch(FetchRequest<Person>(sort: sort))
+    #expect(all.count == 20 && all.first?.name == "p11" && all.first?.age == 3)
+    let page = try context.fetch(FetchRequest<Person>(sort: sort, limit: 3, offset: 4))
+    #expect(zip(page, all[4..<7]).allSatisfy { $0 === $1 } && page.count == 3)
+    #expect(try context.count(for: FetchRequest<Person>(limit: 50, offset: 18)) == 2)
+    #expect(try context.fetch(FetchRequest<Person>(offset: 100)).isEmpty)
+    #expect(try context.fetchObjectIDs(FetchRequest<Person>(limit: 2)).count == 2)
+  }
+
+  @Test(.evidence("P-09"))
+  func `a fetch finds the same objects by index, by record and by object`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    func names(_ predicate: Predicate<Person>) throws -> [String] {
+      try context.fetch(FetchRequest(where: predicate)).map(\.name)
+    }
+    let name = "p7"
+    let none: String? = nil
+    let byUnique = try names(#Predicate { $0.name == name })
+    #expect(byUnique == ["p7"])
+    let byIndex = try names(#Predicate { $0.age == 2 })
+    #expect(byIndex.count == 5)
+    let byRecord = try names(#Predicate { $0.nickname == none && $0.age == 1 })
+    #expect(byRecord.count == 5)
+    let byObject = try names(#Predicate { $0.age >= 2 })
+    #expect(byObject.count == 10)
+    let byBoth = try names(#Predicate { $0.age == 1 && $0.cars.count == 2 })
+    #expect(byBoth == ["p5", "p17"])
+    let car = "p5's car 1"
+    let cars = try context.fetch(FetchRequest<Car>(where: #Predicate { $0.name == car }))
+    #expect(cars.first?.owner?.name == "p5")
+  }
+
+  @Test(.evidence("F-10"))
+  func `a fetch includes unsaved changes`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    let request = FetchRequest<Person>(where: #Predicate { $0.age == 3 })
+    let found = try context.fetch(request)
+    #expect(found.count == 5)
+    found[0].age = 100
+    context.delete(found[1])
+    let new = Person(context: context)
+    new.name = "new"
+    new.age = 3
+    let young = FetchRequest<Person>(where: #Predicate { $0.age == 0 })
+    let other = try #require(try context.fetch(young).first)
+    other.age = 3
+    #expect(Set(try context.fetch(request)) == Set(found[2...] + [new, other]))
+    #expect(try context.count(for: request) == 5)
+    var stored = request
+    stored.includesPendingChanges = false
+    #expect(Set(try context.fetch(stored)) == Set(found))
+    #expect(try context.count(for: FetchRequest<Person>()) == 20)
+  }
+
+  @Test func `a fetch prefetches related objects`() throws {
+    let fixture = try filled()
+    let context = fixture.context()
+    var request = FetchRequest<Person>()
+    request.relationshipKeyPathsForPrefetching = [\.cars]
+    let people = try context.fetch(request)
+    #expect(people.flatMap(\.cars).count == 19)
+    #expect(!people.flatMap(\.cars).contains { $0.isFault })
+    request.relationshipKeyPathsForPrefetching = [\.name]
+    #expect(throws: ObjectGraphError.self) { try context.fetch(request) }
+  }
+
+  @Test func `fetching a class outside the model throws`() throws {
+    let fixture = try filled()
+    let error = try #require(throws: ObjectGraphError.self) {
+      try fixture.context().fetch(FetchRequest<More>())
+    }
+    #expect(error.kind == .unknownEntity && "\(error)".contains("More"))
+  }
+
+  @Test(.evidence("FO-05"), arguments: 0..<2 as Range<UInt64>)
+  func `an asynchronous fetch finds the same objects`(seed: UInt64) async throws {
+    let herd = try Herd(seed: seed, count: 60)
+    for number in 0..<40 {
+      let condition = RandomCondition.any(&herd.random, depth: number % 3)
+      var request = FetchRequest<Animal>(
+        sort: [SortDescriptor(\.paws, order: .reverse)], limit: number % 2 == 0 ? nil : 7,
+        offset: number % 3)
+      request.relationshipKeyPathsForPrefetching = [\.home]
+      request.predicate = try QueryPredicate(
+        format: condition.format, arguments: condition.arguments)
+      for (name, context) in herd.contexts {
+        let found = try await context.fetchAsync(request)
+        let expected = try context.fetch(request)
+        #expect(found == expected, "seed \(seed), \(name): \(condition.format)")
+        #expect(found.count { $0.isFault || $0.home?.isFault == true } == 0)
+      }
+    }
+  }
+
+  @Test(.evidence("FO-05")) func `an asynchronous fetch includes changes made meanwhile`()
+    async throws
+  {
+    let fixture = try filled()
+    let container = fixture.container
+    let context = fixture.context()
+    let request = FetchRequest<Person>(where: #Predicate { $0.age == 3 })
+    for number in 0..<20 {
+      let saved = Task.detached {
+        try await container.performBackgroundTask { other in
+          let person = Person(context: other)
+          (person.name, person.age) = ("late \(number)", 3)
+          try other.save()
+        }
+      }
+      let found = try await context.fetchAsync(request).count
+      #expect(found == 5 + number || found == 6 + number)
+      try await saved.value
+      #expect(try await context.fetchAsync(request).count == 6 + number)
+    }
+    try #require(try context.fetch(request).first).age = 4
+    #expect(try await context.fetchAsync(request).count == 24)
+  }
+}

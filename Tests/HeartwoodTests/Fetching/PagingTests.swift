@@ -1,0 +1,153 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+final class Entry: ManagedObject {
+  @Attribute var rank: Int = 0
+  @Attribute var day: Date? = nil
+  @Attribute var name: String = ""
+  @Attribute var free: Int = 0
+
+  override class var entity: Entity {
+    Entity("Entry") {
+      Index(\Entry.rank)
+      Index(\Entry.day, \Entry.name)
+    }
+  }
+}
+
+@Suite("Keyset pagination")
+struct PagingTests {
+  private let fixture: GraphFixture
+  private let context: ManagedObjectContext
+  private static let count = 1200
+
+  init() throws {
+    fixture = try GraphFixture(Schema(Entry.self))
+    let writer = fixture.context()
+    var random = SeededGenerator(seed: 5)
+    for number in 0..<Self.count {
+      let entry = Entry(context: writer)
+      entry.rank = random.below(400)
+      let day = Double(random.below(300))
+      entry.day = number % 9 == 0 ? nil : Date(timeIntervalSinceReferenceDate: day)
+      entry.name = "\(random.below(50))"
+      entry.free = number
+    }
+    try writer.save()
+    context = fixture.context()
+  }
+
+  /// Returns all pages of a list, each starting from the key of the previous page's last entry.
+  private func pages(
+    _ sort: [SortDescriptor<Entry>], limit: Int, after: (Entry) -> Predicate<Entry>
+  ) throws -> (entries: [Int], mostRows: Int) {
+    var (entries, mostRows): ([Int], Int) = ([], 0)
+    var request = FetchRequest<Entry>(sort: sort, limit: limit)
+    while true {
+      let page = try context.fetch(request)
+      guard let last = page.last else { return (entries, mostRows) }
+      entries += page.map(\.free)
+      request.predicate = QueryPredicate(after(last))
+      mostRows = max(mostRows, try context.explain(request).estimatedRowCount)
+    }
+  }
+
+  @Test(.evidence("FO-07"), arguments: [false, true])
+  func `paging by an indexed attribute reads one page of rows in either direction`(
+    isBackwards: Bool
+  ) throws {
+    let order: SortOrder = isBackwards ? .reverse : .forward
+    let sort = [SortDescriptor(\Entry.rank, order: order), SortDescriptor(\Entry.free)]
+    let (entries, mostRows) = try pages(sort, limit: 20) { last in
+      let (rank, free) = (last.rank, last.free)
+      return isBackwards
+        ? #Predicate { $0.rank < rank || ($0.rank == rank && $0.free > free) }
+        : #Predicate { $0.rank > rank || ($0.rank == rank && $0.free > free) }
+    }
+    #expect(entries == (try context.fetchValues(FetchRequest<Entry>(sort: sort), \.free)))
+    #expect(entries.count == Self.count && mostRows < 120)
+  }
+
+  @Test(.evidence("FO-07"), arguments: [false, true])
+  func `paging by the attributes of one index reads one page of rows`(isBackwards: Bool) throws {
+    let order: SortOrder = isBackwards ? .reverse : .forward
+    let sort = [
+      SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order),
+    ]
+    var request = FetchRequest<Entry>(sort: sort, limit: 20)
+    let middle = Date(timeIntervalSinceReferenceDate: 150)
+    request.predicate =
+      isBackwards
+      ? try QueryPredicate(format: "day < %@ OR day == %@ AND name < %@", middle, middle, "25")
+      : try QueryPredicate(format: "day > %@ OR day == %@ AND name > %@", middle, middle, "25")
+    let explanation = try context.explain(request)
+    #expect(explanation.indexes == ["day, name"], "\(explanation)")
+    #expect(explanation.estimatedRowCount <= 20, "\(explanation)")
+    let all = try context.fetch(FetchRequest<Entry>(sort: sort)).filter { entry in
+      guard let day = entry.day else { return false }
+      return isBackwards
+        ? day < middle || day == middle && entry.name < "25"
+        : day > middle || day == middle && entry.name > "25"
+    }
+    #expect(try context.fetch(request) == Array(all.prefix(20)))
+  }
+
+  @Test(.evidence("FO-02"), arguments: UInt64(0)..<4)
+  func `paging finds the same objects without indexes and with unsaved changes`(seed: UInt64) throws
+  {
+    var random = SeededGenerator(seed: seed)
+    let entries = try context.fetch(FetchRequest<Entry>())
+    for round in 0..<30 {
+      if round == 15 {
+        for _ in 0..<40 { entries[random.below(entries.count)].rank = random.below(400) }
+        for number in 0..<20 {
+          let entry = Entry(context: context)
+          (entry.rank, entry.free) = (random.below(400), 5000 + number)
+        }
+      }
+      let (rank, other, free) = (random.below(420) - 10, random.below(400), random.below(3000))
+      let (limit, offset) = (random.below(60), random.below(3) * 7)
+      let predicates: [(Predicate<Entry>, (Entry) -> Bool)] = [
+        (
+          #Predicate { $0.rank > rank || ($0.rank == rank && $0.free > free) },
+          { $0.rank > rank || $0.rank == rank && $0.free > free }
+        ),
+        (
+          #Predicate { $0.rank < rank || ($0.rank == rank && $0.free < free) },
+          { $0.rank < rank || $0.rank == rank && $0.free < free }
+        ),
+        (
+          #Predicate { $0.rank == rank || ($0.rank > other && $0.rank < other + 9) },
+          { $0.rank == rank || $0.rank > other && $0.rank < other + 9 }
+        ),
+        (
+          #Predicate { !($0.rank > rank || $0.rank == other) && $0.free != free },
+          { !($0.rank > rank || $0.rank == other) && $0.free != free }
+        ),
+        (
+          #Predicate { ($0.rank >= rank || $0.day == nil) && $0.rank <= other },
+          { ($0.rank >= rank || $0.day == nil) && $0.rank <= other }
+        ),
+      ]
+      let (predicate, holds) = predicates[random.below(predicates.count)]
+      let isReversed = random.isTrue(in256: 128)
+      let sort = [
+        SortDescriptor(\Entry.rank, order: isReversed ? .reverse : .forward),
+        SortDescriptor(\Entry.free, order: random.isTrue(in256: 128) ? .reverse : .forward),
+      ]
+      let isLast = sort[1].order == .reverse
+      let all = try context.fetch(FetchRequest<Entry>()).filter(holds).sorted { first, second in
+        if first.rank != second.rank { return (first.rank < second.rank) != isReversed }
+        return (first.free < second.free) != isLast
+      }
+      let request = FetchRequest(where: predicate, sort: sort, limit: limit, offset: offset)
+      let found = try context.fetch(request).map(\.free)
+      #expect(
+        found == all.dropFirst(offset).prefix(limit).map(\.free), "seed \(seed), round \(round)")
+      let counted = try context.count(for: FetchRequest<Entry>(where: predicate))
+      #expect(counted == all.count, "seed \(seed), round \(round)")
+    }
+  }
+}

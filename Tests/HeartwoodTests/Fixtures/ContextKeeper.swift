@@ -1,0 +1,40 @@
+import Heartwood
+
+/// A fixture that retains its contexts, as their objects require.
+protocol ContextKeeper: AnyObject {
+  var container: PersistentContainer { get }
+  /// The contexts that were created.
+  var contexts: [ManagedObjectContext] { get set }
+}
+
+extension ContextKeeper {
+  /// Returns a new context that is retained until the end of the test.
+  func context() -> ManagedObjectContext {
+    let context = container.newContext()
+    contexts.append(context)
+    return context
+  }
+
+  /// Returns a new child of a context that is retained until the end of the test.
+  func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
+    let child = ManagedObjectContext(parent: parent)
+    contexts.append(child)
+    return child
+  }
+
+  /// Stores a person as another context would.
+  @discardableResult
+  func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {
+    let context = context()
+    let person = Person(context: context)
+    person.name = name
+    person.age = age
+    for number in 0..<cars {
+      let car = Car(context: context)
+      car.name = "\(name)'s car \(number)"
+      car.owner = person
+    }
+    try context.save()
+    return person.objectID
+  }
+}

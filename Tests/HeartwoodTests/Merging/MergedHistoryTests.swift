@@ -1,0 +1,136 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Merging saves of other contexts")
+struct MergedHistoryTests {
+  @Test(.evidence("QG-35"), .evidence("H-03"))
+  func `automatic merging continues after the history was deleted`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, age: 1) }
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    context.retainsRegisteredObjects = true
+    let people = try context.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    #expect(people.count == 3)
+    people[1].nickname = "mine"
+    try fixture.change(ids[0]) { $0.age = 2 }
+    try fixture.change(ids[1]) { $0.age = 3 }
+    try fixture.change(ids[2]) { $0.managedObjectContext?.delete($0) }
+    let token = try #require(try fixture.container.currentHistoryToken)
+    try fixture.container.deleteHistory(before: token)
+    try fixture.change(ids[0]) { $0.age = 4 }
+    #expect(try context.count(for: FetchRequest<Person>()) == 2)
+    #expect(people.map(\.age) == [4, 3, 1] && people[2].isDeleted)
+    #expect(people[1].nickname == "mine")
+    try context.save()
+    try fixture.change(ids[0]) { $0.age = 5 }
+    #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [5, 3])
+  }
+
+  @Test(.evidence("QG-35")) func `automatic merging precedes a save with changes`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    ada.nickname = "mine"
+    try fixture.change(id) { $0.age = 2 }
+    // After merging, there is no conflict.
+    try context.save()
+    #expect(ada.age == 2 && ada.nickname == "mine")
+  }
+
+  @Test(.evidence("QG-55")) func `a context merges the save notification of another context`()
+    async throws
+  {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
+    let view = fixture.context()
+    try view.setQueryGenerationFrom(.current)
+    view.retainsRegisteredObjects = true
+    let people = try view.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    let context = fixture.context()
+    var changes = context.changes.makeAsyncIterator()
+    context.object(Person.self, with: ids[0]).age = 7
+    context.delete(context.object(Person.self, with: ids[1]))
+    try context.save()
+    while let change = await changes.next(isolation: nil) {
+      try view.mergeChanges(from: change)
+      if change.kind == .didSave { break }
+      #expect(people.map(\.age) == [1, 1])
+    }
+    #expect(people[0].age == 7 && people[1].isDeleted)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("C-09"))
+  func `merging combines a changed order with the members of both sides`() throws {
+    let fixture = try GraphFixture(purchases)
+    let id = try fixture.saved { context in
+      let order = Purchase(context: context)
+      for text in ["a", "b", "c"] {
+        let line = Article(context: context)
+        (line.text, line.order) = (text, order)
+      }
+      return order
+    }.objectID
+    let context = fixture.context()
+    let own = try #require(try context.existingObject(Purchase.self, with: id))
+    own.lines.reverse()
+    let token = try #require(try fixture.container.currentHistoryToken)
+    try fixture.saved { other in
+      let order = try #require(try other.existingObject(Purchase.self, with: id))
+      let line = Article(context: other)
+      line.text = "t"
+      order.lines.append(line)
+      other.delete(order.lines[1])
+    }
+    for transaction in try fixture.container.fetchHistory(after: token) {
+      try context.mergeChanges(from: transaction)
+    }
+    #expect(own.lines.map(\.text) == ["c", "a", "t"])
+    try context.save()
+    try fixture.expectAgreement(in: context)
+    try fixture.stored { try fixture.expectAgreement(in: $0) }
+    #expect(own.lines.map(\.text) == ["c", "a", "t"])
+  }
+
+  @Test(.evidence("QG-27")) func `merging leaves the context's own saves unchanged`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    Car(context: context).owner = ada
+    try context.save()
+    #expect(ada.cars.count == 2)
+    #expect(try context.count(for: FetchRequest<Person>()) == 1)
+    try fixture.change(id) { Car(context: $0.managedObjectContext!).owner = $0 }
+    // Between fetches, objects do not change.
+    #expect(ada.cars.count == 2)
+    #expect(try context.count(for: FetchRequest<Person>()) == 1)
+    #expect(ada.cars.count == 3)
+  }
+
+  @Test(.evidence("QG-58"), .evidence("C-05"))
+  func `rows that a revert left unchanged cause no conflict`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
+    let past = fixture.context()
+    try past.setQueryGenerationFrom(.current)
+    _ = try past.count(for: FetchRequest<Person>())
+    let token = try #require(past.queryGenerationToken)
+    try fixture.change(ids[0]) { $0.age = 2 }
+    // The row was rewritten with the same values.
+    try fixture.change(ids[1]) { $0.age = 3 }
+    try fixture.change(ids[1]) { $0.age = 1 }
+    let context = fixture.context()
+    let bob = try #require(try context.existingObject(Person.self, with: ids[1]))
+    bob.nickname = "mine"
+    let changes = try fixture.container.revert(to: token)
+    #expect(Set(changes.updated.keys) == [ids[0]])
+    try context.save()
+    #expect(try fixture.stored(ids[0])?.age == 1)
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+private let counter = Mutex(0)
+
+private func next() -> Int {
+  counter.withLock {
+    $0 += 1; return $0
+  }
+}
+
+private class Note: ManagedObject {
+  @Attribute var id: UUID = UUID()
+  @Attribute var title: String = "untitled"
+  @Attribute("made", preservesValueOnDeletion: true) var created: Date = Date()
+  override class var entity: Entity { Entity("Note") { Unique(\Note.id) } }
+}
+
+private final class DatedMemo: Note {
+  @Attribute var serial: Int = next()
+  @Attribute("key") var token: String = UUID().uuidString
+  @Attribute var same: Int = 7
+}
+
+/// The class before it had an identity attribute.
+private enum Earlier {
+  final class Note: ManagedObject {
+    @Attribute var title: String = "untitled"
+  }
+  static let schema = Schema(version: 1, Note.self)
+}
+
+private enum Later {
+  final class Note: ManagedObject {
+    @Attribute var title: String = "untitled"
+    @Attribute var id: UUID = UUID()
+  }
+  static let schema = Schema(version: 2, Note.self)
+}
+
+@Suite("Volatile default values")
+struct VolatileDefaultTests {
+  @Test(.evidence("V-07")) func `a volatile default is computed for each row of a batch insert`()
+    throws
+  {
+    let fixture = try GraphFixture(Schema(DatedMemo.self))
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let start = Date.now
+    var rest = 0..<20
+    let result = try context.execute(
+      BatchInsertRequest<DatedMemo> { row in
+        guard let number = rest.popFirst() else { return true }
+        if number % 2 == 0 { row[\.title] = "\(number)" }
+        #expect(row[\.same] == 7 && row[\.created] >= start)
+        return false
+      })
+    #expect(result.count == 20)
+    let found = try fixture.context().fetch(FetchRequest<DatedMemo>())
+    #expect(found.count == 20 && Set(found.map(\.id)).count == 20)
+    #expect(Set(found.map(\.serial)).count == 20 && Set(found.map(\.token)).count == 20)
+    #expect(found.allSatisfy { $0.created >= start && $0.same == 7 })
+    #expect(Set(found.map(\.created)).count > 1)
+    #expect(found.map(\.title).prefix(3) == ["0", "untitled", "2"])
+  }
+
+  @Test(.evidence("V-07")) func `existing rows share one volatile default after a migration`()
+    throws
+  {
+    let store = EvolvingStore()
+    try store.open(Earlier.schema) { context in
+      for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }
+    }
+    for _ in 0..<2 {
+      try store.open(Later.schema) { context in
+        let found = try context.fetch(FetchRequest<Later.Note>())
+        #expect(found.count == 5 && Set(found.map(\.id)).count == 1)
+      }
+    }
+  }
+
+  @Test(.evidence("V-07")) func `a migration stage can assign different values to each row`() throws
+  {
+    let store = EvolvingStore()
+    try store.open(Earlier.schema) { context in
+      for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }
+    }
+    let stage = MigrationStage.custom(
+      from: Earlier.schema, to: Later.schema,
+      didMigrate: { context in
+        for note in try context.fetch(FetchRequest<Later.Note>()) { note.id = UUID() }
+      })
+    var known: [UUID] = []
+    for _ in 0..<2 {
+      try store.open(Schema(version: 3, Note.self), [stage]) { context in
+        let found = try context.fetch(FetchRequest<Note>()).map(\.id)
+        #expect(Set(found).count == 5 && (known.isEmpty || found == known))
+        known = found
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Foundation predicates")
+struct PredicateTests {
+  @Test(.evidence("P-01"), .evidence("P-03")) func `Foundation predicates compare and combine`()
+    throws
+  {
+    let zoo = try Zoo()
+    let none: String? = nil
+    let four = 4
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append((#Predicate { $0.legs == four }, "AR"))
+    cases.append((#Predicate { $0.legs != four && $0.paws > 1 }, "B"))
+    cases.append((#Predicate { $0.legs <= 2 || $0.weight < 3 }, "ABC"))
+    cases.append((#Predicate { !($0.legs >= 4) }, "BC"))
+    cases.append((#Predicate { $0.nick == none }, "BR"))
+    cases.append((#Predicate { $0.nick != nil }, "AC"))
+    cases.append((#Predicate { $0.rank == 2 }, "R"))
+    cases.append((#Predicate { $0.rank != 2 }, "ABC"))
+    cases.append((#Predicate { $0.isTame }, "A"))
+    cases.append((#Predicate { _ in true }, "ABCR"))
+    cases.append((#Predicate { _ in false }, ""))
+    cases.append((#Predicate { ($0.legs > 1 ? $0.paws : 7) == 7 }, "C"))
+    cases.append((#Predicate { ($0.rank ?? 9) > 2 }, "BC"))
+    cases.append((#Predicate { if let rank = $0.rank { rank > 1 } else { true } }, "BCR"))
+    cases.append((#Predicate { $0.rank! > 1 }, "CR"))
+    for (position, (predicate, letters)) in cases.enumerated() {
+      #expect(try zoo.letters(predicate) == letters, "case \(position)")
+    }
+  }
+
+  @Test(.evidence("P-09"), .evidence("V-06"))
+  func `an indexed attribute compares with NaN like one without an index`() throws {
+    let fixture = try GraphFixture(animals)
+    let context = fixture.context()
+    for number in 0..<200 {
+      let animal = Animal(context: context)
+      animal.weight = Double(number)
+      animal.length = Float(number)
+    }
+    try context.save()
+    let nan = Double.nan
+    let predicates: [(Predicate<Animal>, Int)] = [
+      (#Predicate { $0.weight >= nan || $0.weight >= 190 }, 10),
+      (#Predicate { $0.weight >= nan || $0.weight == 3 }, 1),
+      (#Predicate { $0.weight < nan || $0.weight < 3 }, 3),
+      (#Predicate { $0.weight == nan || $0.weight > 198 }, 1),
+      (#Predicate { !($0.weight > nan) && $0.weight > 198 }, 1),
+      (#Predicate { $0.weight >= nan && $0.weight >= 0 }, 0),
+    ]
+    for (position, (predicate, count)) in predicates.enumerated() {
+      let found = try context.count(for: FetchRequest<Animal>(where: predicate))
+      #expect(found == count, "case \(position)")
+    }
+    let format = try QueryPredicate<Animal>(
+      format: "weight >= %@ OR weight >= 190", arguments: [nan])
+    #expect(try context.count(for: FetchRequest<Animal>(where: format)) == 10)
+  }
+
+  @Test(.evidence("P-01"), .evidence("P-05"))
+  func `Foundation predicates support values of all types`() throws {
+    let zoo = try Zoo()
+    let tenth = Decimal(string: "0.1") ?? 0
+    let (later, code) = (Date(timeIntervalSinceReferenceDate: 10), zoo.bob.code)
+    let (large, short) = (UInt64.max, Float(1.1))
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append((#Predicate { $0.price == tenth }, "A"))
+    cases.append((#Predicate { $0.price > tenth }, "C"))
+    cases.append((#Predicate { $0.born > later }, "R"))
+    cases.append((#Predicate { $0.code == code }, "B"))
+    cases.append((#Predicate { $0.big == large }, "C"))
+    cases.append((#Predicate { $0.length == short }, "A"))
+    cases.append((#Predicate { $0.place == nil }, "ABR"))
+    cases.append((#Predicate { $0.legs + 1 == 5 }, "AR"))
+    cases.append((#Predicate { 10 - $0.legs == 8 }, "B"))
+    cases.append((#Predicate { $0.legs * 3 > 7 }, "AR"))
+    cases.append((#Predicate { -$0.legs == -2 }, "B"))
+    cases.append((#Predicate { $0.weight / 4 == 5 }, "R"))
+    cases.append((#Predicate { 9 / $0.legs == 2 }, "AR"))
+    cases.append((#Predicate { $0.legs % 3 == 1 }, "AR"))
+    for (position, (predicate, letters)) in cases.enumerated() {
+      #expect(try zoo.letters(predicate) == letters, "case \(position)")
+    }
+  }
+
+  @Test(.evidence("P-01"), .evidence("P-06"))
+  func `Foundation predicates search in strings, lists and ranges`() throws {
+    let zoo = try Zoo()
+    let (composed, few, bounds) = ("C\u{e9}line", [0, 2], 2...4)
+    let nicks: [String?] = ["Addy", nil]
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append((#Predicate { $0.name == composed }, "C"))
+    cases.append((#Predicate { $0.alias == composed }, "C"))
+    cases.append((#Predicate { $0.name.contains("e") }, "CR"))
+    cases.append((#Predicate { $0.name.contains("\u{301}") }, ""))
+    cases.append((#Predicate { $0.name.starts(with: "C\u{e9}") }, "C"))
+    cases.append((#Predicate { $0.nick?.contains("d") ?? true }, "ABR"))
+    cases.append((#Predicate { $0.nick?.contains("d") == nil }, "BR"))
+    cases.append((#Predicate { $0.name.count == 6 }, "C"))
+    cases.append((#Predicate { $0.name.isEmpty }, ""))
+    cases.append((#Predicate { $0.name.contains(/[Bx]/) }, "BR"))
+    cases.append((#Predicate { few.contains($0.legs) }, "BC"))
+    cases.append((#Predicate { nicks.contains($0.nick) }, "ABR"))
+    cases.append((#Predicate { bounds.contains($0.legs) }, "ABR"))
+    cases.append((#Predicate { (0..<4).contains($0.legs) }, "BC"))
+    cases.append((#Predicate { ($0.paws...4).contains(3) }, "BC"))
+    cases.append((#Predicate { (few.max() ?? 0) == $0.legs }, "B"))
+    cases.append((#Predicate { few[0] == $0.legs }, "C"))
+    for (position, (predicate, letters)) in cases.enumerated() {
+      #expect(try zoo.letters(predicate) == letters, "case \(position)")
+    }
+  }
+
+  @Test(.evidence("P-01"), .evidence("P-04"))
+  func `Foundation predicates lead through relationships`() throws {
+    let zoo = try Zoo()
+    let (home, bob) = (zoo.elm.objectID, zoo.bob.objectID)
+    let ids = [bob, zoo.rex.objectID]
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append((#Predicate { $0.home?.street == "Elm" }, "AB"))
+    cases.append((#Predicate { $0.home == nil }, "R"))
+    cases.append((#Predicate { $0.home?.objectID == home }, "AB"))
+    cases.append((#Predicate { $0.home?.town == nil }, "CR"))
+    cases.append((#Predicate { $0.home!.rooms == 3 }, "AB"))
+    cases.append((#Predicate { $0.objectID == bob }, "B"))
+    cases.append((#Predicate { ids.contains($0.objectID) }, "BR"))
+    cases.append((#Predicate { $0.idols.count == 2 }, "A"))
+    cases.append((#Predicate { $0.idols.isEmpty }, "BCR"))
+    cases.append((#Predicate { $0.home?.animals.count == nil }, "R"))
+    cases.append((#Predicate { $0.idols.contains { $0.legs == 2 } }, "A"))
+    cases.append((#Predicate { $0.idols.allSatisfy { $0.legs == 2 } }, "BCR"))
+    cases.append((#Predicate { $0.idols.filter { $0.legs == 4 }.count == 1 }, "A"))
+    cases.append((#Predicate { one in one.idols.contains { $0.legs < one.legs } }, "A"))
+    cases.append((#Predicate { $0.idols.contains { $0.admirers.contains { $0.legs == 4 } } }, "A"))
+    cases.append((#Predicate { $0.home?.town?.homes.first?.street == "Elm" }, "AB"))
+    cases.append((#Predicate { $0 is Dog }, "R"))
+    cases.append((#Predicate { ($0 as? Dog)?.tricks == 5 }, "R"))
+    cases.append((#Predicate { ($0 as! Dog).tricks == 5 }, "R"))
+    cases.append((#Predicate { ($0 as? Dog) == nil }, "ABC"))
+    for (position, (predicate, letters)) in cases.enumerated() {
+      #expect(try zoo.letters(predicate) == letters, "case \(position)")
+    }
+  }
+
+  @Test(.evidence("P-10")) func `Foundation predicates combine with format predicates`() throws {
+    let zoo = try Zoo()
+    let four = QueryPredicate<Animal>(#Predicate { $0.legs == 4 })
+    let first = try QueryPredicate<Animal>(format: "rank == %d", 1)
+    #expect(try zoo.letters(four.and(first)) == "A" && zoo.letters(four && first) == "A")
+    #expect(try zoo.letters(four.or(first.not)) == "ABCR" && zoo.letters(four || first) == "AR")
+    #expect(try zoo.letters(four.not) == "BC" && zoo.letters(!four && !first) == "BC")
+  }
+
+  @Test(.evidence("P-02")) func `an unsupported expression is named in the error`() throws {
+    let zoo = try Zoo()
+    let place = Place(latitude: 1, longitude: 2)
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append((#Predicate { $0.place == place }, "latitude"))
+    cases.append((#Predicate { $0.place?.latitude == 1 }, "latitude"))
+    cases.append((#Predicate { $0.note == "x" }, "note"))
+    cases.append((#Predicate { $0.name.first == nil }, "String"))
+    cases.append((#Predicate { $0.mood.rawValue == 7 }, "Severity"))
+    for (predicate, word) in cases {
+      let error = #expect(throws: ObjectGraphError.self) { try zoo.letters(predicate) }
+      #expect(error?.message.contains(word) == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test(.evidence("P-02")) func `IDs of another store match nothing`() throws {
+    let (zoo, other) = (try Zoo(), try Zoo())
+    let id = other.bob.objectID
+    #expect(try zoo.letters(#Predicate { $0.objectID == id }) == "")
+    #expect(try zoo.letters("SELF == %@", [id]) == "")
+    #expect(try zoo.letters("SELF IN %@", [[zoo.bob.objectID, id]]) == "B")
+    #expect(try zoo.letters("ANY idols == %@", [zoo.rex.objectID]) == "A")
+    #expect(try zoo.letters("home == %@", [zoo.oak.objectID]) == "C")
+  }
+}

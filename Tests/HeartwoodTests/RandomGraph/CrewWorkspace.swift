@@ -1,0 +1,69 @@
+import Heartwood
+
+/// A context of a random run, and its reference.
+final class CrewWorkspace {
+  let number: Int
+  var context: ManagedObjectContext
+  let policy: MergePolicy.Each
+  let container: Int
+  var view = CrewView()
+  /// The generation that the context reads, if it is not the newest one.
+  var pinned: CrewStore?
+  /// The IDs of new objects before they were saved.
+  var temporaryIDs: [Int: ManagedObjectID] = [:]
+  var isMerging: Bool { context.automaticallyMergesChangesFromParent }
+  /// The objects of the context, by their numbers in the reference.
+  private(set) var handles: [Int: ManagedObject] = [:]
+  private var numbers: [ObjectIdentifier: Int] = [:]
+
+  init(_ number: Int, _ context: ManagedObjectContext, _ policy: MergePolicy.Each, container: Int) {
+    self.number = number
+    self.context = context
+    self.policy = policy
+    self.container = container
+    context.mergePolicy = policy == .custom ? CrewPolicy.policy : policy.policy
+    context.name = "workspace \(number)"
+  }
+
+  func keep(_ object: ManagedObject, as tag: Int) {
+    if let old = handles[tag] { numbers[ObjectIdentifier(old)] = nil }
+    handles[tag] = object
+    numbers[ObjectIdentifier(object)] = tag
+  }
+
+  func drop(_ tag: Int) {
+    if let old = handles.removeValue(forKey: tag) { numbers[ObjectIdentifier(old)] = nil }
+  }
+
+  func dropAll() {
+    handles = [:]
+    numbers = [:]
+  }
+
+  /// Returns the number of an object; -1 if the context should not show it.
+  func tag(_ object: ManagedObject) -> Int { numbers[ObjectIdentifier(object)] ?? -1 }
+
+  func object(_ tag: Int) throws -> ManagedObject {
+    guard let object = handles[tag] else { throw CrewMismatch("there is no object \(tag) here") }
+    return object
+  }
+
+  func handlesObject(_ tag: Int) -> Bool { handles[tag] != nil }
+
+  func tags(_ objects: Set<ManagedObject>) -> Set<Int> { Set(objects.map { tag($0) }) }
+
+  /// Releases the objects that the reference does not have, unless they can return.
+  func prune() -> [(tag: Int, object: WeakObject)] {
+    guard !view.canUndo, view.future.isEmpty else { return [] }
+    let left = handles.keys.filter { view.now[$0] == nil }
+    let objects = left.compactMap { tag in handles[tag].map { (tag, WeakObject($0)) } }
+    for tag in left { drop(tag) }
+    return objects
+  }
+}
+
+/// An object that should be deallocated.
+struct WeakObject {
+  private(set) weak var object: ManagedObject?
+  init(_ object: ManagedObject) { self.object = object }
+}

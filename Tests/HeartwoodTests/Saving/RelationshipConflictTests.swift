@@ -1,0 +1,279 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Two contexts that change the same relationships")
+struct RelationshipConflictTests {
+  @Test(.evidence("R-11")) func `both sides of a relationship agree after a conflict`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    func context(_ policy: MergePolicy) -> (ManagedObjectContext, Person) {
+      let context = fixture.context()
+      context.mergePolicy = policy
+      let ada: Person = context.object(with: id)
+      #expect(ada.clubs.isEmpty)
+      return (context, ada)
+    }
+    /// Returns the names of Ada's clubs, and of the clubs that list her.
+    func sides() throws -> [[String]] {
+      let fresh = fixture.context()
+      let ada = try fresh.existingObject(Person.self, with: id)
+      let clubs = try fresh.fetch(FetchRequest<Club>()).filter { !$0.members.isEmpty }
+      return [ada?.clubs.map(\.name) ?? [], clubs.map(\.name)]
+    }
+    let (first, mine) = context(.rollback)
+    let club = Club(context: first)
+    club.name = "chess"
+    try first.save()
+    // The club's edit loses, but the club still becomes one of hers.
+    club.members = [mine]
+    let elsewhere = fixture.context()
+    elsewhere.object(Club.self, with: club.objectID).name = "go"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [["go"], ["go"]])
+    mine.clubs = []
+    elsewhere.object(Club.self, with: club.objectID).name = "bridge"
+    try elsewhere.save()
+    try first.save()
+    #expect(try sides() == [[], []])
+
+    let (second, hers) = context(.mergeByPropertyStoreTrump)
+    hers.clubs = [second.object(with: club.objectID)]
+    elsewhere.delete(elsewhere.object(Club.self, with: club.objectID))
+    try elsewhere.save()
+    try second.save()
+    #expect(try sides() == [[], []])
+
+    // The context that deletes her does not know that she has joined.
+    let (third, ada) = context(.mergeByPropertyObjectTrump)
+    third.delete(ada)
+    let (fourth, again) = context(.error)
+    Club(context: fourth).members = [again]
+    try fourth.save()
+    try third.save()
+    #expect(try sides() == [[], []])
+  }
+
+  /// Stores a car.
+  private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
+    try fixture.change(owner) { person in
+      guard let context = person.managedObjectContext else { return }
+      let car = Car(context: context)
+      (car.name, car.owner) = (name, person)
+    }
+  }
+
+  @Test(.evidence("C-02"), .evidence("QG-23"), arguments: MergePolicy.Each.merging)
+  func `members added by both contexts are kept`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    try context.setQueryGenerationFrom(.current)
+    let ada: Person = context.object(with: id)
+    #expect(ada.cars.count == 1)
+    try car("theirs", of: id, fixture)
+    let mine = Car(context: context)
+    (mine.name, mine.owner) = ("mine", ada)
+    #expect(ada.cars.count == 2)
+    try context.save()
+    #expect(ada.cars.count == 3 && ada.cars.allSatisfy { $0.owner === ada })
+    #expect(try context.fetch(FetchRequest<Person>()).first?.cars.count == 3)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("S-03"))
+  func `members added by both contexts are kept in contexts that merged before`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    let ada: Person = context.object(with: id)
+    let gone = try #require(ada.cars.first)
+    gone.owner = nil
+    let mine = Car(context: context)
+    (mine.name, mine.owner) = ("mine", ada)
+    #expect(ada.cars == [mine])
+    try car("theirs", of: id, fixture)
+    let last = try #require(try fixture.container.fetchHistory(after: nil).last)
+    try context.mergeChanges(from: last)
+    #expect(ada.cars.map(\.name).sorted() == ["mine", "theirs"])
+    try context.save()
+    #expect(ada.cars.count == 2 && gone.owner == nil)
+    #expect(try fixture.stored(id)?.cars == 2)
+  }
+
+  @Test(.evidence("C-02"), .evidence("R-11"))
+  func `members that lost in a conflict are removed`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 1)
+    let bob = try fixture.person("Bob")
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    let new: Person = context.object(with: bob)
+    car.owner = new
+    try fixture.change(id) { $0.cars.forEach { $0.managedObjectContext?.delete($0) } }
+    #expect(new.cars == [car])
+    try context.save()
+    #expect(new.cars.isEmpty)
+  }
+
+  /// Returns three people of whom the first has a car, in a context that shows all their cars.
+  private func owners(
+    _ fixture: GraphFixture
+  ) throws -> (ids: [ManagedObjectID], shown: () throws -> [Int]) {
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, cars: $0 == "Ada" ? 1 : 0) }
+    let context = fixture.context()
+    context.retainsRegisteredObjects = true
+    return (
+      ids,
+      {
+        let request = FetchRequest<Person>(sort: [SortDescriptor(\.name)])
+        return try context.fetch(request).map(\.cars.count)
+      }
+    )
+  }
+
+  @Test(.evidence("C-02"), .evidence("F-09"), .evidence("H-02"))
+  func `a third object is reread if a conflict removed its reference`() throws {
+    let fixture = try GraphFixture()
+    let (ids, shown) = try owners(fixture)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let car = try #require(try context.fetch(FetchRequest<Car>()).first)
+    car.owner = context.object(Person.self, with: ids[2])
+    let other = fixture.context()
+    try #require(try other.fetch(FetchRequest<Car>()).first).owner = other.object(with: ids[1])
+    try other.save()
+    #expect(try shown() == [0, 1, 0])
+    let token = try fixture.container.fetchHistory(after: nil).last?.token
+    try context.save()
+    #expect(try shown() == [0, 0, 1])
+    let changes = try fixture.container.fetchHistory(after: token).flatMap(\.changes)
+    #expect(changes.contains { $0.objectID == ids[1] && $0.kind == .update(properties: ["cars"]) })
+  }
+
+  @Test(.evidence("C-02"), .evidence("F-09"))
+  func `a third object is reread if a conflict gave it a reference`() throws {
+    let fixture = try GraphFixture()
+    let (ids, shown) = try owners(fixture)
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    let bob = try #require(try context.existingObject(Person.self, with: ids[1]))
+    Car(context: context).owner = bob
+    try fixture.change(ids[1]) { $0.age = 5 }
+    #expect(try shown() == [1, 0, 0])
+    try context.save()
+    #expect(try shown() == [1, 1, 0])
+    #expect(bob.age == 5 && bob.cars.count == 1)
+  }
+
+  /// Others have added a part to an object that is deleted here, while the part was moved to
+  /// another object here.
+  @Test(
+    .evidence("C-10"), .evidence("C-02"), arguments: MergePolicy.Each.allCases.filter(\.prefersMine)
+  )
+  func `members moved out of a deleted object are kept`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
+    let job = CrewJob(context: writer)
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let mine: CrewJob = context.object(with: job.objectID)
+    mine.owner = context.object(with: new.objectID)
+    context.delete(context.object(CrewMember.self, with: old.objectID))
+    job.owner = old
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    let jobs = try stored.fetch(FetchRequest<CrewJob>())
+    #expect(jobs.map(\.owner?.objectID) == [new.objectID])
+    #expect(try stored.fetch(FetchRequest<CrewMember>()).map(\.jobCount) == [1])
+  }
+
+  @Test(.evidence("C-10"), .evidence("C-02"))
+  func `overwriting a reference lets its former target be deleted`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .overwrite
+    context.object(CrewJob.self, with: job.objectID).title = "mine"
+    let mine: CrewTeam = context.object(with: team.objectID)
+    #expect(mine.reserved == [])
+    context.delete(mine)
+    job.reserve = team
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    #expect(try stored.count(for: FetchRequest<CrewTeam>()) == 0)
+    #expect(try stored.fetch(FetchRequest<CrewJob>()).map(\.reserve) == [nil])
+  }
+
+  @Test(.evidence("C-08"), .evidence("C-06"))
+  func `a one-to-one relationship with a missing partner is cleared`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (old, new) = (CrewMember(context: writer), CrewMember(context: writer))
+    let badge = CrewBadge(context: writer)
+    badge.holder = old
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    context.object(CrewBadge.self, with: badge.objectID).holder = context.object(with: new.objectID)
+    old.title = "theirs"
+    writer.delete(new)
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    #expect(try stored.fetch(FetchRequest<CrewBadge>()).map(\.holder) == [nil])
+    #expect(try stored.fetch(FetchRequest<CrewMember>()).map(\.badge) == [nil])
+  }
+
+  @Test(.evidence("C-17"))
+  func `no reference in memory leads to an object that both contexts deleted`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (team, job) = (CrewTeam(context: writer), CrewJob(context: writer))
+    job.reserve = team
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mine: CrewJob = context.object(with: job.objectID)
+    let here = try #require(mine.reserve)
+    #expect(here.reserved == [mine])
+    context.delete(here)
+    job.reserve = nil
+    writer.delete(team)
+    try writer.save()
+    try context.save()
+    #expect(mine.reserve == nil)
+  }
+
+  @Test(.evidence("C-08"))
+  func `an exchange that loses on both ends matches the store`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (ada, bob) = (CrewMember(context: writer), CrewMember(context: writer))
+    let (blue, red) = (CrewBadge(context: writer), CrewBadge(context: writer))
+    (blue.serial, red.serial) = (1, 2)
+    red.holder = ada
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.object(CrewBadge.self, with: red.objectID).holder = context.object(with: bob.objectID)
+    context.object(CrewBadge.self, with: blue.objectID).holder = context.object(with: ada.objectID)
+    blue.holder = bob
+    try writer.save()
+    try context.save()
+    let stored = fixture.context()
+    let request = FetchRequest<CrewBadge>(sort: [SortDescriptor(\.serial)])
+    let badges = try stored.fetch(request)
+    #expect(badges.map(\.holder?.objectID) == [bob.objectID, ada.objectID])
+    #expect(badges.allSatisfy { $0.holder?.badge === $0 })
+  }
+}

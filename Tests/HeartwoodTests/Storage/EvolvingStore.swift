@@ -1,0 +1,83 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// A store on a simulated disk that is opened with one model after the other.
+final class EvolvingStore {
+  private(set) var disk: SimulatedDisk
+  private var options = StoreOptions()
+
+  init(_ disk: SimulatedDisk = SimulatedDisk()) {
+    self.disk = disk
+    options.access = .buffered
+    options.upkeep = .inline
+    options.segmentByteCount = 1 << 16
+    // Small enough that larger migrations spill.
+    options.transactionMemoryByteCount = 1 << 16
+  }
+
+  /// Opens the store, works in a context, saves and verifies.
+  @discardableResult
+  func open<Result>(
+    _ schema: Schema, _ stages: [MigrationStage] = [],
+    progress: (@Sendable (MigrationProgress) -> Void)? = nil,
+    _ body: (ManagedObjectContext) throws -> Result
+  ) throws -> Result {
+    try withContainer(schema, stages, progress: progress) { container in
+      let context = container.newContext()
+      let result = try body(context)
+      try context.save()
+      withExtendedLifetime(context) {}
+      return result
+    }
+  }
+
+  func withContainer<Result>(
+    _ schema: Schema, _ stages: [MigrationStage] = [],
+    progress: (@Sendable (MigrationProgress) -> Void)? = nil,
+    _ body: (PersistentContainer) throws -> Result
+  ) throws -> Result {
+    var all = ContainerOptions()
+    all.stages = stages
+    all.progress = progress
+    let store = try Store(at: "/store", options: options, fileSystem: disk)
+    // A store that fails must be closed, too.
+    defer { try? store.close() }
+    let container = try PersistentContainer(store: store, schema: schema, options: all)
+    let result = try body(container)
+    let findings = try store.verify().findings
+    #expect(findings == [])
+    return result
+  }
+
+  /// Returns the error that opening the store throws.
+  func refusal(
+    _ schema: Schema, _ stages: [MigrationStage] = []
+  ) throws -> ObjectGraphError {
+    try #require(throws: ObjectGraphError.self) { try open(schema, stages) { _ in } }
+  }
+
+  /// Returns the names of the keyspaces with one of some prefixes.
+  func keyspaces(_ words: String...) throws -> [String] {
+    let store = try Store(at: "/store", options: options, fileSystem: disk)
+    defer { try? store.close() }
+    return try store.snapshot().keyspaceNames
+      .filter { name in words.contains { name.hasPrefix($0) } }
+  }
+}
+
+extension ManagedObjectContext {
+  /// All objects of a class.
+  func all<M: ManagedObject>(_ type: M.Type = M.self) throws -> [M] { try fetch(FetchRequest<M>()) }
+
+  /// Fetches the objects that match a format, and compares one of their attributes.
+  func expect<M: ManagedObject, V: Comparable & Sendable>(
+    _ format: String, _ attribute: KeyPath<M, V>, _ expected: [V],
+    _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    var request = FetchRequest<M>()
+    request.predicate = try QueryPredicate(format: format)
+    let found = try fetch(request).map { $0[keyPath: attribute] }.sorted()
+    #expect(found == expected, sourceLocation: location)
+  }
+}

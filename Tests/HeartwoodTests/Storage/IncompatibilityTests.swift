@@ -1,0 +1,157 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private enum Now {
+  final class Item: ManagedObject {
+    @Attribute var count: Int32 = 1
+    @Attribute var text: String = ""
+    @ToOne var box: Box?
+    @ToMany(inverse: \Box.listed) var lists: Set<Box>
+    @ToOne var other: Box?
+    override class var entity: Entity { Entity("Item") { Index(\Item.count) } }
+  }
+  final class Box: ManagedObject {
+    @Attribute var name: String = ""
+    @ToMany var listed: Set<Item>
+    @ToOne var first: Item?
+  }
+  static let schema = Schema(version: 2, Item.self)
+}
+
+/// Models with an incompatible change each.
+private enum Wrong {
+  final class Item: ManagedObject {
+    @Attribute var count: Int16 = 1
+    @Attribute var text: Int = 0
+    @Attribute var box: String? = nil
+    @ToOne(inverse: \Box.listed) var lists: Box?
+    @ToOne(inverse: \Box.first) var other: Box?
+  }
+  final class Box: ManagedObject {
+    @Attribute var name: Data = Data()
+    @ToMany var listed: Set<Item>
+    @ToOne var first: Item?
+  }
+}
+
+private enum Elsewhere {
+  final class Item: ManagedObject {
+    @Attribute var count: Int32 = 1
+    @Attribute var text: String = ""
+    @ToOne var box: Thing?
+    @ToMany(inverse: \Box.listed) var lists: Set<Box>
+    @ToOne var other: Box?
+  }
+  final class Thing: ManagedObject {}
+  final class Box: ManagedObject {
+    @Attribute var name: String = ""
+    @ToMany var listed: Set<Item>
+    @ToOne var first: Item?
+  }
+}
+
+/// The model with one more attribute.
+private enum Next {
+  final class Item: ManagedObject {
+    @Attribute var count: Int = 1
+    @Attribute var text: String = ""
+    @Attribute var added: Int = 9
+    @ToOne var box: Box?
+    @ToMany(inverse: \Box.listed) var lists: Set<Box>
+    @ToOne var other: Box?
+    override class var entity: Entity { Entity("Item") { Index(\Item.count) } }
+  }
+  final class Box: ManagedObject {
+    @Attribute var name: String = ""
+    @ToMany var listed: Set<Item>
+    @ToOne var first: Item?
+  }
+}
+
+@Suite("Incompatible models")
+struct IncompatibilityTests {
+  private func filled() throws -> EvolvingStore {
+    let store = EvolvingStore()
+    try store.open(Now.schema) { context in
+      let item = Now.Item(context: context)
+      item.text = "x"
+      item.box = Now.Box(context: context)
+    }
+    return store
+  }
+
+  @Test(.evidence("E-10"))
+  func `an incompatible model throws with all differences and a remedy`() throws {
+    let store = try filled()
+    let refusal = try store.refusal(Schema(version: 3, Wrong.Item.self))
+    #expect(refusal.kind == .incompatibleSchema)
+    let differences = refusal.failures.map(\.message)
+    for sentence in [
+      "Item.count is int16 in the program and int32 in the store",
+      "Item.text is int64 in the program and string in the store",
+      "Item.box is optional string in the program and a to-one relationship in the store",
+      "Item.lists is a to-one relationship in the program and a to-many relationship in the store",
+      "Box.name is bytes in the program and string in the store",
+      "Item.other and Box.first are not inverses of each other in the store",
+    ] {
+      let found = differences.filter { $0.hasPrefix(sentence) }
+      #expect(!found.isEmpty, "\(sentence) in \(differences)")
+      #expect(found.allSatisfy { $0.contains("custom MigrationStage") })
+    }
+    let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
+    #expect(
+      elsewhere.message.contains("Item.box can lead to a Box in the store, which is not a Thing"))
+    // Nothing was changed.
+    try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
+  }
+
+  @Test(.evidence("E-11"))
+  func `an older model is rejected unless nothing differs`() throws {
+    let store = try filled()
+    try store.open(Schema(version: 1, Now.Item.self)) {
+      try $0.expect("text == 'x'", \Now.Item.text, ["x"])
+    }
+    try store.open(Schema(version: 3, Now.Item.self)) { _ in }
+    try store.open(Now.schema) { _ in }
+    try store.open(Schema(version: 4, Next.Item.self)) { _ in }
+    let refusal = try store.refusal(Now.schema)
+    #expect(refusal.kind == .incompatibleSchema)
+    #expect(refusal.message.contains("version 4") && refusal.message.contains("version 2"))
+    #expect("\(refusal)".contains("Item.added is in the store only"))
+    #expect("\(refusal)".contains("Item.count is int32 in the program and int64 in the store"))
+  }
+
+  @Test(.evidence("E-12"))
+  func `a model change makes containers with the previous model throw`() throws {
+    let name = "changed \(UUID())"
+    let first = try PersistentContainer.inMemory(name: name, schema: Now.schema)
+    let context = first.newContext()
+    let item = Now.Item(context: context)
+    item.text = "x"
+    try context.save()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.count(for: FetchRequest<Now.Item>()) == 1)
+    let token = context.queryGenerationToken
+    let second = try PersistentContainer.inMemory(
+      name: name, schema: Schema(version: 3, Next.Item.self))
+    // A pinned context can read its generation, but nothing newer.
+    #expect(try context.count(for: FetchRequest<Now.Item>()) == 1)
+    item.text = "y"
+    func expectRefusal(_ body: () throws -> Void) {
+      let error = #expect(throws: ObjectGraphError.self) { try body() }
+      #expect(error?.kind == .incompatibleSchema)
+    }
+    expectRefusal { try context.save() }
+    expectRefusal { try context.execute(BatchDeleteRequest<Now.Item>()) }
+    let unpinned = first.newContext()
+    expectRefusal { _ = try unpinned.fetch(FetchRequest<Now.Item>()) }
+    let newer = second.newContext()
+    #expect(try newer.fetch(FetchRequest<Next.Item>()).map(\.text) == ["x"])
+    try newer.setQueryGenerationFrom(nil)
+    expectRefusal { try newer.setQueryGenerationFrom(token) }
+    #expect(try second.store.verify().findings == [])
+    withExtendedLifetime((context, unpinned, newer)) {}
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private enum Day: Int, Codable { case monday, tuesday, sunday }
+
+/// A value with every kind of unordered content.
+private struct Plan: Codable, Equatable, AttributeValue {
+  var names: Set<String>
+  var days: Set<Day> = [.sunday, .monday, .tuesday]
+  var nested: [Set<Int>] = [Set(0..<9), Set(20..<40)]
+  var hours: [Day: Set<Int>] = [.monday: Set(8..<17), .tuesday: [1, 2, 3], .sunday: []]
+  var byName: [String: [Day: Int]] = ["a": [.monday: 1, .sunday: 7, .tuesday: 2], "b": [:]]
+  var byNumber: [Int: Set<String>] = [3: ["x", "y", "z"], 1: ["u", "v"]]
+  var one: Set<Int>? = Set(50..<70)
+  var none: Set<Int>?
+  var date = Date(timeIntervalSinceReferenceDate: 1.5)
+  var data: Data? = Data([1, 2, 255])
+  var url = URL(string: "https://example.org/a?b=c")
+  var amount = Decimal(string: "12.30")
+  var limits: [Double] = [-0.0, .infinity, 1e300]
+  var flags: [Bool] = [true, false]
+  var small: [UInt8: Int16] = [1: -1, 2: -2, 200: 3]
+
+  /// Returns an equal value whose sets and dictionaries were filled in another order.
+  func rebuilt(_ capacity: Int) -> Plan {
+    var other = self
+    other.names = Set(minimumCapacity: capacity)
+    for name in names.sorted(by: >) { other.names.insert(name) }
+    other.days = Set(minimumCapacity: capacity)
+    for day in days.sorted(by: { $0.rawValue > $1.rawValue }) { other.days.insert(day) }
+    other.hours = Dictionary(minimumCapacity: capacity)
+    for (day, set) in hours { other.hours[day] = set.union(Set(minimumCapacity: capacity)) }
+    return other
+  }
+}
+
+extension Set {
+  fileprivate init(minimumCapacity: Int) {
+    self.init()
+    reserveCapacity(minimumCapacity)
+  }
+}
+
+extension Dictionary {
+  fileprivate init(minimumCapacity: Int) {
+    self.init()
+    reserveCapacity(minimumCapacity)
+  }
+}
+
+private final class Course: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var plan = Plan(names: [])
+}
+
+@Suite("Codable values with sets")
+struct CodableValueTests {
+  private let plan = Plan(names: Set((0..<40).map { "name \($0)" }))
+
+  @Test(.evidence("V-03")) func `a Codable value with sets is read back equal`() throws {
+    let fixture = try GraphFixture(Schema(Course.self))
+    let context = fixture.context()
+    let course = Course(context: context)
+    course.plan = plan
+    try context.save()
+    let read: Course? = try fixture.context().existingObject(with: course.objectID)
+    #expect(read?.plan == plan)
+  }
+
+  @Test(.evidence("C-05"), arguments: [1, 100, 1000, 10_000])
+  func `setting a Codable value to an equal one is no change`(capacity: Int) throws {
+    let fixture = try GraphFixture(Schema(Course.self))
+    let mine = fixture.context()
+    mine.mergePolicy = .mergeByPropertyObjectTrump
+    let course = Course(context: mine)
+    course.plan = plan
+    try mine.save()
+    let version = try fixture.container.store.snapshot().generation
+    course.plan = plan.rebuilt(capacity)
+    try mine.save()
+    #expect(try fixture.container.store.snapshot().generation == version)
+
+    // The change of another context is not overwritten.
+    let others = fixture.context()
+    let theirs: Course = try #require(try others.existingObject(with: course.objectID))
+    theirs.plan.names = ["theirs"]
+    try others.save()
+    course.plan = plan.rebuilt(capacity * 2)
+    course.name = "mine"
+    try mine.save()
+    let stored: Course? = try fixture.context().existingObject(with: course.objectID)
+    #expect(stored?.plan.names == ["theirs"] && stored?.name == "mine")
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Attributes")
+struct ValueTests {
+  @Test(.evidence("M-01")) func `attributes of every type are read back unchanged`() throws {
+    let fixture = try GraphFixture(Schema(More.self))
+    let context = fixture.context()
+    let object = More(context: context)
+    let other = Everything(context: context)
+    object.other = other
+    try context.save()
+    let again = fixture.context()
+    let found: More = try #require(try again.existingObject(with: object.objectID))
+    #expect(found !== object)
+    #expect(found.flag && found.int8 == -8 && found.int16 == -16 && found.int32 == -32)
+    #expect(found.int64 == -64 && found.int == .min)
+    #expect(found.uint8 == .max && found.uint16 == .max && found.uint32 == .max)
+    #expect(found.uint64 == .max && found.uint == 7)
+    #expect(found.double.sign == .minus && found.float == 1.1)
+    #expect(found.text == object.text && found.date == object.date && found.data == object.data)
+    #expect(found.uuid == object.uuid && found.url == object.url)
+    #expect(found.decimal == object.decimal)
+    #expect(found.optional == 5 && found.absent == nil)
+    #expect(found.list == [3, 1, 2] && found.names == ["a", "b"])
+    #expect(found.severity == .high && found.colour == .green)
+    #expect(found.place == Place(latitude: 1.5, longitude: -2))
+    #expect(found.id == 1 && found.other?.objectID == other.objectID)
+    #expect(found.note == "kept in memory")
+  }
+
+  @Test(.evidence("M-01")) func `attributes can be set to every kind of value and to nil`() throws {
+    let fixture = try GraphFixture(Schema(Everything.self))
+    let context = fixture.context()
+    let object = Everything(context: context)
+    try context.save()
+    object.flag = false
+    object.int = 12
+    object.double = .nan
+    object.text = ""
+    object.optional = nil
+    object.absent = "there"
+    object.names = []
+    object.colour = nil
+    object.severity = .low
+    object.uint64 = 1
+    try context.save()
+    let found: Everything = try #require(
+      try fixture.context().existingObject(with: object.objectID))
+    #expect(!found.flag && found.int == 12 && found.double.isNaN && found.text == "")
+    #expect(found.optional == nil && found.absent == "there" && found.names == [])
+    #expect(found.colour == nil && found.severity == .low && found.uint64 == 1)
+  }
+
+  @Test(.evidence("M-01")) func `inherited attributes are found by fetching either class`() throws {
+    let fixture = try GraphFixture(Schema(More.self))
+    let context = fixture.context()
+    More(context: context).int = 1
+    Everything(context: context).int = 2
+    try context.save()
+    let other = fixture.context()
+    #expect(try other.fetch(FetchRequest<Everything>()).map(\.int).sorted() == [1, 2])
+    #expect(try other.fetch(FetchRequest<More>()).map(\.int) == [1])
+    var own = FetchRequest<Everything>(where: #Predicate { $0.int > 0 })
+    own.includesSubentities = false
+    #expect(try other.fetch(own).map(\.int) == [2])
+    #expect(try other.count(for: FetchRequest<Everything>()) == 2)
+  }
+}
