@@ -159,9 +159,7 @@ struct Pass {
   /// This run writes the other slot. If that were the only announced one, readers would find no
   /// state to start at until this run is done.
   private func announceFoundState() throws(StorageError) {
-    guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-    }
+    let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
       throw StorageError(
         .foreignStore,
@@ -197,9 +195,7 @@ struct Pass {
       return state.point
     }
     if writesWitness {
-      guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-        throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-      }
+      let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
       try files.pageFile.file.sync()
       try writeHeader(backfilled: newest.backfilled)
     }
@@ -236,7 +232,7 @@ struct Pass {
     if let live = table.liveStates[generation] {
       return Reclaim.Boundary(point: live.point, index: live.index)
     }
-    let found = try files.located(at: generation, isMapped: false)
+    let found = try files.located(at: generation, isMapped: false).walk
     return Reclaim.Boundary(point: found.point, index: found.index)
   }
 
@@ -293,9 +289,7 @@ struct Pass {
   /// M3.3 and M3.4: writes the slot that is not the newest valid one on disk, and syncs.
   private func writeHeader(backfilled: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
-    guard let newest = HeaderSlot.newest(slots) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-    }
+    let newest = try HeaderSlot.requireNewest(slots)
     let target = slots[0]?.sequence == newest.sequence ? 1 : 0
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

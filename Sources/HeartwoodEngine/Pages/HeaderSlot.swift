@@ -214,4 +214,12 @@ package struct HeaderSlot: Hashable, Sendable {
   package static func newest(_ slots: [HeaderSlot?]) -> HeaderSlot? {
     slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
   }
+
+  /// Like ``newest(_:)``, but throws `corrupt` if there is none.
+  package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
+    guard let newest = newest(slots) else {
+      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
+    }
+    return newest
+  }
 }

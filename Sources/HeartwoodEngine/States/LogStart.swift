@@ -65,3 +65,33 @@ package struct LogStart {
     return try SurvivorMap.decode(block.bytes.bytes, of: log.identity)
   }
 }
+
+/// The state that a walk over the log from its start has reached.
+package struct LogWalk {
+  package private(set) var point: CommitPoint
+  package let index: PageIndex
+  package private(set) var lineages: [EndedLineage]
+  /// The number of commits after the start.
+  package private(set) var commitCount = 0
+  /// The number of segments whose footer was read for them.
+  package private(set) var footerCount = 0
+
+  package init(from start: LogStart) {
+    point = start.point
+    index = PageIndex(sharing: start.index)
+    lineages = start.lineages
+  }
+
+  package mutating func apply(_ step: LogStep) {
+    for image in step.images { index.set(image.page, to: image.frame) }
+    point = step.point
+    switch step {
+    case .commit(let commit):
+      if let ended = commit.ended { lineages.append(ended) }
+      commitCount += 1
+    case .segment(let segment):
+      commitCount += segment.commitCount
+      footerCount += 1
+    }
+  }
+}

@@ -86,7 +86,7 @@ struct HeldGenerations {
     _ generation: FrameNumber
   ) throws(StorageError) -> (index: PageIndex, time: UInt64) {
     if let live = table.liveStates[generation] { return (live.index, live.point.time) }
-    let found = try files.located(at: generation, isMapped: false)
+    let found = try files.located(at: generation, isMapped: false).walk
     return (found.index, found.point.time)
   }
 }

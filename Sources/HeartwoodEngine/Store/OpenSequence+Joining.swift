@@ -57,14 +57,14 @@ extension OpenSequence {
     defer { try? locks.unlockLive(generation) }
     let found = try files.located(at: generation, isMapped: isMapped)
     let state = try GenerationState(
-      point: found.point, index: found.index, segments: found.segments, files: files)
+      point: found.walk.point, index: found.walk.index, segments: found.segments, files: files)
     var report = RecoveryReport()
     report.generation = Generation(frame: generation)
-    report.commitCount = found.commitCount
-    report.segmentFooterCount = found.footerCount
+    report.commitCount = found.walk.commitCount
+    report.segmentFooterCount = found.walk.footerCount
     report.witness = Generation(frame: words.durable)
     report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
-    return Opened(files: files, state: state, lineages: found.lineages, recovery: report)
+    return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
   }
 
   /// Returns the newest header slot, of a page file that is long enough for it: another process may
@@ -101,9 +101,8 @@ extension OpenSequence {
     let files = core.files
     let known = core.table.visible
     let first = files.geometry.segment(of: files.geometry.next(after: known.generation))
-    var scanner = try LogScanner(
-      table: try files.log.openAll(from: first, knowing: known.segments, isMapped: false),
-      geometry: files.geometry, seed: files.identity.seed, from: known.point)
+    let table = try files.log.openAll(from: first, knowing: known.segments, isMapped: false)
+    var scanner = try files.log.scanner(of: table, from: known.point)
     guard let commit = try scanner.next() else { return true }
     return try !scanner.verifyImages(of: commit)
   }
