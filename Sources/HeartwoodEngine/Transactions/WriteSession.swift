@@ -23,6 +23,21 @@ final class OpenKeyspace {
     self.row = row
     writer = TreeWriter(pages: pages, root: row.root)
   }
+
+  /// Counts a new entry.
+  func noteInserted() {
+    row.count += 1
+    hasNewCount = true
+  }
+
+  /// Uncounts deleted entries.
+  func noteDeleted(_ count: UInt64) throws(StorageError) {
+    guard row.count >= count else {
+      throw .corrupt("Keyspace \"\(name)\" has more entries than it counts.")
+    }
+    row.count -= count
+    hasNewCount = true
+  }
 }
 
 /// The properties that a savepoint restores of a keyspace that was open when it began.
