@@ -131,10 +131,8 @@ package struct Overflow {
     if reference.depth == 1 { return try entry(index, of: reference.root, level: 1, count: count) }
     let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
     let part = index / fanout
-    let inner = try entry(
-      part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
-    return try entry(
-      index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
+    let inner = try entry(part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
+    return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
   /// Returns one page number of an index page that must contain `count` of them.

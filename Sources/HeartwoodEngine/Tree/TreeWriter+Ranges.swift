@@ -33,8 +33,7 @@ extension TreeWriter {
     }
     let right = min(last, first + 1)
     if right > first {
-      count += try removeRange(
-        child(right, of: number, level: level), level: level - 1, nil, upper)
+      count += try removeRange(child(right, of: number, level: level), level: level - 1, nil, upper)
     }
     return count
       + (try removeRange(
@@ -82,9 +81,13 @@ extension TreeWriter {
   private func settleEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {
-      view.release(
-        try key.map { key throws(StorageError) in try path.descend(to: key, view, root) }
-          ?? path.descend(toLast: isLast, view, root))
+      let leaf: PageReference
+      if let key {
+        leaf = try path.descend(to: key, view, root)
+      } else {
+        leaf = try path.descend(toLast: isLast, view, root)
+      }
+      view.release(leaf)
       level = min(level, path.top) - 1
       if level >= 0 { try settle(from: level) }
     }

@@ -14,9 +14,7 @@ package struct TreeWriter {
   }
 
   /// Creates an empty tree.
-  package static func create(
-    _ pages: WorkingPages, tree: TreeID
-  ) throws(StorageError) -> TreeRoot {
+  package static func create(_ pages: WorkingPages, tree: TreeID) throws(StorageError) -> TreeRoot {
     let number = try pages.allocate(.leaf, tree: tree, level: 0)
     NodeEditor(try pages.writable(number)).clear()
     return TreeRoot(tree: tree, page: number)
@@ -43,9 +41,7 @@ package struct TreeWriter {
   /// Stores a large value, already written to overflow pages of this tree, under a key.
   ///
   /// - Returns: whether the key is new.
-  package func put(
-    _ key: SearchKey, _ reference: OverflowReference
-  ) throws(StorageError) -> Bool {
+  package func put(_ key: SearchKey, _ reference: OverflowReference) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: reference.length)
     reference.store(to: workspace.reference)
     return try store(key, workspace.reference.bytes, isOverflow: true)
@@ -112,9 +108,7 @@ package struct TreeWriter {
     return !found
   }
 
-  func overflow(
-    of node: NodeView, _ slot: Int
-  ) throws(StorageError) -> OverflowReference? {
+  func overflow(of node: NodeView, _ slot: Int) throws(StorageError) -> OverflowReference? {
     guard node.isOverflow(slot) else { return nil }
     return try OverflowReference(node.value(slot), in: view)
   }
