@@ -181,9 +181,7 @@ package final class LogFiles: Sendable {
   ///
   /// - Parameter known: Some of the segments. The newest go first: their descriptors are open, and
   ///   closing these frees descriptors for the others.
-  package func emptySegments(
-    from first: UInt64, knowing known: [Segment]
-  ) throws(StorageError) {
+  package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {
       guard let file = try pool.open(path(number), .write), try file.byteCount() > 0

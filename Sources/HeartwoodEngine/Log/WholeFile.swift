@@ -121,9 +121,7 @@ package struct WholeFile: Sendable {
   /// - Complexity: One write, one sync, one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name
-    guard let file = try log.fileSystem.open(path + ".new", .create) else {
-      throw StorageError(.io, "The file disappeared while it was created.", file: path)
-    }
+    let file = try log.fileSystem.create(path + ".new")
     defer { block.keep() }
     if try file.byteCount() > 0 { try file.setByteCount(0) }
     try file.write([block.bytes.bytes], at: 0)

@@ -282,8 +282,7 @@ struct Pass {
       files.cache.forget(UInt64(page) << 1)
     }
     guard let first = pages.first else { return }
-    try files.pageFile.file.write(
-      references.map(\.bytes), at: files.geometry.offset(ofPage: first))
+    try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
   /// M3.3 and M3.4: writes the slot that is not the newest valid one on disk, and syncs.

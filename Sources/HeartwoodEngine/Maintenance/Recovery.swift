@@ -70,11 +70,11 @@ package struct Recovery {
   /// durable watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
-    var unsynced: [(before: CommitPoint, commit: ScannedCommit)] = []
+    var unsynced: [(before: CommitPoint, commit: LogStep)] = []
     var before = scanner.point
     while let step = try scanner.step() {
       witness = max(witness, step.witness)
-      if case .commit(let commit) = step { unsynced.append((before, commit)) }
+      if !step.isFooter { unsynced.append((before, step)) }
       // Commits below the watermark of a later header or a footer were synced and need no
       // verification. Keeping only the others bounds the memory.
       let covered = unsynced.prefix { $0.commit.point.frame <= witness }.count

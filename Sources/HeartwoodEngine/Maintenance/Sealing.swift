@@ -39,17 +39,14 @@ final class Sealing: @unchecked Sendable {
         building = nil
       }
       guard step.point.frame <= end else { return }
-      switch step {
-      case .segment:
+      if step.isFooter {
         building = nil
         reached = step.point
-      case .commit(let commit) where geometry.firstFrame(of: segment) > start.frame:
+      } else if geometry.firstFrame(of: segment) > start.frame {
         if building == nil {
           building = SegmentFooterBuilder(segment: segment, geometry: geometry)
         }
-        building?.add(commit)
-      case .commit:
-        break
+        building?.add(step)
       }
     }
     if let full = building, geometry.lastFrame(of: full.segment) == scanner.point.frame {

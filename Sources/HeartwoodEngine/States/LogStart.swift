@@ -85,13 +85,8 @@ package struct LogWalk {
   package mutating func apply(_ step: LogStep) {
     for image in step.images { index.set(image.page, to: image.frame) }
     point = step.point
-    switch step {
-    case .commit(let commit):
-      if let ended = commit.ended { lineages.append(ended) }
-      commitCount += 1
-    case .segment(let segment):
-      commitCount += segment.commitCount
-      footerCount += 1
-    }
+    commitCount += step.commitCount
+    if let ended = step.ended { lineages.append(ended) }
+    if step.isFooter { footerCount += 1 }
   }
 }

@@ -97,8 +97,7 @@ extension StoreFiles {
     var scanner = try log.scanner(of: new, from: known.point)
     let index = PageIndex(sharing: known.index)
     var lowestFree = known.lowestFree
-    let perBitmap = PageNumber(
-      BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount))
+    let perBitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount))
     while scanner.point.frame < generation, let step = try scanner.step(upTo: generation) {
       guard step.point.frame <= generation else { break }
       for image in step.images {
@@ -117,7 +116,7 @@ extension StoreFiles {
     guard backfilled > pageFile.knownState else { return state }
     // Another process has advanced the page file: its pages need no index entries and no segments.
     pageFile.noteState(backfilled, cache)
-    return try state.pruned(backfilled: backfilled, gone: [], files: self)
+    return try state.pruned(backfilled: backfilled, gone: [])
   }
 
   /// Returns the segments from `first` to `last`.
@@ -128,8 +127,7 @@ extension StoreFiles {
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
     if first == last, let segment = known[first] { return SegmentTable([segment]) }
-    return try log.openAll(
-      from: first, through: last, knowing: known, isMapped: log.isMapped)
+    return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
   /// W2: returns the state after a complete commit that follows this one, whose writer died before
