@@ -87,8 +87,7 @@ enum SystemCalls {
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
-      var hole = fpunchhole_t(
-        fp_flags: 0, reserved: 0, fp_offset: offset, fp_length: byteCount)
+      var hole = fpunchhole_t(fp_flags: 0, reserved: 0, fp_offset: offset, fp_length: byteCount)
       return retrying { fcntl(descriptor, F_PUNCHHOLE, &hole) }
     #else
       guard let allocate else { return .failure(SystemError(code: ENOSYS)) }

@@ -66,6 +66,22 @@ package enum Catalog {
 
   package static let nextTreeKey = Key(Optional<Int>.none)
 
+  /// Sets the value of a key of the catalog.
+  package static func set(
+    _ key: some LookupKey, to value: Bytes, in pages: WorkingPages
+  ) throws(StorageError) {
+    try withSearchBytes(key) { key throws(StorageError) in
+      _ = try TreeWriter(pages: pages, root: root).put(SearchKey(key), value)
+    }
+  }
+
+  /// Sets the row of a keyspace.
+  package static func set(
+    _ row: Row, of name: String, in pages: WorkingPages
+  ) throws(StorageError) {
+    try encode(row).withBytes { value throws(StorageError) in try set(name, to: value, in: pages) }
+  }
+
   package static func encode(_ row: Row) -> [UInt8] {
     let block = ByteBlock(count: CatalogLayout.byteCount)
     defer { block.keep() }

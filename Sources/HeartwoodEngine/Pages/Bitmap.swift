@@ -6,9 +6,7 @@ package enum Bitmap {
   }
 
   /// Returns the first bit from `first` on that is set, or the first that is not.
-  package static func first(
-    _ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int
-  ) -> Int? {
+  package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first
     while position < count {

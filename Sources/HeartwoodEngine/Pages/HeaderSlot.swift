@@ -176,8 +176,7 @@ package struct HeaderSlot: Hashable, Sendable {
     else {
       throw .corrupt("The header contains invalid frame numbers.", file: "pages")
     }
-    let lineageCount = min(
-      Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
+    let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in
       EndedLineage(
         lineage: bytes.load64(Layout.lineages.offset + position * 16),

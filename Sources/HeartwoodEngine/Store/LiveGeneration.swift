@@ -22,23 +22,15 @@ struct HeldGenerations {
   let table: GenerationTable
   let own: HolderEntry
 
-  /// Returns all of them, the oldest first.
-  func all() throws(StorageError) -> [LiveGeneration] {
+  /// Returns the oldest ones, or all of them, the oldest first.
+  func oldest(_ count: Int = .max) throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
+    guard !held.isEmpty else { return [] }
     let survey = HolderSurvey(files: files, own: own)
-    return try held.indices.map { position throws(StorageError) in
+    return try held.indices.prefix(count).map { position throws(StorageError) in
       try describe(
-        held[position], before: held.indices.contains(position + 1) ? held[position + 1] : nil,
-        survey)
+        held[position], before: position + 1 < held.count ? held[position + 1] : nil, survey)
     }
-  }
-
-  /// Returns the oldest one; `nil` if none is held.
-  func oldest() throws(StorageError) -> LiveGeneration? {
-    let held = try generations()
-    guard let first = held.first else { return nil }
-    return try describe(
-      first, before: held.count > 1 ? held[1] : nil, HolderSurvey(files: files, own: own))
   }
 
   private struct Held {
@@ -101,6 +93,6 @@ extension Store {
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()
-    return try HeldGenerations(files: files, table: table, own: core.holder).all()
+    return try HeldGenerations(files: files, table: table, own: core.holder).oldest()
   }
 }

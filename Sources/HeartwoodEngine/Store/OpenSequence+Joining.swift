@@ -3,9 +3,7 @@ extension OpenSequence {
   /// counters usable in this boot of the machine.
   ///
   /// - Parameter writers: A byte locked by a process that is making them usable.
-  func join(
-    _ locks: StoreLocks, orWaitFor writers: UInt64?
-  ) throws(StorageError) -> Opened? {
+  func join(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
       if let opened = try joinNow(locks, since: clock) { return opened }
@@ -27,9 +25,7 @@ extension OpenSequence {
     SystemThread.sleep(milliseconds: 1)
   }
 
-  private func joinNow(
-    _ locks: StoreLocks, since clock: UInt64
-  ) throws(StorageError) -> Opened? {
+  private func joinNow(_ locks: StoreLocks, since clock: UInt64) throws(StorageError) -> Opened? {
     guard fileSystem.bootIdentity != nil else {
       throw StorageError(
         .busy,
@@ -47,12 +43,7 @@ extension OpenSequence {
       identity: header.identity, isMapped: isMapped, isWritable: !options.readOnly)
     let start = try LogStart(header: header, log: log)
     let shared = options.readOnly ? words : try countersFile(pages, .write)?.words ?? words
-    let files = StoreFiles(
-      pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: isMapped),
-      log: log, words: shared, locks: locks, start: start?.point ?? header.backfilled,
-      countersFile: counters, cacheByteCount: options.cacheByteCount,
-      busyMilliseconds: options.busyMilliseconds,
-      structure: { NodeChecks.check($0) })
+    let files = files(pages, log, shared, locks, start: start?.point ?? header.backfilled, counters)
     let generation = try lockNewest(files)
     defer { try? locks.unlockLive(generation) }
     let found = try files.located(at: generation, isMapped: isMapped)

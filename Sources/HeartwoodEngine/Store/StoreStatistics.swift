@@ -62,7 +62,7 @@ public struct StoreStatistics: Hashable, Sendable {
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
     canReclaimParts = files.reclaimed.canMakeHoles
-    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest()
+    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest(1).first
     newest = Generation(frame: files.words.committed)
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count

@@ -29,7 +29,7 @@ final class Verification {
 
   init(files: StoreFiles, state: GenerationState) throws(StorageError) {
     self.files = files
-    self.state = try state.verifying(files: files)
+    self.state = try state.renewed(alwaysVerifies: true)
     visited = Array(repeating: false, count: Int(state.point.pageCount))
     report.generation = Generation(frame: state.generation)
     report.pageCount = visited.count
@@ -162,8 +162,7 @@ final class Verification {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
     else { return }
-    let first = files.geometry.segment(
-      of: files.geometry.next(after: header.backfilled.frame))
+    let first = files.geometry.segment(of: files.geometry.next(after: header.backfilled.frame))
     let table = try files.log.openAll(from: first, isMapped: false)
     var scanner = try files.log.scanner(of: table, from: start.point)
     try checkKept(start, table)

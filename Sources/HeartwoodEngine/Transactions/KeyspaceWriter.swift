@@ -46,13 +46,4 @@ public struct KeyspaceWriter {
       if try keyspace.writer.put(SearchKey(key), value) { keyspace.noteInserted() }
     }
   }
-
-  func delete(_ key: Bytes) throws(StorageError) -> Bool {
-    requireOpen()
-    return try session.changing { () throws(StorageError) in
-      guard try keyspace.writer.delete(SearchKey(key)) else { return false }
-      try keyspace.noteDeleted(1)
-      return true
-    }
-  }
 }

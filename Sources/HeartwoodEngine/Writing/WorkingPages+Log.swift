@@ -135,9 +135,10 @@ extension WorkingPages {
     }
   }
 
-  /// Ends a transaction that does not commit: its pages must not be used any more. The next one
-  /// writes other pages to the same frames, so everything this process has cached of them must be
-  /// discarded.
+  /// Ends a transaction that does not commit; its pages must not be used any more.
+  ///
+  /// The next one writes other pages to the same frames, so everything this process has cached of
+  /// them must be discarded.
   ///
   /// After a failure the frames stay unchanged until the store is reopened: a commit that seems
   /// lost may be complete.

@@ -48,8 +48,7 @@ package final class WorkingPages {
       to: state.source(
         working: table, index: index, loader: loader, pageCount: state.point.pageCount,
         changeCount: 0))
-    freeSpace = FreeSpace(
-      pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
+    freeSpace = FreeSpace(pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
   }
 
   /// Returns all buffers to the pool, after the transaction has committed or aborted.
