@@ -157,8 +157,7 @@ final class Maintenance: @unchecked Sendable {
     let pass = Pass(
       files: files, table: table, queue: queue, gate: gate, lineages: lineages, sealing: sealing,
       writesWitness: writesWitness, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
-    let result: Result<CheckpointResult, StorageError>
-    do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
+    let result = Result { () throws(StorageError) in try pass.run() }
     // First wake the threads that wait for this run; what follows may fail.
     switch result {
     case .success(let done):

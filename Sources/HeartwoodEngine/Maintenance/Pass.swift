@@ -54,7 +54,7 @@ struct Pass {
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
       try files.opened.require()
       try queue.makeDurable(files.words.appended)
-      let map = try LogStart.map(files.log)
+      let map = try SurvivorMap.read(files.log)
       let decision = try decide(map)
       var result = CheckpointResult(backfilled: Generation(frame: files.words.backfilled))
       if decision.low < decision.newest.generation {
@@ -218,7 +218,7 @@ struct Pass {
   /// Returns the state at `low`: a live one, the newest durable one, or one read back from the log.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
-    if let live = table.liveStates[decision.low] { return live }
+    if let live = table.liveState(at: decision.low) { return live }
     return try files.state(at: decision.low)
   }
 
@@ -229,10 +229,7 @@ struct Pass {
     if decision.newest.generation == generation {
       return Reclaim.Boundary(point: decision.newest.point, index: decision.newest.index)
     }
-    if let live = table.liveStates[generation] {
-      return Reclaim.Boundary(point: live.point, index: live.index)
-    }
-    let found = try files.located(at: generation, isMapped: false).walk
+    let found = try table.located(at: generation)
     return Reclaim.Boundary(point: found.point, index: found.index)
   }
 

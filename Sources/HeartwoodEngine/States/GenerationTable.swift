@@ -188,10 +188,7 @@ package final class GenerationTable: @unchecked Sendable {
     let notify = onPin
     lock.release()
     notify?()
-    let built: Result<GenerationState, StorageError>
-    do throws(StorageError) { built = .success(try state(at: generation)) } catch {
-      built = .failure(error)
-    }
+    let built = Result { () throws(StorageError) in try state(at: generation) }
     lock.acquire()
     defer { lock.release() }
     let others = (building[generation] ?? 1) - 1

@@ -20,7 +20,7 @@ package struct LogStart {
   ) throws(StorageError) {
     backfilled = header.backfilled
     index = PageIndex()
-    let map = try Self.map(log)
+    let map = try SurvivorMap.read(log)
     serial = map?.serial
     guard let map, map.end.frame > backfilled.frame, generation != backfilled.frame else {
       guard generation >= backfilled.frame else { return nil }
@@ -57,13 +57,6 @@ package struct LogStart {
   /// Whether the page file has advanced since its header was read: a map is written after the
   /// header of the state it starts at is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > backfilled.frame }
-
-  /// Reads the map; `nil` if there is none.
-  package static func map(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
-    guard let block = try SurvivorMap.read(log) else { return nil }
-    defer { block.keep() }
-    return try SurvivorMap.decode(block.bytes.bytes, of: log.identity)
-  }
 }
 
 /// The state that a walk over the log from its start has reached.

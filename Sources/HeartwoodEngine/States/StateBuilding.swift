@@ -30,7 +30,7 @@ extension StoreFiles {
         return found
       }
       try attempts.next("read the log", directory)
-      let mapNow = try LogStart.map(log)?.serial
+      let mapNow = try SurvivorMap.read(log)?.serial
       if words.backfilled > header.backfilled.frame {
         last = header.sequence
         continue

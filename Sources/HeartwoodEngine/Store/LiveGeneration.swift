@@ -56,9 +56,11 @@ struct HeldGenerations {
   private func describe(
     _ held: Held, before next: Held?, _ survey: HolderSurvey
   ) throws(StorageError) -> LiveGeneration {
-    let own = try state(held.generation)
-    let following = try next.map { next throws(StorageError) in try state(next.generation) }
-    let index = following?.index ?? table.visible.index
+    let own = try table.located(at: held.generation)
+    let following = try next.map { next throws(StorageError) in
+      try table.located(at: next.generation).index
+    }
+    let index = following ?? table.visible.index
     let backfilled = files.words.backfilled
     var count = 0
     own.index.forEach { page, frame in
@@ -67,19 +69,11 @@ struct HeldGenerations {
     let now = files.fileSystem.wallClockMilliseconds
     return LiveGeneration(
       generation: Generation(frame: held.generation),
-      age: .milliseconds(now > own.time ? now - own.time : 0),
+      age: .milliseconds(now > own.point.time ? now - own.point.time : 0),
       snapshotCount: table.liveReferences[held.generation] ?? 0, names: held.names,
       holders: survey.holders(
         of: held.generation, isHeldHere: table.lockedGenerations.contains(held.generation)),
       keptByteCount: count << files.geometry.pageShift)
-  }
-
-  private func state(
-    _ generation: FrameNumber
-  ) throws(StorageError) -> (index: PageIndex, time: UInt64) {
-    if let live = table.liveStates[generation] { return (live.index, live.point.time) }
-    let found = try files.located(at: generation, isMapped: false).walk
-    return (found.index, found.point.time)
   }
 }
 

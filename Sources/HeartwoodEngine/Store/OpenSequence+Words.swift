@@ -1,14 +1,13 @@
 extension OpenSequence {
-  typealias Finished = (files: StoreFiles, state: GenerationState, report: RecoveryReport)
-
   /// O1.2 to O1.4: the shared counters, a new lineage if one is due, and the first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ kept: KeptGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
-  ) throws(StorageError) -> Finished {
+  ) throws(StorageError) -> Opened {
     let (words, identity, counters) = try words(pages)
     var point = recovery.point
     var table = table
+    var lineages = recovery.lineages
     var report = recovery.report
     let isSameBoot =
       identity != 0 && words.load(CountersLayout.ready) == identity
@@ -28,6 +27,7 @@ extension OpenSequence {
       }
       if !options.readOnly {
         (point, table) = try startLineage(after: point, table, log, locks)
+        lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
         report.startedLineage = true
         report.generation = Generation(frame: point.frame)
       }
@@ -42,7 +42,8 @@ extension OpenSequence {
     files.closeDurableSegments()
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
-    return (files, state, report)
+    return Opened(
+      files: files, state: state, lineages: lineages, recovery: report, isPrivate: options.readOnly)
   }
 
   func files(

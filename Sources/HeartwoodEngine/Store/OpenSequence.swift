@@ -9,7 +9,7 @@ struct OpenSequence {
     let files: StoreFiles
     let state: GenerationState
     let lineages: [EndedLineage]
-    let recovery: RecoveryReport
+    var recovery: RecoveryReport
     /// Whether the counters are private, because no process has opened the store for writing in
     /// this boot of the machine.
     var isPrivate = false
@@ -102,14 +102,8 @@ struct OpenSequence {
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
     var opened = try finish(header, recovery, start, kept, table, pages, log, locks)
-    opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
-    var lineages = recovery.lineages
-    if opened.report.startedLineage {
-      lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
-    }
-    return Opened(
-      files: opened.files, state: opened.state, lineages: lineages, recovery: opened.report,
-      isPrivate: options.readOnly)
+    opened.recovery.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    return opened
   }
 
   func openPages() throws(StorageError) -> any File {

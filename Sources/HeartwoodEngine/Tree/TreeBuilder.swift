@@ -18,18 +18,10 @@ package struct TreeBuilder {
   ///
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
-    writer = TreeWriter(pages: pages, root: root)
-    view = pages.view
-    lastKey = block.bytes
-    let reference = try pages.view.root(root)
-    let node = NodeView(reference.bytes)
-    let isEmpty = node.isLeaf && node.count == 0
-    pages.view.release(reference)
-    guard isEmpty else {
+    try self.init(continuing: root, pages: pages)
+    guard writer.path.top == 0, leaf.node.count == 0 else {
       throw StorageError(.invalidArgument, "Only an empty tree can be loaded in order.")
     }
-    leaf = NodeEditor(try pages.writable(root.page))
-    moveCount = pages.moveCount
   }
 
   /// Continues the bulk load of a tree that an earlier transaction has loaded partly, after its
