@@ -16,7 +16,7 @@ enum KeyNotation {
 
   /// Returns the components of an encoded key; `nil` if the bytes are not a valid encoding.
   static func parts(of key: [UInt8]) -> [Key.Part]? {
-    try? key.withBytes { bytes throws(StorageError) in try Key.Part.all(in: bytes) }
+    try? Key.Part.all(in: key)
   }
 
   private static func text(_ part: Key.Part) -> String {

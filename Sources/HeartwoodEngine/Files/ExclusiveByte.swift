@@ -40,8 +40,7 @@ package final class ExclusiveByte: Sendable {
     lock.acquire()
     defer { lock.release() }
     try waitForByte(self.timeout ?? timeout)
-    let result: Result<R, StorageError>
-    do throws(StorageError) { result = .success(try body()) } catch { result = .failure(error) }
+    let result = Result(catching: body)
     _ = try file.lock(.none, range)
     return try result.get()
   }

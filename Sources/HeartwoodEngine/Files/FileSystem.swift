@@ -73,6 +73,14 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
+  /// Opens the file at `path`, and creates it if there is none.
+  package func create(_ path: String) throws(StorageError) -> any File {
+    guard let file = try open(path, .create) else {
+      throw StorageError(.io, "The file disappeared while it was created.", file: path)
+    }
+    return file
+  }
+
   package var domain: ObjectIdentifier { ObjectIdentifier(self) }
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }

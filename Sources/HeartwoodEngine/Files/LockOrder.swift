@@ -49,9 +49,7 @@ package final class LockOrder: @unchecked Sendable {
   }
 
   /// Runs `body` as if this thread held no locks: for tests in which one thread acts as several.
-  package static func asAnother<R>(
-    _ body: () throws(StorageError) -> R
-  ) throws(StorageError) -> R {
+  package static func asAnother<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     let thread = SystemThread.current
     let order = ofThisProcess
     let holds = order.lock.withLock { order.held.removeValue(forKey: thread) }

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A file system whose files exist in the memory of this process and end with it.
 ///
 /// Nothing in it is durable, so every sync succeeds at once. The root exists; other directories
@@ -117,11 +109,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     }
   }
 
-  package var wallClockMilliseconds: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
-  }
+  package var wallClockMilliseconds: UInt64 { SystemThread.wallClockMilliseconds }
 
   package func random() -> UInt64 { UInt64.random(in: .min ... .max) }
 

@@ -67,7 +67,7 @@ enum OpenDescriptors {
   static func readBriefly(_ path: String) -> [UInt8]? {
     guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
     else { return nil }
-    defer { closeDescriptor(descriptor) }
+    defer { SystemCalls.closeDescriptor(descriptor) }
     let block = ByteBlock(count: 4096)
     defer { block.keep() }
     let result = SystemCalls.retrying { read(descriptor, block.bytes.base, block.bytes.count) }
@@ -83,9 +83,7 @@ enum OpenDescriptors {
     acquire()
     defer { release() }
     isOurs[Int(descriptor)] = false
-    // The result is ignored: all that matters was synced before, and a second call could close the
-    // file of another thread.
-    closeDescriptor(descriptor)
+    SystemCalls.closeDescriptor(descriptor)
   }
 
   /// Registers memory that is shared with other processes.
@@ -112,7 +110,7 @@ enum OpenDescriptors {
     ProcessOrigin.leaveParent()
     for number in isOurs.indices where isOurs[number] {
       isOurs[number] = false
-      closeDescriptor(Int32(number))
+      SystemCalls.closeDescriptor(Int32(number))
     }
     for memory in sharedMemory {
       // Private zeros at the same address: the range stays mapped, so that a later `munmap` of it
@@ -122,15 +120,5 @@ enum OpenDescriptors {
         0)
     }
     release()
-  }
-
-  private static func closeDescriptor(_ descriptor: Int32) {
-    #if canImport(Glibc)
-      _ = Glibc.close(descriptor)
-    #elseif canImport(Musl)
-      _ = Musl.close(descriptor)
-    #else
-      _ = Darwin.close(descriptor)
-    #endif
   }
 }

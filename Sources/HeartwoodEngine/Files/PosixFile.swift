@@ -38,37 +38,17 @@ final class PosixFile: File {
     return ownDescriptor
   }
 
-  private func value<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
-    -> T
-  {
-    switch result {
-    case .success(let value): return value
-    case .failure(let error): throw error.storageError(action, path)
-    }
-  }
-
-  /// Like ``value(_:_:)``, for a call that changes nothing.
-  private func found<T>(_ action: String, _ result: Result<T, SystemError>) throws(StorageError)
-    -> T
-  {
-    switch result {
-    case .success(let value): return value
-    case .failure(let error): throw error.refusal(action, path)
-    }
-  }
-
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     let descriptor = try descriptor()
     var done = 0
     while done < target.count {
-      let count = try found(
-        "read",
-        SystemCalls.retrying {
-          // Darwin rejects transfers of 2 GiB and more, so larger ones are split.
-          pread(
-            descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
-            off_t(offset) + off_t(done))
-        })
+      let result = SystemCalls.retrying {
+        // Darwin rejects transfers of 2 GiB and more, so larger ones are split.
+        pread(
+          descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
+          off_t(offset) + off_t(done))
+      }
+      let count = try result.found("read", path)
       if count == 0 { break }
       done += count
     }
@@ -84,14 +64,12 @@ final class PosixFile: File {
     var position = off_t(offset)
     while first < vectors.count {
       let count = Self.vectorCount(vectors[first...])
-      var written = try value(
-        "write",
-        vectors.withUnsafeBufferPointer { buffer in
-          SystemCalls.retrying {
-            pwritev(
-              descriptor, buffer.baseAddress.unsafelyUnwrapped + first, Int32(count), position)
-          }
-        })
+      let result = vectors.withUnsafeBufferPointer { buffer in
+        SystemCalls.retrying {
+          pwritev(descriptor, buffer.baseAddress.unsafelyUnwrapped + first, Int32(count), position)
+        }
+      }
+      var written = try result.get("write", path)
       let remaining = vectors[first..<first + count].contains { $0.iov_len > 0 }
       guard written > 0 || !remaining else {
         throw StorageError(.io, "Cannot write: the system accepted no byte.", file: path)
@@ -121,21 +99,19 @@ final class PosixFile: File {
     return max(fitting.count, 1)
   }
 
-  func byteCount() throws(StorageError) -> UInt64 {
-    UInt64(try status().st_size)
-  }
+  func byteCount() throws(StorageError) -> UInt64 { UInt64(try status().st_size) }
 
   private func status() throws(StorageError) -> stat {
     let descriptor = try descriptor()
     var status = stat()
-    _ = try found("read the status", SystemCalls.retrying { fstat(descriptor, &status) })
+    _ = try SystemCalls.retrying { fstat(descriptor, &status) }.found("read the status", path)
     return status
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
     let descriptor = try descriptor()
-    _ = try value(
-      "change the length", SystemCalls.retrying { ftruncate(descriptor, off_t(count)) })
+    let result = SystemCalls.retrying { ftruncate(descriptor, off_t(count)) }
+    _ = try result.get("change the length", path)
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
@@ -174,7 +150,7 @@ final class PosixFile: File {
     {
       return false
     }
-    _ = try value("release space", result)
+    _ = try result.get("release space", path)
     return true
   }
 
@@ -184,8 +160,7 @@ final class PosixFile: File {
   }
 
   func sync() throws(StorageError) {
-    let descriptor = try descriptor()
-    _ = try value("sync", SystemCalls.sync(descriptor))
+    _ = try SystemCalls.sync(try descriptor()).get("sync", path)
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
@@ -273,13 +248,11 @@ final class PosixFile: File {
       file: path, errno: error.code)
   }
 
-  func identity() throws(StorageError) -> FileIdentity {
-    FileIdentity(try status())
-  }
+  func identity() throws(StorageError) -> FileIdentity { FileIdentity(try status()) }
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
     // The present time, for which write permission is sufficient.
-    _ = try value("touch", SystemCalls.retrying { futimens(descriptor, nil) })
+    _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get("touch", path)
   }
 }

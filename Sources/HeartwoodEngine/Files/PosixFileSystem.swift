@@ -8,9 +8,16 @@ import Synchronization
   import Darwin
 #endif
 
-/// The operating system's files.
+/// The operating system's files, optionally with one open directory.
+///
+/// Every name in the directory is resolved relative to its descriptor, so a store stays in the
+/// directory it has opened even if that is moved or another replaces it. It follows no symbolic
+/// link and opens regular files only.
+///
+/// Thread-safe: the descriptor never changes.
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
+  private let held: HeldDirectory?
 
   /// The same for all instances: a machine has one file system.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
@@ -18,6 +25,12 @@ package final class PosixFileSystem: FileSystem {
   package init() {
     _ = Self.ignoresFileSizeSignal
     bootIdentity = Self.readBootIdentity()
+    held = nil
+  }
+
+  private init(_ held: HeldDirectory, bootIdentity: UInt64?) {
+    self.bootIdentity = bootIdentity
+    self.held = held
   }
 
   /// Whether opening a store made this process ignore the signal for writes beyond its file size
@@ -40,13 +53,31 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
-    try Self.file(path, access) { flags in OpenDescriptors.open(path, flags) }
+  /// Returns where to look a path up: a name in the open directory, or the path by itself.
+  private func place(
+    _ path: String
+  ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
+    guard let held, let name = held.name(path) else { return (AT_FDCWD, path, nil) }
+    return (try held.descriptor(), name, held)
   }
 
-  /// Opens the regular file at a path with `open`, which must register its descriptor.
-  static func file(
-    _ path: String, _ access: FileAccess, _ open: (_ flags: Int32) -> Result<Int32, SystemError>
+  // MARK: Files
+
+  package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
+    let place = try place(path)
+    guard access == .create, let held = place.held else {
+      return try open(place.name, in: place.directory, path, access)
+    }
+    var attempts = Attempts()
+    while true {
+      if let file = try open(place.name, in: place.directory, path, .write) { return file }
+      if let file = try held.create(place.name, path) { return file }
+      try attempts.next("create", path)
+    }
+  }
+
+  private func open(
+    _ name: String, in directory: Int32, _ path: String, _ access: FileAccess
   ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
@@ -55,7 +86,7 @@ package final class PosixFileSystem: FileSystem {
       case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
       }
-    switch open(flags) {
+    switch OpenDescriptors.enter({ SystemCalls.open(name, flags, in: directory) }) {
     case .success(let descriptor):
       var status = stat()
       if case .failure(let error) = SystemCalls.retrying({ fstat(descriptor, &status) }) {
@@ -64,7 +95,7 @@ package final class PosixFileSystem: FileSystem {
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         OpenDescriptors.close(descriptor)
-        throw isNoFile(path)
+        throw Self.isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
     // ENOENT with O_CREAT means that the directory does not exist.
@@ -72,29 +103,60 @@ package final class PosixFileSystem: FileSystem {
       return nil
     // A socket, or a device without a driver.
     case .failure(let error) where [EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.code):
-      throw isNoFile(path)
+      throw Self.isNoFile(path)
     case .failure(let error) where error.code == ELOOP:
       throw StorageError(
         .notAStore,
         "This is a symbolic link, and links inside a store are not followed. Replace the link"
           + " with the file itself, or restore a backup.", file: path)
     case .failure(let error) where error.code == ENOTDIR:
-      throw isNoDirectory(path)
+      throw MemoryPath.isNoDirectory(path)
     case .failure(let error):
       throw error.refusal("open", path)
     }
   }
 
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    let place = try place(path)
+    return HeldDirectory.status(of: place.name, in: place.directory).map(FileIdentity.init)
+  }
+
+  package func mode(of path: String) throws(StorageError) -> UInt16? {
+    let place = try place(path)
+    return HeldDirectory.status(of: place.name, in: place.directory).map {
+      UInt16($0.st_mode & 0o777)
+    }
+  }
+
+  package func remove(_ path: String) throws(StorageError) {
+    let place = try place(path)
+    let result = SystemCalls.retrying { unlinkat(place.directory, place.name, 0) }
+    if case .failure(let error) = result, error.code == ENOENT { return }
+    _ = try result.get("remove", path)
+  }
+
+  package func rename(_ source: String, to target: String) throws(StorageError) {
+    let (old, new) = (try place(source), try place(target))
+    let result = SystemCalls.retrying {
+      renameat(old.directory, old.name, new.directory, new.name)
+    }
+    _ = try result.get("rename", source)
+  }
+
+  package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
+
+  // MARK: Directories
+
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {
-    switch OpenDescriptors.open(path, O_RDONLY | O_DIRECTORY) {
-    case .success(let descriptor):
-      return PosixDirectory(
-        self, descriptor: descriptor, path: path, newFileMode: newFileMode)
-    case .failure(let error) where error.code == ENOTDIR: throw Self.isNoDirectory(path)
-    case .failure(let error): throw error.storageError("open the directory", path)
+    let result = OpenDescriptors.open(path, O_RDONLY | O_DIRECTORY)
+    if case .failure(let error) = result, error.code == ENOTDIR {
+      throw MemoryPath.isNoDirectory(path)
     }
+    let descriptor = try result.get("open the directory", path)
+    return PosixFileSystem(
+      HeldDirectory(descriptor, path: path, newFileMode: newFileMode), bootIdentity: bootIdentity)
   }
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
@@ -108,24 +170,26 @@ package final class PosixFileSystem: FileSystem {
     guard error.code == EEXIST else { throw error.storageError("create the directory", path) }
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
-      throw Self.isNoDirectory(path)
+      throw MemoryPath.isNoDirectory(path)
     }
   }
 
-  package func list(_ path: String) throws(StorageError) -> [String]? {
-    try Self.names(
-      OpenDescriptors.openBriefly { SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }, path)
+  package func stamp(of path: String) throws(StorageError) -> DirectoryStamp? {
+    guard let held, path == held.path else { return .constant }
+    return try held.stamp()
   }
 
-  /// Returns the names in a directory that was opened for this purpose.
-  static func names(
-    _ opened: Result<Int32, SystemError>, _ path: String
-  ) throws(StorageError) -> [String]? {
+  package func list(_ path: String) throws(StorageError) -> [String]? {
+    let (directory, name) =
+      path == held?.path ? (try held?.descriptor() ?? AT_FDCWD, ".") : (AT_FDCWD, path)
+    let opened = OpenDescriptors.openBriefly {
+      SystemCalls.open(name, O_RDONLY | O_DIRECTORY, in: directory)
+    }
     let descriptor: Int32
     switch opened {
     case .success(let opened): descriptor = opened
     case .failure(let error) where error.code == ENOENT: return nil
-    case .failure(let error) where error.code == ENOTDIR: throw isNoDirectory(path)
+    case .failure(let error) where error.code == ENOTDIR: throw MemoryPath.isNoDirectory(path)
     case .failure(let error): throw error.refusal("list the directory", path)
     }
     guard let directory = fdopendir(descriptor) else {
@@ -148,23 +212,6 @@ package final class PosixFileSystem: FileSystem {
     return names
   }
 
-  package func remove(_ path: String) throws(StorageError) {
-    if case .failure(let error) = SystemCalls.retrying({ unlink(path) }), error.code != ENOENT {
-      throw error.storageError("remove", path)
-    }
-  }
-
-  package func rename(_ source: String, to target: String) throws(StorageError) {
-    #if canImport(Glibc)
-      let result = SystemCalls.retrying { Glibc.rename(source, target) }
-    #elseif canImport(Musl)
-      let result = SystemCalls.retrying { Musl.rename(source, target) }
-    #else
-      let result = SystemCalls.retrying { Darwin.rename(source, target) }
-    #endif
-    if case .failure(let error) = result { throw error.storageError("rename", source) }
-  }
-
   package func volumeType(of path: String) throws(StorageError) -> VolumeType? {
     switch SystemCalls.volumeType(path) {
     case .success(let type): return type
@@ -175,25 +222,20 @@ package final class PosixFileSystem: FileSystem {
     }
   }
 
-  package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
-
   package func syncDirectory(_ path: String) throws(StorageError) {
-    switch OpenDescriptors.openBriefly({ SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }) {
-    case .failure(let error):
-      throw error.refusal("open the directory", path)
-    case .success(let descriptor):
-      defer { close(descriptor) }
-      if case .failure(let error) = SystemCalls.syncNames(descriptor) {
-        throw error.storageError("sync the directory", path)
-      }
+    if let held, path == held.path {
+      _ = try SystemCalls.syncNames(try held.descriptor()).get("sync the directory", path)
+      return
     }
+    let opened = OpenDescriptors.openBriefly { SystemCalls.open(path, O_RDONLY | O_DIRECTORY) }
+    let descriptor = try opened.found("open the directory", path)
+    defer { close(descriptor) }
+    _ = try SystemCalls.syncNames(descriptor).get("sync the directory", path)
   }
 
-  package var wallClockMilliseconds: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
-  }
+  // MARK: Clock and randomness
+
+  package var wallClockMilliseconds: UInt64 { SystemThread.wallClockMilliseconds }
 
   /// Returns the next number of a sequence with an unpredictable start.
   ///
@@ -229,9 +271,5 @@ package final class PosixFileSystem: FileSystem {
 
   private static func isNoFile(_ path: String) -> StorageError {
     StorageError(.notAStore, "This is not a regular file.", file: path)
-  }
-
-  private static func isNoDirectory(_ path: String) -> StorageError {
-    StorageError(.notAStore, "A store is a directory, but this is a file.", file: path)
   }
 }

@@ -37,24 +37,19 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens the file at a path; the descriptor is closed on `exec`.
-  static func open(_ path: String, _ flags: Int32) -> Int32 {
-    let flags = flags | O_CLOEXEC
-    #if canImport(Glibc)
-      return Glibc.open(path, flags, 0o644)
-    #elseif canImport(Musl)
-      return Musl.open(path, flags, 0o644)
-    #else
-      return Darwin.open(path, flags, 0o644)
-    #endif
+  /// Opens a file, by its path or by its name in an open directory; the descriptor is closed on
+  /// `exec`.
+  static func open(
+    _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
+  ) -> Int32 {
+    openat(directory, path, flags | O_CLOEXEC, mode)
   }
 
-  /// Opens a name in a directory; the descriptor is closed on `exec`.
-  static func openAt(
-    _ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t
-  ) -> Int32 {
-    openat(directory, name, O_CLOEXEC | flags, mode)
-  }
+  /// Closes a descriptor.
+  ///
+  /// The result is ignored: all that matters was synced before, and a second call could close the
+  /// file of another thread.
+  static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
   /// Returns a new descriptor from `make`, above the numbers of the standard streams.
   ///
@@ -92,8 +87,7 @@ enum SystemCalls {
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
-      var hole = fpunchhole_t(
-        fp_flags: 0, reserved: 0, fp_offset: offset, fp_length: byteCount)
+      var hole = fpunchhole_t(fp_flags: 0, reserved: 0, fp_offset: offset, fp_length: byteCount)
       return retrying { fcntl(descriptor, F_PUNCHHOLE, &hole) }
     #else
       guard let allocate else { return .failure(SystemError(code: ENOSYS)) }
@@ -173,6 +167,24 @@ enum SystemCalls {
 
   /// Releases all locks: a length of zero means "to the largest offset".
   static var unlockRequest: flock { lockRequest(Int16(F_UNLCK), 0..<0) }
+}
+
+extension Result where Failure == SystemError {
+  /// Returns the value; throws the storage error for a failed `action` on `path`.
+  func get(_ action: String, _ path: String) throws(StorageError) -> Success {
+    switch self {
+    case .success(let value): return value
+    case .failure(let error): throw error.storageError(action, path)
+    }
+  }
+
+  /// Like ``get(_:_:)``, for an action that changes nothing.
+  func found(_ action: String, _ path: String) throws(StorageError) -> Success {
+    switch self {
+    case .success(let value): return value
+    case .failure(let error): throw error.refusal(action, path)
+    }
+  }
 }
 
 /// An error number of the operating system.

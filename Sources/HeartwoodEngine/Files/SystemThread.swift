@@ -21,10 +21,15 @@ package struct SystemThread: @unchecked Sendable {
   }
 
   /// Milliseconds of the monotonic clock.
-  package static var monotonicMilliseconds: UInt64 {
+  package static var monotonicMilliseconds: UInt64 { milliseconds(CLOCK_MONOTONIC) }
+
+  /// Milliseconds since 1970, by a clock that may jump.
+  package static var wallClockMilliseconds: UInt64 { milliseconds(CLOCK_REALTIME) }
+
+  private static func milliseconds(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+    clock_gettime(clock, &time)
+    return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(time.tv_nsec) / 1_000_000
   }
 
   /// Suspends this thread.
@@ -45,23 +50,20 @@ package struct SystemThread: @unchecked Sendable {
       init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
     let box = Unmanaged.passRetained(Box(body))
+    func run(_ box: UnsafeMutableRawPointer?) {
+      if let box { Unmanaged<Box>.fromOpaque(box).takeRetainedValue().body() }
+    }
     #if canImport(Darwin)
       var created: pthread_t?
-      let result = pthread_create(
-        &created, nil,
-        { pointer in
-          Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body()
-          return nil
-        }, box.toOpaque())
     #else
       var created = pthread_t()
-      let result = pthread_create(
-        &created, nil,
-        { pointer in
-          if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
-          return nil
-        }, box.toOpaque())
     #endif
+    let result = pthread_create(
+      &created, nil,
+      { box in
+        run(box)
+        return nil
+      }, box.toOpaque())
     let handle: pthread_t? = created
     guard result == 0, let handle else {
       box.release()

@@ -28,8 +28,7 @@ extension MutableBytes {
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
       // An empty buffer may have no address; nothing is written to the stand-in.
-      let base =
-        buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
+      let base = buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }
   }

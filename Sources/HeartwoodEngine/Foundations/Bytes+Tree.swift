@@ -44,8 +44,11 @@ extension Bytes {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Like ``lowerBound64(_:length:_:)``, but starts where the number would be if all were evenly
-  /// spread, as consecutive numbers are.
+  /// The first index in a packed array of `length` 64-bit numbers whose element is not less than
+  /// `value`; `length` if there is none.
+  ///
+  /// The search starts where the number would be if all were evenly spread, as consecutive numbers
+  /// are.
   ///
   /// A correct guess costs four loads and no branch that is hard to predict. A guess that is off by
   /// n costs about 2 log n more.
@@ -92,9 +95,7 @@ extension Bytes {
 
   /// The first element not less than `value`, if the one at `low` is less and the last is not.
   @inline(never)
-  private func lowerBound64(
-    _ offset: Int, above low: Int, to last: Int, _ value: UInt64
-  ) -> Int {
+  private func lowerBound64(_ offset: Int, above low: Int, to last: Int, _ value: UInt64) -> Int {
     var low = low
     var step = 2
     while low &+ step < last, loadUnchecked64(offset &+ (low &+ step) &* 8) < value {

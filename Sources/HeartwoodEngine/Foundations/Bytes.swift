@@ -108,33 +108,6 @@ package struct Bytes {
   package func equals(_ other: Bytes) -> Bool {
     count == other.count && commonPrefix(with: other) == count
   }
-
-  /// The first index in a packed array of `length` 64-bit numbers whose element is not less than
-  /// `value`; `length` if there is none.
-  ///
-  /// Branch-free: each step halves the range with a conditional move, so that an unpredictable key
-  /// causes no mispredicted branch.
-  @inline(__always)
-  package func lowerBound64(_ offset: Int, length: Int, _ value: UInt64) -> Int {
-    check(offset, length &* 8)
-    let array = base + offset
-    var low = 0
-    var size = length
-    while size > 1 {
-      let half = size &>> 1
-      let probe = UInt64(
-        littleEndian: array.loadUnaligned(
-          fromByteOffset: (low &+ half &- 1) &* 8, as: UInt64.self))
-      low = probe < value ? low &+ half : low
-      size &-= half
-    }
-    if size == 1 {
-      let last = UInt64(
-        littleEndian: array.loadUnaligned(fromByteOffset: low &* 8, as: UInt64.self))
-      if last < value { low &+= 1 }
-    }
-    return low
-  }
 }
 
 /// A borrowed, mutable run of bytes with bounds-checked access.

@@ -65,3 +65,12 @@ package enum Limits {
   /// Each needs a change within microseconds, so this many in a row have another cause.
   package static let maxAttemptCount = 1000
 }
+
+extension Limits {
+  /// - Throws: `tooLarge` for a value over its limit.
+  package static func requireValue(byteCount: Int) throws(StorageError) {
+    guard byteCount > maxValueByteCount else { return }
+    throw StorageError(
+      .tooLarge, "The value has \(byteCount) bytes; the limit is \(maxValueByteCount).")
+  }
+}

@@ -25,14 +25,7 @@ package enum Catalog {
   ///
   /// - Complexity: One page read for each level of the catalog, commonly one.
   package static func row(_ name: String, in view: PageView) throws(StorageError) -> Row? {
-    guard view.pageCount > 0 else { return nil }
-    return try withSearchBytes(name) { key throws(StorageError) in
-      guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
-        return Row?.none
-      }
-      defer { view.release(found.reference) }
-      return try decode(found.value)
-    }
+    try value(of: name, in: view, decode)
   }
 
   /// Returns every keyspace with its row, by name.
@@ -52,17 +45,42 @@ package enum Catalog {
 
   /// Returns the number for the next new tree.
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
-    guard view.pageCount > 0 else { return 1 }
-    return try withSearchBytes(nextTreeKey) { key throws(StorageError) -> TreeID in
-      guard let found = try TreeReader(view: view, root: root).find(SearchKey(key))
-      else { return 1 }
+    try value(of: nextTreeKey, in: view) { value throws(StorageError) in
+      guard value.count == 4 else { throw damaged }
+      return value.load32(0)
+    } ?? 1
+  }
+
+  private static func value<R>(
+    of key: some LookupKey, in view: PageView, _ decode: (Bytes) throws(StorageError) -> R
+  ) throws(StorageError) -> R? {
+    guard view.pageCount > 0 else { return nil }
+    return try withSearchBytes(key) { key throws(StorageError) -> R? in
+      guard let found = try TreeReader(view: view, root: root).find(SearchKey(key)) else {
+        return nil
+      }
       defer { view.release(found.reference) }
-      guard found.value.count == 4 else { throw damaged }
-      return found.value.load32(0)
+      return try decode(found.value)
     }
   }
 
   package static let nextTreeKey = Key(Optional<Int>.none)
+
+  /// Sets the value of a key of the catalog.
+  package static func set(
+    _ key: some LookupKey, to value: Bytes, in pages: WorkingPages
+  ) throws(StorageError) {
+    try withSearchBytes(key) { key throws(StorageError) in
+      _ = try TreeWriter(pages: pages, root: root).put(SearchKey(key), value)
+    }
+  }
+
+  /// Sets the row of a keyspace.
+  package static func set(
+    _ row: Row, of name: String, in pages: WorkingPages
+  ) throws(StorageError) {
+    try encode(row).withBytes { value throws(StorageError) in try set(name, to: value, in: pages) }
+  }
 
   package static func encode(_ row: Row) -> [UInt8] {
     let block = ByteBlock(count: CatalogLayout.byteCount)

@@ -29,6 +29,12 @@ public final class Cursor {
     try reads.view.requireCurrent()
   }
 
+  /// Prepares for a new position.
+  private func begin() throws(StorageError) {
+    try checkMove()
+    isPlaced = true
+  }
+
   private func check() {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
@@ -36,8 +42,7 @@ public final class Cursor {
   /// Moves to the first key that is not less than `key`; false if there is none.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
-    try checkMove()
-    isPlaced = true
+    try begin()
     return try withSearchBytes(key) { key throws(StorageError) in
       try cursor.seek(SearchKey(key))
     }
@@ -46,8 +51,7 @@ public final class Cursor {
   /// Moves to the last key that is less than `key`; false if there is none.
   @discardableResult
   public func seek(before key: Key) throws -> Bool {
-    try checkMove()
-    isPlaced = true
+    try begin()
     return try withSearchBytes(key) { key throws(StorageError) in
       try cursor.seekBefore(SearchKey(key))
     }
@@ -56,16 +60,14 @@ public final class Cursor {
   /// Moves to the first entry; false if the keyspace is empty.
   @discardableResult
   public func first() throws -> Bool {
-    try checkMove()
-    isPlaced = true
+    try begin()
     return try cursor.first()
   }
 
   /// Moves to the last entry; false if the keyspace is empty.
   @discardableResult
   public func last() throws -> Bool {
-    try checkMove()
-    isPlaced = true
+    try begin()
     return try cursor.last()
   }
 
@@ -121,8 +123,6 @@ public final class Cursor {
     guard found.isOverflow else {
       return try body(cursor.key.buffer.bytes, found.value.buffer.bytes)
     }
-    let located = try reads.large(found.value)
-    defer { located.release() }
-    return try body(cursor.key.buffer.bytes, located.bytes.bytes)
+    return try reads.large(found.value).use { try body(cursor.key.buffer.bytes, $0) }
   }
 }

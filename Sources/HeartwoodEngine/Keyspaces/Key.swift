@@ -28,7 +28,7 @@ public struct Key: Hashable, Sendable {
   /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly the encoding of some
   /// components.
   public init(encoded bytes: [UInt8]) throws(StorageError) {
-    _ = try bytes.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
+    _ = try Part.all(in: bytes)
     encoded = bytes
   }
 
@@ -86,8 +86,7 @@ extension Key: CustomStringConvertible {
   /// The components in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they
   /// are not a valid encoding.
   public var description: String {
-    let parts = try? encoded.withBytes { bytes throws(StorageError) in try Part.all(in: bytes) }
-    guard let parts else { return encoded.hexadecimal }
+    guard let parts = try? Part.all(in: encoded) else { return encoded.hexadecimal }
     return "(\(parts.map(\.description).joined(separator: ", ")))"
   }
 }
@@ -106,13 +105,15 @@ extension Key {
     case bytes([UInt8])
 
     /// Decodes every component of an encoded key.
-    package static func all(in bytes: Bytes) throws(StorageError) -> [Part] {
-      var decoder = KeyDecoder(bytes)
-      var parts: [Part] = []
-      while let kind = try decoder.nextKind() {
-        parts.append(try Part(of: kind, from: &decoder))
+    package static func all(in bytes: [UInt8]) throws(StorageError) -> [Part] {
+      try bytes.withBytes { bytes throws(StorageError) in
+        var decoder = KeyDecoder(bytes)
+        var parts: [Part] = []
+        while let kind = try decoder.nextKind() {
+          parts.append(try Part(of: kind, from: &decoder))
+        }
+        return parts
       }
-      return parts
     }
 
     private init(of kind: KeyTag, from decoder: inout KeyDecoder) throws(StorageError) {

@@ -9,9 +9,7 @@ enum KeyBuffer {
 
   /// Runs `body` with memory for any key.
   @inline(__always)
-  static func withMemory(
-    _ body: (MutableBytes) throws(StorageError) -> Void
-  ) throws(StorageError) {
+  static func withMemory(_ body: (MutableBytes) throws(StorageError) -> Void) throws(StorageError) {
     try MutableBytes.withStackBytes(count: byteCount, body)
   }
 
@@ -49,9 +47,7 @@ enum KeyBuffer {
 
   /// Returns the key that ends at `end`, with its padding; throws if it is too long.
   @inline(__always)
-  static func finish(
-    _ target: MutableBytes, at end: Int
-  ) throws(StorageError) -> Bytes {
+  static func finish(_ target: MutableBytes, at end: Int) throws(StorageError) -> Bytes {
     guard end <= Limits.maxKeyByteCount else { throw tooLarge(end) }
     target.store64(0, end)
     return target.bytes.slice(0, end)
@@ -78,9 +74,7 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
 ///
 /// Throws ``StorageError/Kind/tooLarge`` if the key is longer than the limit.
 @inline(__always)
-package func storeSearchKey(
-  _ key: String, to target: MutableBytes
-) throws(StorageError) -> Bytes {
+package func storeSearchKey(_ key: String, to target: MutableBytes) throws(StorageError) -> Bytes {
   let end = key.withBytes { KeyBuffer.encode(.string, $0, to: target) }
   return try KeyBuffer.finish(target, at: end)
 }

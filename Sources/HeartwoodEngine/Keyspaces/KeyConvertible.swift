@@ -31,207 +31,82 @@ public protocol KeyConvertible: LookupKey, Sendable {
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 
-extension Int: KeyConvertible {
+// The default of signed integers.
+extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
   /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(Int64(self))
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(Int64(self)) }
 
   /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Int {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
 }
 
-extension Int8: KeyConvertible {
+// The default of unsigned integers.
+extension KeyConvertible where Self: FixedWidthInteger & UnsignedInteger {
   /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(Int64(self))
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(UInt64(self)) }
 
   /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Int8 {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
 }
 
-extension Int16: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(Int64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Int16 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension Int32: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(Int64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Int32 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension Int64: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Int64 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension UInt: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(UInt64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> UInt {
-    try decoder.decodeInteger()
-  }
-}
-
-extension UInt8: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(UInt64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> UInt8 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension UInt16: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(UInt64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> UInt16 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension UInt32: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(UInt64(self))
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> UInt32 {
-    try decoder.decodeInteger()
-  }
-}
-
-extension UInt64: KeyConvertible {
-  /// Appends this integer.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
-
-  /// Reads an integer; throws if it does not fit this width.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> UInt64 {
-    try decoder.decodeInteger()
-  }
-}
+extension Int: KeyConvertible {}
+extension Int8: KeyConvertible {}
+extension Int16: KeyConvertible {}
+extension Int32: KeyConvertible {}
+extension Int64: KeyConvertible {}
+extension UInt: KeyConvertible {}
+extension UInt8: KeyConvertible {}
+extension UInt16: KeyConvertible {}
+extension UInt32: KeyConvertible {}
+extension UInt64: KeyConvertible {}
 
 extension Double: KeyConvertible {
   /// Appends this number.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(self) }
 
   /// Reads a floating-point number.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Double {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Double {
     try decoder.decodeDouble()
   }
 }
 
 extension Bool: KeyConvertible {
   /// Appends this boolean.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(self) }
 
   /// Reads a boolean.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> Bool {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Bool {
     try decoder.decodeBool()
   }
 }
 
 extension String: KeyConvertible {
   /// Appends this string.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(self) }
 
   /// Reads a string.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> String {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> String {
     try decoder.decodeString()
   }
 }
 
 extension Array: KeyConvertible where Element == UInt8 {
   /// Appends this byte string.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(self)
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(self) }
 
   /// Reads a byte string.
-  public static func decode(
-    from decoder: inout KeyDecoder
-  ) throws(StorageError) -> [UInt8] {
+  public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> [UInt8] {
     try decoder.decodeBytes()
   }
 }
 
 extension Float: KeyConvertible {
   /// Appends this number as a `Double`, which holds every `Float`.
-  public func encode(into encoder: inout KeyEncoder) {
-    encoder.append(Double(self))
-  }
+  public func encode(into encoder: inout KeyEncoder) { encoder.append(Double(self)) }
 
   /// Reads a floating-point number; throws if a `Float` cannot hold it exactly.
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Float {

@@ -60,8 +60,7 @@ public struct KeyDecoder: ~Copyable {
 
   /// Reads a floating-point number.
   public mutating func decodeDouble() throws(StorageError) -> Double {
-    let found = try begin(asking: .float)
-    guard found == .float else { throw mismatch(found, asking: .float) }
+    try begin(only: .float)
     return try float()
   }
 
@@ -75,22 +74,19 @@ public struct KeyDecoder: ~Copyable {
 
   /// Reads a point in time, in seconds since the start of 1970 (UTC).
   public mutating func decodeDate() throws(StorageError) -> Double {
-    let found = try begin(asking: .date)
-    guard found == .date else { throw mismatch(found, asking: .date) }
+    try begin(only: .date)
     return try float()
   }
 
   /// Reads a UUID: its first and its last eight bytes, most significant byte first.
   public mutating func decodeUUID() throws(StorageError) -> (high: UInt64, low: UInt64) {
-    let found = try begin(asking: .uuid)
-    guard found == .uuid else { throw mismatch(found, asking: .uuid) }
+    try begin(only: .uuid)
     return (try word(), try word())
   }
 
   /// Reads a string.
   public mutating func decodeString() throws(StorageError) -> String {
-    let found = try begin(asking: .string)
-    guard found == .string else { throw mismatch(found, asking: .string) }
+    try begin(only: .string)
     let (content, isEscaped) = try content()
     let string =
       isEscaped
@@ -102,8 +98,7 @@ public struct KeyDecoder: ~Copyable {
 
   /// Reads a byte string.
   public mutating func decodeBytes() throws(StorageError) -> [UInt8] {
-    let found = try begin(asking: .bytes)
-    guard found == .bytes else { throw mismatch(found, asking: .bytes) }
+    try begin(only: .bytes)
     let (content, isEscaped) = try content()
     return isEscaped ? Self.unescaped(content) : content.copied()
   }
@@ -136,6 +131,12 @@ extension KeyDecoder {
     offset += 1
     partCount += 1
     return tag
+  }
+
+  /// Reads the kind of the next component, which must be this one.
+  private mutating func begin(only asked: KeyTag) throws(StorageError) {
+    let found = try begin(asking: asked)
+    guard found == asked else { throw mismatch(found, asking: asked) }
   }
 
   /// Reads eight bytes of a component.

@@ -79,23 +79,17 @@ public struct KeyEncoder: Sendable {
   /// Two spellings that are equal by `==`, such as a composed and a decomposed letter, are
   /// different keys: normalize strings first if that matters.
   public mutating func append(_ value: String) {
-    begin(.string)
-    value.withBytes { appendEscaped($0) }
-    isOpen = true
+    value.withBytes { append(.string, $0) }
   }
 
   /// Appends a byte string, which sorts byte by byte.
   public mutating func append(_ value: [UInt8]) {
-    begin(.bytes)
-    value.withBytes { appendEscaped($0) }
-    isOpen = true
+    value.withBytes { append(.bytes, $0) }
   }
 
   /// Appends a byte string, which sorts byte by byte.
   public mutating func append(_ value: RawSpan) {
-    begin(.bytes)
-    value.withBytes { appendEscaped($0) }
-    isOpen = true
+    value.withBytes { append(.bytes, $0) }
   }
 
   private mutating func begin(_ tag: KeyTag) {
@@ -104,7 +98,10 @@ public struct KeyEncoder: Sendable {
     bytes.append(tag.rawValue)
   }
 
-  private mutating func appendEscaped(_ content: Bytes) {
+  /// Appends a component without a fixed length.
+  private mutating func append(_ tag: KeyTag, _ content: Bytes) {
+    begin(tag)
+    isOpen = true
     var start = 0
     while true {
       let zero = content.firstZero(from: start)

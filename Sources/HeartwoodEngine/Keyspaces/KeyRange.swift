@@ -29,12 +29,8 @@ public struct KeyRange: Hashable, Sendable {
     }
     // No component begins with FF. A string or byte string followed by another component ends with
     // a zero byte; a zero byte within it is followed by FF.
-    let parts =
-      (try? key.encoded.withBytes { bytes throws(StorageError) in
-        try Key.Part.all(in: bytes)
-      }) ?? []
     var end = key.encoded
-    switch parts.last {
+    switch try? Key.Part.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]
     default: end.append(.max)
     }

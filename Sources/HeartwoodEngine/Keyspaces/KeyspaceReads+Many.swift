@@ -45,26 +45,18 @@ extension KeyspaceReads {
   private func passLarge(
     _ cell: Bytes, _ index: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    let located = try large(cell)
-    defer { located.release() }
-    try body(index, located.bytes.bytes)
+    try large(cell).use { try body(index, $0) }
   }
 
-  func getMany(
-    _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
-  ) throws {
+  func getMany(_ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
     try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(key, to: room) }
   }
 
-  func getMany(
-    _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
-  ) throws {
+  func getMany(_ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
     try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(Int64(key), to: room) }
   }
 
-  func getMany(
-    _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
-  ) throws {
+  func getMany(_ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
     try getMany(keys, byteCount: Limits.maxKeyByteCount + 8, body) {
       key, room throws(StorageError) in
       try storeSearchKey(key, to: room)

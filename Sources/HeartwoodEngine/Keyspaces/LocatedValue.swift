@@ -30,12 +30,15 @@ package struct KeyspaceReads {
   let view: PageView
   let root: TreeRoot
 
+  @inline(__always)
+  private func find(_ key: borrowing EncodedKey) throws(StorageError) -> FoundValue? {
+    try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
+  }
+
   /// Finds the value of an encoded key; the caller releases it.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
-      return nil
-    }
+    guard let found = try find(key) else { return nil }
     if found.isOverflow { return try overflow(found) }
     return LocatedValue(
       bytes: found.value.buffer, reference: found.reference, copy: nil, view: view)
@@ -90,9 +93,7 @@ package struct KeyspaceReads {
   /// Returns the length of the value of an encoded key, without reading the value.
   @usableFromInline
   func valueByteCount(_ key: borrowing EncodedKey) throws(StorageError) -> Int? {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
-      return nil
-    }
+    guard let found = try find(key) else { return nil }
     defer { view.release(found.reference) }
     return try found.isOverflow
       ? OverflowReference(found.value, in: view).length : found.value.count
@@ -106,9 +107,7 @@ package struct KeyspaceReads {
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
   ) throws(StorageError) -> Result<Bool, any Error> {
-    guard let found = try TreeReader(view: view, root: root).find(SearchKey(key.bytes)) else {
-      return .success(false)
-    }
+    guard let found = try find(key) else { return .success(false) }
     defer { view.release(found.reference) }
     var failure: (any Error)?
     func pass(_ piece: Bytes) throws(StorageError) {
@@ -217,8 +216,6 @@ package struct KeyspaceReads {
   private func passOverflow(
     _ key: Bytes, _ cell: Bytes, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
-    let located = try large(cell)
-    defer { located.release() }
-    return try body(key.buffer.bytes, located.bytes.bytes)
+    try large(cell).use { try body(key.buffer.bytes, $0) }
   }
 }

@@ -110,9 +110,7 @@ package struct SnapshotDifference {
   }
 
   /// Returns whether the current entries of two scanners have the same value.
-  private func hasEqualValues(
-    _ old: LeafScanner, _ new: LeafScanner
-  ) throws(StorageError) -> Bool {
+  private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
     // A reference names its transaction: equal references lead to the same bytes.
     if old.value.equals(new.value) { return true }

@@ -170,8 +170,7 @@ package struct GroupHeader: Hashable, Sendable {
           pageCount: bytes.load32(Layout.pageCount.offset),
           time: bytes.load64(Layout.time.offset)),
       images: (0..<imageCount).map {
-        Image(
-          page: bytes.load32(pageStart + $0 * 4), hash: bytes.load64(Layout.entries + $0 * 8))
+        Image(page: bytes.load32(pageStart + $0 * 4), hash: bytes.load64(Layout.entries + $0 * 8))
       },
       voids: (0..<voidCount).map {
         VoidRange(

@@ -66,8 +66,7 @@ package struct HolderRow: Hashable, Sendable {
     else { return nil }
     let count = Int(bytes.load32(Layout.nameByteCount.offset))
     guard count <= Layout.name.byteCount,
-      let name = String(
-        validating: bytes.slice(Layout.name.offset, count).copied(), as: UTF8.self)
+      let name = String(validating: bytes.slice(Layout.name.offset, count).copied(), as: UTF8.self)
     else { return nil }
     return HolderRow(
       visibleName: VisibleText.of(name),

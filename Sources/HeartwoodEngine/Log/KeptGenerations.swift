@@ -35,16 +35,16 @@ package struct KeptGenerations: Hashable, Sendable {
 
   /// Reads the file; the result is empty if there is none.
   package static func read(_ log: LogFiles) throws(StorageError) -> KeptGenerations {
-    let found = try file.read(log, fieldByteCount: WholeFileLayout.byteCount) { fields in
+    func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       let rowCount = UInt64(fields.load32(WholeFileLayout.rowCount.offset))
       let ends = UInt64(WholeFileLayout.byteCount + WholeFileLayout.hashByteCount)
       let least = UInt64(byteCount(nameByteCount: 1))
       let most = UInt64(byteCount(nameByteCount: Limits.maxKeptNameByteCount))
       return ends + rowCount * least...ends + rowCount * most
     }
-    guard let block = found else { return KeptGenerations() }
-    defer { block.keep() }
-    return try decode(block.bytes.bytes, of: log.identity)
+    let fieldByteCount = WholeFileLayout.byteCount
+    return try file.read(
+      log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? KeptGenerations()
   }
 
   /// The bytes of the file.

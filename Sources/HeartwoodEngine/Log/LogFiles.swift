@@ -10,20 +10,12 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  package convenience init(
+  /// - Parameter pool: The open descriptors; new ones by default.
+  package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
-    isMapped: Bool, isWritable: Bool
+    isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil
   ) {
-    self.init(
-      fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
-      isMapped: isMapped, isWritable: isWritable, pool: SegmentFilePool(fileSystem: fileSystem))
-  }
-
-  private init(
-    fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
-    isMapped: Bool, isWritable: Bool, pool: SegmentFilePool
-  ) {
-    self.pool = pool
+    self.pool = pool ?? SegmentFilePool(fileSystem: fileSystem)
     self.fileSystem = fileSystem
     self.directory = directory
     self.geometry = geometry
@@ -81,6 +73,13 @@ package final class LogFiles: Sendable {
       segments.append(try segment(number, file, access, isMapped: isMapped))
     }
     return SegmentTable(segments)
+  }
+
+  /// Prepares to read the log in these segments after a commit.
+  package func scanner(
+    of table: SegmentTable, from point: CommitPoint
+  ) throws(StorageError) -> LogScanner {
+    try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
   /// Opens a segment that is ready for frames, regardless of the process that created it; `nil` if
@@ -182,9 +181,7 @@ package final class LogFiles: Sendable {
   ///
   /// - Parameter known: Some of the segments. The newest go first: their descriptors are open, and
   ///   closing these frees descriptors for the others.
-  package func emptySegments(
-    from first: UInt64, knowing known: [Segment]
-  ) throws(StorageError) {
+  package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {
       guard let file = try pool.open(path(number), .write), try file.byteCount() > 0

@@ -53,41 +53,32 @@ package struct LogScanner {
 
   /// Returns the next commit, or all commits that a footer summarises; `nil` at the end of the log.
   ///
-  /// - Parameter limit: Footers of later commits are ignored.
+  /// - Parameter limit: Footers of later commits are ignored; `nil` ignores all footers.
   /// - Throws: `corrupt` if a commit counts pages that it has not created.
   /// - Complexity: One page read for each group of a commit, or the read of one footer.
-  package mutating func step(upTo limit: FrameNumber = .max) throws(StorageError) -> LogStep? {
-    if let commit = try jump() { return .commit(try accept(commit)) }
-    if let segment = try summedSegment(upTo: limit) {
-      try requireBitmaps(segment.images, upTo: segment.point)
-      commitCount = metCount(in: geometry.segment(of: segment.point.frame)) + segment.commitCount
-      point = segment.point
-      return .segment(segment)
-    }
-    guard let commit = try commit(at: nextFrame) else { return nil }
-    return .commit(try accept(commit))
-  }
-
-  /// Returns the next commit, read from its headers even if there is a footer; `nil` at the end of
-  /// the log.
-  package mutating func next() throws(StorageError) -> ScannedCommit? {
+  package mutating func step(upTo limit: FrameNumber? = .max) throws(StorageError) -> LogStep? {
     if let commit = try jump() { return try accept(commit) }
+    if let limit, let rest = try footerStep(upTo: limit) { return try accept(rest) }
     guard let commit = try commit(at: nextFrame) else { return nil }
     return try accept(commit)
   }
 
-  private mutating func accept(_ commit: ScannedCommit) throws(StorageError) -> ScannedCommit {
-    try requireBitmaps(commit.images, upTo: commit.point)
-    commitCount = metCount(in: geometry.segment(of: commit.point.frame)) + 1
-    point = commit.point
-    return commit
+  /// Returns the next commit, read from its headers even if there is a footer; `nil` at the end of
+  /// the log.
+  package mutating func next() throws(StorageError) -> LogStep? { try step(upTo: nil) }
+
+  private mutating func accept(_ step: LogStep) throws(StorageError) -> LogStep {
+    try requireBitmaps(step.images, upTo: step.point)
+    commitCount = metCount(in: geometry.segment(of: step.point.frame)) + step.commitCount
+    point = step.point
+    return step
   }
 
   /// A page count rises only together with images of the bitmaps that cover the new pages.
   ///
   /// Any other commit would make readers allocate memory for pages that do not exist.
   private func requireBitmaps(
-    _ images: [ScannedCommit.Image], upTo end: CommitPoint
+    _ images: [LogStep.Image], upTo end: CommitPoint
   ) throws(StorageError) {
     for bitmap in BitmapLayout.newBitmaps(
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
@@ -109,7 +100,7 @@ package struct LogScanner {
   /// It takes precedence over frames that continue in place: a recovery that found that position
   /// incomplete started it. Later durable watermarks cover that position as synced, so its images
   /// are not verified again, and it would be accepted by its headers alone.
-  private func jump() throws(StorageError) -> ScannedCommit? {
+  private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
     }
@@ -118,9 +109,7 @@ package struct LogScanner {
 
   /// Returns the commits that the footer of the next frame's segment adds to those seen, if it has
   /// a usable one.
-  private mutating func summedSegment(
-    upTo limit: FrameNumber
-  ) throws(StorageError) -> ScannedSegment? {
+  private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
     guard number != triedSegment, origin.frame < geometry.firstFrame(of: number) else { return nil }
@@ -130,14 +119,14 @@ package struct LogScanner {
       footer.point.frame >= next, footer.point.frame <= limit, footer.commitCount > metCount
     else { return nil }
     let first = geometry.firstFrame(of: number) - 1
-    var images: [ScannedCommit.Image] = []
+    var images: [LogStep.Image] = []
     images.reserveCapacity(footer.rows.count)
     for row in footer.rows where first + UInt64(row.slot) > point.frame {
-      images.append(
-        ScannedCommit.Image(page: row.page, frame: first + UInt64(row.slot), hash: row.hash))
+      images.append(LogStep.Image(page: row.page, frame: first + UInt64(row.slot), hash: row.hash))
     }
-    return ScannedSegment(
-      point: footer.point, commitCount: footer.commitCount - metCount, images: images)
+    return LogStep(
+      point: footer.point, witness: footer.point.frame, images: images,
+      commitCount: footer.commitCount - metCount, isFooter: true)
   }
 
   /// Returns the footer of a segment, or `nil` if it has no intact one.
@@ -149,7 +138,7 @@ package struct LogScanner {
   }
 
   /// Returns whether every image of the commit is the one its header names.
-  package func verifyImages(of commit: ScannedCommit) throws(StorageError) -> Bool {
+  package func verifyImages(of commit: LogStep) throws(StorageError) -> Bool {
     for image in commit.images {
       guard try read(image.frame),
         block.bytes.bytes.load64(PageLayout.hash.offset) == image.hash,
@@ -177,13 +166,13 @@ package struct LogScanner {
   }
 
   /// Returns the complete transaction that starts at `start` and continues the chain, or `nil`.
-  private func commit(at start: FrameNumber) throws(StorageError) -> ScannedCommit? {
+  private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
     else { return nil }
     let isJump = first.header.lineage != point.lineage
     guard !isJump || geometry.slot(of: start) == 1 else { return nil }
-    var images: [ScannedCommit.Image] = []
+    var images: [LogStep.Image] = []
     var voids: [VoidRange] = []
     var witness: FrameNumber = 0
     var group = first
@@ -195,15 +184,15 @@ package struct LogScanner {
         frame = geometry.next(after: frame)
         // Below the durable watermark no image is read, but its segment must exist.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
-        images.append(ScannedCommit.Image(page: image.page, frame: frame, hash: image.hash))
+        images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
       if let commit = group.header.commit {
         Self.remove(voids, upTo: frame, from: &images, geometry)
-        return ScannedCommit(
+        return LogStep(
           point: CommitPoint(
             frame: frame, digest: group.digest, lineage: group.header.lineage,
             pageCount: commit.pageCount, time: commit.time),
-          base: start, witness: witness, images: images,
+          witness: witness, images: images,
           ended: isJump ? EndedLineage(lineage: point.lineage, end: point.frame) : nil)
       }
       guard let following = try header(at: geometry.next(after: frame)),
@@ -215,9 +204,10 @@ package struct LogScanner {
       group = following
     }
   }
+
   /// Removes the images in void ranges, in one pass over both, since either may be long.
   private static func remove(
-    _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [ScannedCommit.Image],
+    _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }

@@ -1,60 +1,23 @@
-/// A commit found in the log.
-package struct ScannedCommit {
+/// One step of a walk over the log: a commit, or the rest of the commits that end in a segment,
+/// read from its footer.
+package struct LogStep {
+  /// The last commit of the step.
   package var point: CommitPoint
-  /// The first frame of its first group: the version of its rows.
-  package var base: FrameNumber
-  /// The largest durable watermark in its headers.
+  /// A generation known to be durable: the largest watermark in the headers of the commit, or the
+  /// last commit of a footer, since those are written for synced commits only.
   package var witness: FrameNumber
-  /// Its page images in log order; if a page occurs twice, the later image counts.
+  /// The page images in log order, or by page; if a page occurs twice, the later image counts.
   package var images: [Image]
-  /// Set if this commit starts a lineage: the previous lineage and its end.
+  /// Set if the commit starts a lineage: the previous lineage and its end.
   package var ended: EndedLineage?
+  /// The number of commits up to `point`.
+  package var commitCount = 1
+  /// Whether a footer was read instead of group headers.
+  package var isFooter = false
 
   package struct Image {
     package let page: PageNumber
     package let frame: FrameNumber
     package let hash: UInt64
-  }
-}
-
-/// The contents of a footer for the rest of a segment.
-package struct ScannedSegment {
-  /// The last commit that ends in the segment.
-  package var point: CommitPoint
-  /// The number of commits up to `point`.
-  package var commitCount: Int
-  /// The newest image of each page up to `point`, ascending by page.
-  package var images: [ScannedCommit.Image]
-}
-
-/// One step of a walk over the log.
-package enum LogStep {
-  /// One commit, read from its group headers.
-  case commit(ScannedCommit)
-  /// All further commits that end in a segment, read from its footer.
-  case segment(ScannedSegment)
-
-  /// The last commit of the step.
-  package var point: CommitPoint {
-    switch self {
-    case .commit(let commit): commit.point
-    case .segment(let segment): segment.point
-    }
-  }
-
-  /// The page images of the step; if a page occurs twice, the later image counts.
-  package var images: [ScannedCommit.Image] {
-    switch self {
-    case .commit(let commit): commit.images
-    case .segment(let segment): segment.images
-    }
-  }
-
-  /// A generation known to be durable: footers are written for synced commits only.
-  package var witness: FrameNumber {
-    switch self {
-    case .commit(let commit): commit.witness
-    case .segment(let segment): segment.point.frame
-    }
   }
 }

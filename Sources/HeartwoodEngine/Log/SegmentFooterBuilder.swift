@@ -4,7 +4,7 @@ package struct SegmentFooterBuilder {
   private let geometry: Geometry
   private var point = CommitPoint.empty
   private var commitCount = 0
-  private var images: [ScannedCommit.Image] = []
+  private var images: [LogStep.Image] = []
 
   package init(segment: UInt64, geometry: Geometry) {
     self.segment = segment
@@ -12,7 +12,7 @@ package struct SegmentFooterBuilder {
   }
 
   /// Adds the next commit, without its images in earlier segments.
-  package mutating func add(_ commit: ScannedCommit) {
+  package mutating func add(_ commit: LogStep) {
     point = commit.point
     commitCount += 1
     let first = geometry.firstFrame(of: segment)

@@ -110,9 +110,9 @@ package struct SurvivorMap: Hashable, Sendable {
     return block
   }
 
-  /// Reads the bytes of the map; `nil` if there is none.
-  package static func read(_ log: LogFiles) throws(StorageError) -> ByteBlock? {
-    try file.read(log, fieldByteCount: MapLayout.rows) { fields in
+  /// Reads the map; `nil` if there is none.
+  package static func read(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
+    func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
       func bytes(_ count: Field, _ rowByteCount: Int) -> UInt64 {
         UInt64(fields.load32(count.offset)) * UInt64(rowByteCount)
       }
@@ -123,6 +123,7 @@ package struct SurvivorMap: Hashable, Sendable {
         + bytes(MapLayout.survivorCount, MapLayout.survivorByteCount)
       return length...length
     }
+    return try file.read(log, fieldByteCount: MapLayout.rows, lengths: lengths, decode: decode)
   }
 
   /// Decodes the map.

@@ -30,7 +30,7 @@ package struct WholeFile: Sendable {
     .corrupt(message + " " + advice, file: name)
   }
 
-  /// Reads all bytes of the file; `nil` if there is none.
+  /// Reads and decodes the file; `nil` if there is none.
   ///
   /// It allocates memory only for a length that matches the first fields, and not for a file that
   /// consists mostly of holes, because no store writes one.
@@ -38,17 +38,19 @@ package struct WholeFile: Sendable {
   /// - Parameters:
   ///   - fieldByteCount: Bytes of the fields in front of the rows.
   ///   - lengths: Returns the lengths that such fields allow.
-  package func read(
-    _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>
-  ) throws(StorageError) -> ByteBlock? {
+  package func read<Content>(
+    _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
+    decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
+  ) throws(StorageError) -> Content? {
     guard let file = try log.fileSystem.open(log.directory + "/" + name, .read) else { return nil }
     let count = try file.byteCount()
     try requireCredible(count, of: file, fieldByteCount, lengths)
     let block = ByteBlock(count: Int(count))
+    defer { block.keep() }
     guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
       throw damaged("The file became shorter while it was read.")
     }
-    return block
+    return try decode(block.bytes.bytes, log.identity)
   }
 
   private func requireCredible(
@@ -121,9 +123,7 @@ package struct WholeFile: Sendable {
   /// - Complexity: One write, one sync, one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name
-    guard let file = try log.fileSystem.open(path + ".new", .create) else {
-      throw StorageError(.io, "The file disappeared while it was created.", file: path)
-    }
+    let file = try log.fileSystem.create(path + ".new")
     defer { block.keep() }
     if try file.byteCount() > 0 { try file.setByteCount(0) }
     try file.write([block.bytes.bytes], at: 0)

@@ -86,8 +86,7 @@ final class Maintenance: @unchecked Sendable {
   /// for a run if the log grows faster than runs shorten it.
   func noteCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
-    let isHalfWay =
-      files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
+    let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
     let isDue =
       schedule.isDue(at: generation, holdsOlder: table.holdsOldGenerations)
@@ -158,8 +157,7 @@ final class Maintenance: @unchecked Sendable {
     let pass = Pass(
       files: files, table: table, queue: queue, gate: gate, lineages: lineages, sealing: sealing,
       writesWitness: writesWitness, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
-    let result: Result<CheckpointResult, StorageError>
-    do throws(StorageError) { result = .success(try pass.run()) } catch { result = .failure(error) }
+    let result = Result { () throws(StorageError) in try pass.run() }
     // First wake the threads that wait for this run; what follows may fail.
     switch result {
     case .success(let done):
@@ -234,8 +232,7 @@ final class Maintenance: @unchecked Sendable {
         lock.release()
         let holdsAny = holder.refresh(table.lockedGenerations)
         lock.acquire()
-        nextMarkAt =
-          holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
+        nextMarkAt = holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
         // Cleared before the check: a pin that starts to linger afterwards sets it again.

@@ -39,9 +39,7 @@ struct MaintenanceSchedule {
   }
 
   /// Whether a commit makes a run due.
-  mutating func isDue(
-    at generation: FrameNumber, holdsOlder: @autoclosure () -> Bool
-  ) -> Bool {
+  mutating func isDue(at generation: FrameNumber, holdsOlder: @autoclosure () -> Bool) -> Bool {
     if generation >= nextLookAt {
       nextLookAt = generation + heldLength
       if holdsOlder() {

@@ -54,7 +54,7 @@ struct Pass {
       guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
       try files.opened.require()
       try queue.makeDurable(files.words.appended)
-      let map = try LogStart.map(files.log)
+      let map = try SurvivorMap.read(files.log)
       let decision = try decide(map)
       var result = CheckpointResult(backfilled: Generation(frame: files.words.backfilled))
       if decision.low < decision.newest.generation {
@@ -159,9 +159,7 @@ struct Pass {
   /// This run writes the other slot. If that were the only announced one, readers would find no
   /// state to start at until this run is done.
   private func announceFoundState() throws(StorageError) {
-    guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-    }
+    let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
       throw StorageError(
         .foreignStore,
@@ -197,9 +195,7 @@ struct Pass {
       return state.point
     }
     if writesWitness {
-      guard let newest = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-        throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-      }
+      let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
       try files.pageFile.file.sync()
       try writeHeader(backfilled: newest.backfilled)
     }
@@ -222,7 +218,7 @@ struct Pass {
   /// Returns the state at `low`: a live one, the newest durable one, or one read back from the log.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
-    if let live = table.liveStates[decision.low] { return live }
+    if let live = table.liveState(at: decision.low) { return live }
     return try files.state(at: decision.low)
   }
 
@@ -233,10 +229,7 @@ struct Pass {
     if decision.newest.generation == generation {
       return Reclaim.Boundary(point: decision.newest.point, index: decision.newest.index)
     }
-    if let live = table.liveStates[generation] {
-      return Reclaim.Boundary(point: live.point, index: live.index)
-    }
-    let found = try files.located(at: generation, isMapped: false)
+    let found = try table.located(at: generation)
     return Reclaim.Boundary(point: found.point, index: found.index)
   }
 
@@ -286,16 +279,13 @@ struct Pass {
       files.cache.forget(UInt64(page) << 1)
     }
     guard let first = pages.first else { return }
-    try files.pageFile.file.write(
-      references.map(\.bytes), at: files.geometry.offset(ofPage: first))
+    try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
   /// M3.3 and M3.4: writes the slot that is not the newest valid one on disk, and syncs.
   private func writeHeader(backfilled: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
-    guard let newest = HeaderSlot.newest(slots) else {
-      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
-    }
+    let newest = try HeaderSlot.requireNewest(slots)
     let target = slots[0]?.sequence == newest.sequence ? 1 : 0
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

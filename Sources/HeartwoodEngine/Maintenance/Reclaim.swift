@@ -140,9 +140,7 @@ package struct Reclaim {
   }
 
   /// Punches holes for runs of slots, and returns the number of bytes freed in the segment.
-  private func punch(
-    _ runs: [Range<FrameNumber>], in segment: UInt64
-  ) throws(StorageError) -> Int {
+  private func punch(_ runs: [Range<FrameNumber>], in segment: UInt64) throws(StorageError) -> Int {
     let geometry = files.geometry
     guard let file = try files.fileSystem.open(files.log.path(segment), .write) else { return 0 }
     let zeroth = geometry.firstFrame(of: segment) - 1

@@ -25,10 +25,11 @@ public struct RecoveryReport: Hashable, Sendable {
 /// The steps of R1 in `Docs/Internals/Concurrency.md`. It only reads; its result may be used after
 /// ``syncAll(_:)``.
 package struct Recovery {
-  package private(set) var point: CommitPoint
-  package private(set) var index: PageIndex
-  package private(set) var lineages: [EndedLineage]
+  package var point: CommitPoint { walk.point }
+  package var index: PageIndex { walk.index }
+  package var lineages: [EndedLineage] { walk.lineages }
   package private(set) var report = RecoveryReport()
+  private var walk: LogWalk
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
@@ -53,33 +54,33 @@ package struct Recovery {
     self.header = header
     self.start = start
     self.table = table
-    point = start.point
-    index = PageIndex(sharing: start.index)
-    lineages = start.lineages
+    walk = LogWalk(from: start)
     // A map ends at a commit that was durable when the map was made.
     witness = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
-    try walk()
+    try readOn()
     try lookBehind()
+    report.commitCount = walk.commitCount
+    report.segmentFooterCount = walk.footerCount
     report.generation = Generation(frame: point.frame)
     report.witness = Generation(frame: witness)
   }
 
   /// R1.3: accepts commits by their headers or a footer, and verifies the images of those above the
   /// durable watermark.
-  private mutating func walk() throws(StorageError) {
+  private mutating func readOn() throws(StorageError) {
     var scanner = scanner
-    var unsynced: [(before: CommitPoint, commit: ScannedCommit)] = []
+    var unsynced: [(before: CommitPoint, commit: LogStep)] = []
     var before = scanner.point
     while let step = try scanner.step() {
       witness = max(witness, step.witness)
-      if case .commit(let commit) = step { unsynced.append((before, commit)) }
+      if !step.isFooter { unsynced.append((before, step)) }
       // Commits below the watermark of a later header or a footer were synced and need no
       // verification. Keeping only the others bounds the memory.
       let covered = unsynced.prefix { $0.commit.point.frame <= witness }.count
       unsynced.removeFirst(covered)
-      apply(step)
+      walk.apply(step)
       before = step.point
     }
     for (before, commit) in unsynced where commit.point.frame > witness {
@@ -91,28 +92,11 @@ package struct Recovery {
     }
   }
 
-  private mutating func apply(_ step: LogStep) {
-    for image in step.images { index.set(image.page, to: image.frame) }
-    point = step.point
-    switch step {
-    case .commit(let commit):
-      if let ended = commit.ended { lineages.append(ended) }
-      report.commitCount += 1
-    case .segment(let segment):
-      report.commitCount += segment.commitCount
-      report.segmentFooterCount += 1
-    }
-  }
-
   /// Starts again and stops at `end`, because the commit after it is incomplete.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
-    index = PageIndex(sharing: start.index)
-    lineages = start.lineages
-    point = start.point
-    report.commitCount = 0
-    report.segmentFooterCount = 0
+    walk = LogWalk(from: start)
     var scanner = scanner
-    while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { apply(step) }
+    while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
   /// R1.4: distinguishes a torn tail from corruption, by every header and footer that verifies

@@ -25,13 +25,11 @@ final class Sealing: @unchecked Sendable {
   func seal(upTo durable: GenerationState) { try? sealFullSegments(durable) }
 
   private func sealFullSegments(_ durable: GenerationState) throws(StorageError) {
-    guard let start = try start() else { return }
+    let start = try start()
     let end = lastSealable(durable.generation)
     let first = geometry.segment(of: geometry.next(after: start.frame))
     guard geometry.firstFrame(of: first) <= end else { return }
-    var scanner = try LogScanner(
-      table: durable.segments.dropping(below: first), geometry: geometry, seed: files.identity.seed,
-      from: start)
+    var scanner = try files.log.scanner(of: durable.segments.dropping(below: first), from: start)
     var building: SegmentFooterBuilder?
     while let step = try scanner.step(upTo: end) {
       let segment = geometry.segment(of: step.point.frame)
@@ -41,17 +39,14 @@ final class Sealing: @unchecked Sendable {
         building = nil
       }
       guard step.point.frame <= end else { return }
-      switch step {
-      case .segment:
+      if step.isFooter {
         building = nil
         reached = step.point
-      case .commit(let commit) where geometry.firstFrame(of: segment) > start.frame:
+      } else if geometry.firstFrame(of: segment) > start.frame {
         if building == nil {
           building = SegmentFooterBuilder(segment: segment, geometry: geometry)
         }
-        building?.add(commit)
-      case .commit:
-        break
+        building?.add(step)
       }
     }
     if let full = building, geometry.lastFrame(of: full.segment) == scanner.point.frame {
@@ -60,10 +55,8 @@ final class Sealing: @unchecked Sendable {
   }
 
   /// Returns the start of unprocessed group headers: after the page file's state and the map.
-  private func start() throws(StorageError) -> CommitPoint? {
-    guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(files.pageFile.file)) else {
-      return nil
-    }
+  private func start() throws(StorageError) -> CommitPoint {
+    let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.backfilled.frame ? header.backfilled : reached
     if let end = files.reclaimed.last?.end, end.frame > start.frame { start = end }
     return start

@@ -5,30 +5,16 @@ package enum Bitmap {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  package static func firstZero(in bitmap: Bytes, from first: Int, count: Int) -> Int? {
+  /// Returns the first bit from `first` on that is set, or the first that is not.
+  package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
+    let skipped: UInt64 = isSet ? 0 : .max
     var position = first
     while position < count {
       if position % 64 == 0, position + 64 <= count,
-        bitmap.load64(BitmapLayout.bits + position / 8) == .max
+        bitmap.load64(BitmapLayout.bits + position / 8) == skipped
       {
         position += 64
-      } else if bit(position, in: bitmap) {
-        position += 1
-      } else {
-        return position
-      }
-    }
-    return nil
-  }
-
-  package static func firstOne(in bitmap: Bytes, from first: Int, count: Int) -> Int? {
-    var position = first
-    while position < count {
-      if position % 64 == 0, position + 64 <= count,
-        bitmap.load64(BitmapLayout.bits + position / 8) == 0
-      {
-        position += 64
-      } else if bit(position, in: bitmap) {
+      } else if bit(position, in: bitmap) == isSet {
         return position
       } else {
         position += 1

@@ -176,8 +176,7 @@ package struct HeaderSlot: Hashable, Sendable {
     else {
       throw .corrupt("The header contains invalid frame numbers.", file: "pages")
     }
-    let lineageCount = min(
-      Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
+    let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = (0..<lineageCount).map { position in
       EndedLineage(
         lineage: bytes.load64(Layout.lineages.offset + position * 16),
@@ -213,5 +212,13 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Returns the valid slot with the higher sequence number.
   package static func newest(_ slots: [HeaderSlot?]) -> HeaderSlot? {
     slots.compactMap { $0 }.max { $0.sequence < $1.sequence }
+  }
+
+  /// Like ``newest(_:)``, but throws `corrupt` if there is none.
+  package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
+    guard let newest = newest(slots) else {
+      throw .corrupt("Neither header slot of the page file is intact.", file: "pages")
+    }
+    return newest
   }
 }

@@ -50,8 +50,7 @@ package final class PageFile: @unchecked Sendable {
       while windows.count < needed {
         let offset = Geometry.firstPageOffset + UInt64(windows.count * Self.windowByteCount)
         guard let mapping = try file.map(offset, byteCount: Self.windowByteCount) else { break }
-        windows.append(
-          Window(mapping: mapping, bits: VerifiedBits(pageCount: 1 << windowShift)))
+        windows.append(Window(mapping: mapping, bits: VerifiedBits(pageCount: 1 << windowShift)))
       }
       return windows.map(\.region)
     }
@@ -107,9 +106,7 @@ package final class PageFile: @unchecked Sendable {
   /// - Throws: `full` if the file system has no space; the file is then unchanged.
   /// - Complexity: One system call for most page counts, as space is allocated in steps; none if
   ///   the space exists and cannot have been truncated.
-  package func reserve(
-    _ pageCount: PageNumber, mayHaveBeenCut: Bool
-  ) throws(StorageError) {
+  package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in

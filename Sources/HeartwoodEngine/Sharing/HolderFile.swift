@@ -14,8 +14,7 @@ package struct HolderFile: Sendable {
 
   private var path: String { log.directory + "/holders" }
 
-  private static let bytes =
-    LockByte.holder..<LockByte.holder + UInt64(Limits.maxHolderRowCount)
+  private static let bytes = LockByte.holder..<LockByte.holder + UInt64(Limits.maxHolderRowCount)
 
   /// Takes the first free row, and writes it.
   ///
@@ -24,16 +23,15 @@ package struct HolderFile: Sendable {
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
     else { return nil }
-    do throws(StorageError) {
-      guard let file = try log.fileSystem.open(path, .create) else { throw .vanished }
-      let block = row.encoded(seed: log.identity.seed)
-      defer { block.keep() }
-      try file.write([block.bytes.bytes], at: Self.offset(of: byte))
+    let block = row.encoded(seed: log.identity.seed)
+    defer { block.keep() }
+    if let file = try? log.fileSystem.open(path, .create),
+      (try? file.write([block.bytes.bytes], at: Self.offset(of: byte))) != nil
+    {
       return byte
-    } catch {
-      try? locks.unlock(byte: byte)
-      return nil
     }
+    try? locks.unlock(byte: byte)
+    return nil
   }
 
   /// Returns the rows of all other owners that are still alive.
@@ -64,8 +62,4 @@ package struct HolderFile: Sendable {
   private static func offset(of byte: UInt64) -> UInt64 {
     (byte - LockByte.holder) * UInt64(HolderLayout.rowByteCount)
   }
-}
-
-extension StorageError {
-  fileprivate static let vanished = StorageError(.io, "The file disappeared while it was created.")
 }

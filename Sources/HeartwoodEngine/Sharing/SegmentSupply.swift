@@ -130,9 +130,7 @@ package final class SegmentSupply: @unchecked Sendable {
   /// its header.
   ///
   /// - Parameter appended: Returns the newest appended commit of any process.
-  package func refill(
-    lineage: UInt64, appended: () -> FrameNumber
-  ) throws(StorageError) {
+  package func refill(lineage: UInt64, appended: () -> FrameNumber) throws(StorageError) {
     try making.withLock { () throws(StorageError) in
       let newest = files.geometry.segment(of: appended())
       let last = max(newest, newestTaken ?? newest)

@@ -161,15 +161,13 @@ package final class SharedWords: @unchecked Sendable {
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
     onAccess?(start, false)
-    let count = min(
-      word(start + DecisionLayout.boundCount.offset).pointee.load(ordering: .relaxed),
-      UInt64(Limits.maxDecisionBoundCount))
+    func value(_ field: Field, _ position: Int = 0) -> UInt64 {
+      word(start + field.offset + position * 8).pointee.load(ordering: .relaxed)
+    }
+    let count = min(value(DecisionLayout.boundCount), UInt64(Limits.maxDecisionBoundCount))
     return DecisionRecord(
-      low: word(start + DecisionLayout.low.offset).pointee.load(ordering: .relaxed),
-      top: word(start + DecisionLayout.top.offset).pointee.load(ordering: .relaxed),
-      bounds: (0..<Int(count)).map {
-        word(start + DecisionLayout.bounds.offset + $0 * 8).pointee.load(ordering: .relaxed)
-      })
+      low: value(DecisionLayout.low), top: value(DecisionLayout.top),
+      bounds: (0..<Int(count)).map { value(DecisionLayout.bounds, $0) })
   }
 
   /// Fills the copy that is not published, then publishes it.
@@ -185,13 +183,14 @@ package final class SharedWords: @unchecked Sendable {
     let selector = load(CountersLayout.selector) ^ 1
     let start = Self.copy(selector & 1)
     onAccess?(start, true)
-    word(start + DecisionLayout.low.offset).pointee.store(fitting.low, ordering: .relaxed)
-    word(start + DecisionLayout.top.offset).pointee.store(fitting.top, ordering: .relaxed)
-    word(start + DecisionLayout.boundCount.offset).pointee.store(
-      UInt64(fitting.bounds.count), ordering: .relaxed)
+    func set(_ field: Field, _ position: Int = 0, to value: UInt64) {
+      word(start + field.offset + position * 8).pointee.store(value, ordering: .relaxed)
+    }
+    set(DecisionLayout.low, to: fitting.low)
+    set(DecisionLayout.top, to: fitting.top)
+    set(DecisionLayout.boundCount, to: UInt64(fitting.bounds.count))
     for (position, bound) in fitting.bounds.enumerated() {
-      word(start + DecisionLayout.bounds.offset + position * 8).pointee.store(
-        bound, ordering: .relaxed)
+      set(DecisionLayout.bounds, position, to: bound)
     }
     store(selector, CountersLayout.selector)
   }

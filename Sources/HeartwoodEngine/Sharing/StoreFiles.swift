@@ -54,8 +54,7 @@ package final class StoreFiles: Sendable {
     self.structure = structure
     self.busyMilliseconds = busyMilliseconds
     self.start = start
-    opened = OpenedFiles(
-      log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
+    opened = OpenedFiles(log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
     supply = SegmentSupply(
       files: log, making: ExclusiveByte(LockByte.supply, of: locks.file, timeout: busyMilliseconds),
       words: words, counters: counters)

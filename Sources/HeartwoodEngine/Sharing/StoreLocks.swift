@@ -40,9 +40,7 @@ package final class StoreLocks: Sendable {
   }
 
   /// Returns the generations in `range` that other owners have locked, ascending.
-  package func liveElsewhere(
-    in range: Range<FrameNumber>
-  ) throws(StorageError) -> [FrameNumber] {
+  package func liveElsewhere(in range: Range<FrameNumber>) throws(StorageError) -> [FrameNumber] {
     let bytes = (LockByte.live + range.lowerBound)..<(LockByte.live + range.upperBound)
     return try lockedElsewhere(in: bytes).flatMap { run in
       (run.lowerBound - LockByte.live)..<(run.upperBound - LockByte.live)
@@ -53,9 +51,7 @@ package final class StoreLocks: Sendable {
   ///
   /// A query returns some conflicting lock, not the lowest, so the rest of the range stays open
   /// until a query for it finds nothing: at most 2k + 1 queries for k locks.
-  package func lockedElsewhere(
-    in range: Range<UInt64>
-  ) throws(StorageError) -> [Range<UInt64>] {
+  package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []
     while let part = open.popLast() {

@@ -87,7 +87,7 @@ package final class GenerationState: @unchecked Sendable {
   /// Returns the same state without index entries up to `backfilled`, whose pages are in the page
   /// file, and without deleted segments, which contain nothing that is still read.
   package func pruned(
-    backfilled: FrameNumber, gone: Set<UInt64>, files: StoreFiles
+    backfilled: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     let kept = PageIndex()
     index.forEach(newerThan: backfilled) { page, frame in kept.set(page, to: frame) }
@@ -97,16 +97,10 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
-  /// Returns the same state, for reading after a suspension.
-  package func renewed() throws(StorageError) -> GenerationState {
-    try GenerationState(
-      point: point, index: index, segments: segments, files: files, lowestFree: lowestFree)
-  }
-
-  /// Returns the same state, read with every page verified again.
-  package func verifying(files: StoreFiles) throws(StorageError) -> GenerationState {
+  /// Returns the same state, for reading after a suspension, or with every page verified again.
+  package func renewed(alwaysVerifies: Bool = false) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,
-      alwaysVerifies: true)
+      alwaysVerifies: alwaysVerifies)
   }
 }

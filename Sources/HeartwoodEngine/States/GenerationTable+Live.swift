@@ -1,8 +1,17 @@
 /// Queries about the generations live in this process, each answered under the lock of the table.
 extension GenerationTable {
-  /// The states live in this process, by generation.
-  package var liveStates: [FrameNumber: GenerationState] {
-    lock.withLock { entries.mapValues(\.state) }
+  /// Returns the state of a generation; `nil` if it is not live in this process.
+  package func liveState(at generation: FrameNumber) -> GenerationState? {
+    lock.withLock { entries[generation]?.state }
+  }
+
+  /// Returns the commit and the page locations of a generation that is live in some process.
+  package func located(
+    at generation: FrameNumber
+  ) throws(StorageError) -> (point: CommitPoint, index: PageIndex) {
+    if let live = liveState(at: generation) { return (live.point, live.index) }
+    let found = try files.located(at: generation, isMapped: false).walk
+    return (found.point, found.index)
   }
 
   /// The page count of the largest state that this process reads or builds on.

@@ -56,20 +56,17 @@ extension GenerationTable {
   /// deleted segments: the disk space of a segment is freed once no process has it open.
   ///
   /// States appended meanwhile stay unchanged. Snapshots keep their states.
-  package func prune(
-    backfilled: FrameNumber, gone: Set<UInt64>
-  ) throws(StorageError) {
+  package func prune(backfilled: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
     }
-    let newAppended = try appended.pruned(backfilled: backfilled, gone: gone, files: files)
+    let newAppended = try appended.pruned(backfilled: backfilled, gone: gone)
     let newDurable =
       durable.generation == appended.generation
-      ? newAppended
-      : try durable.pruned(backfilled: backfilled, gone: gone, files: files)
+      ? newAppended : try durable.pruned(backfilled: backfilled, gone: gone)
     var newVisible = visible.generation == durable.generation ? newDurable : newAppended
     if newVisible.generation != visible.generation {
-      newVisible = try visible.pruned(backfilled: backfilled, gone: gone, files: files)
+      newVisible = try visible.pruned(backfilled: backfilled, gone: gone)
     }
     lock.withLock {
       if appendedState === appended { appendedState = newAppended }

@@ -60,19 +60,10 @@ package final class GenerationTable: @unchecked Sendable {
     while true {
       let generation = files.words.committed
       try acquireActive()
-      if let entry = newest, entry.generation == generation {
-        entry.references &+= 1
-        entry.wasUsed = true
-        let state = entry.state
-        lock.release()
-        return Pin(entry: entry, state: state)
-      }
+      if let entry = newest, entry.generation == generation { return share(entry) }
       if let entry = entries[generation] {
-        entry.references += 1
         setNewest(entry)
-        let state = entry.state
-        lock.release()
-        return Pin(entry: entry, state: state)
+        return share(entry)
       }
       let isVerified: Bool
       do throws(StorageError) { isVerified = try lockAboveFloor(generation) } catch {
@@ -85,6 +76,16 @@ package final class GenerationTable: @unchecked Sendable {
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
     }
+  }
+
+  /// Adds a reference to a generation; releases the lock of the table.
+  @inline(__always)
+  private func share(_ entry: LiveEntry) -> Pin {
+    entry.references &+= 1
+    entry.wasUsed = true
+    let state = entry.state
+    lock.release()
+    return Pin(entry: entry, state: state)
   }
 
   /// Steps 3 to 5 of P1.
@@ -117,16 +118,11 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: One system call; reads the group headers of the log if no state of it is in
   ///   memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    let clock = SystemThread.monotonicMilliseconds
+    // The clock is read only if there is a wait.
+    var start: UInt64?
     while true {
       try acquireActive()
-      if let entry = entries[generation] {
-        entry.references += 1
-        entry.wasUsed = true
-        let state = entry.state
-        lock.release()
-        return Pin(entry: entry, state: state)
-      }
+      if let entry = entries[generation] { return share(entry) }
       let hasDecided: Bool
       do throws(StorageError) { hasDecided = try lockIfDecided(generation) } catch {
         lock.release()
@@ -136,7 +132,9 @@ package final class GenerationTable: @unchecked Sendable {
         // The lock of the table must not be held during the wait: the deciding thread needs it.
         lock.wait(milliseconds: 1)
         lock.release()
-        try requireDecision(since: clock)
+        let since = start ?? SystemThread.monotonicMilliseconds
+        start = since
+        try requireDecision(since: since)
         continue
       }
       return try enterLocked(generation, isNewest: false)
@@ -185,17 +183,12 @@ package final class GenerationTable: @unchecked Sendable {
   /// Adds a generation whose lock is verified: from here on no maintenance run releases it.
   ///
   /// It builds the state without the table's lock, which is held on entry and not on return.
-  private func enterLocked(
-    _ generation: FrameNumber, isNewest: Bool
-  ) throws(StorageError) -> Pin {
+  private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
     building[generation, default: 0] += 1
     let notify = onPin
     lock.release()
     notify?()
-    let built: Result<GenerationState, StorageError>
-    do throws(StorageError) { built = .success(try state(at: generation)) } catch {
-      built = .failure(error)
-    }
+    let built = Result { () throws(StorageError) in try state(at: generation) }
     lock.acquire()
     defer { lock.release() }
     let others = (building[generation] ?? 1) - 1
@@ -206,14 +199,9 @@ package final class GenerationTable: @unchecked Sendable {
       throw error
     case .success(let state):
       if isNewest, state.generation > visibleState.generation { visibleState = state }
-      let entry: LiveEntry
-      if let present = entries[generation] {
-        present.references += 1
-        entry = present
-      } else {
-        entry = LiveEntry(state)
-        entries[generation] = entry
-      }
+      let entry = entries[generation] ?? LiveEntry(state)
+      entry.references += 1
+      entries[generation] = entry
       if isNewest, generation == visibleState.generation { setNewest(entry) }
       return Pin(entry: entry, state: entry.state)
     }

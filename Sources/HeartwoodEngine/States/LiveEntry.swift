@@ -5,7 +5,7 @@ package final class LiveEntry: @unchecked Sendable {
   // @unchecked because every field but the constant one is accessed under the table's lock.
   package let generation: FrameNumber
   var state: GenerationState
-  var references = 1
+  var references = 0
   var wasUsed = true
   /// Whether its generation was released, which ends all its snapshots.
   var isOver = false

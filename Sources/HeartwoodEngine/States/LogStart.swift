@@ -20,7 +20,7 @@ package struct LogStart {
   ) throws(StorageError) {
     backfilled = header.backfilled
     index = PageIndex()
-    let map = try Self.map(log)
+    let map = try SurvivorMap.read(log)
     serial = map?.serial
     guard let map, map.end.frame > backfilled.frame, generation != backfilled.frame else {
       guard generation >= backfilled.frame else { return nil }
@@ -57,11 +57,29 @@ package struct LogStart {
   /// Whether the page file has advanced since its header was read: a map is written after the
   /// header of the state it starts at is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > backfilled.frame }
+}
 
-  /// Reads the map; `nil` if there is none.
-  package static func map(_ log: LogFiles) throws(StorageError) -> SurvivorMap? {
-    guard let block = try SurvivorMap.read(log) else { return nil }
-    defer { block.keep() }
-    return try SurvivorMap.decode(block.bytes.bytes, of: log.identity)
+/// The state that a walk over the log from its start has reached.
+package struct LogWalk {
+  package private(set) var point: CommitPoint
+  package let index: PageIndex
+  package private(set) var lineages: [EndedLineage]
+  /// The number of commits after the start.
+  package private(set) var commitCount = 0
+  /// The number of segments whose footer was read for them.
+  package private(set) var footerCount = 0
+
+  package init(from start: LogStart) {
+    point = start.point
+    index = PageIndex(sharing: start.index)
+    lineages = start.lineages
+  }
+
+  package mutating func apply(_ step: LogStep) {
+    for image in step.images { index.set(image.page, to: image.frame) }
+    point = step.point
+    commitCount += step.commitCount
+    if let ended = step.ended { lineages.append(ended) }
+    if step.isFooter { footerCount += 1 }
   }
 }

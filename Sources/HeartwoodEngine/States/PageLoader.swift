@@ -9,9 +9,7 @@ package final class PageLoader: Sendable {
   /// Verifies every page again regardless of the bits; for `verify()`.
   let alwaysVerifies: Bool
 
-  init(
-    files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool
-  ) {
+  init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {
     self.files = files
     self.segments = segments
     self.windows = windows
@@ -21,9 +19,7 @@ package final class PageLoader: Sendable {
   var cache: PageCache { files.cache }
 
   /// Returns the page, from log frame `frame` or, for 0, from the page file.
-  func page(
-    _ number: PageNumber, frame: FrameNumber
-  ) throws(StorageError) -> PageReference {
+  func page(_ number: PageNumber, frame: FrameNumber) throws(StorageError) -> PageReference {
     if frame == 0 { return try fromPageFile(number) }
     let geometry = files.geometry
     guard let segment = segments[geometry.segment(of: frame)] else {

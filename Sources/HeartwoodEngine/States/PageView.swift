@@ -3,12 +3,6 @@ package struct PageReference {
   package let bytes: Bytes
   /// The cache entry to unpin; `nil` if the page is in a mapping or belongs to the writer.
   let entry: Unmanaged<PageCache.Entry>?
-
-  @inline(__always)
-  init(bytes: Bytes, entry: Unmanaged<PageCache.Entry>?) {
-    self.bytes = bytes
-    self.entry = entry
-  }
 }
 
 /// The data for a page lookup in one state, kept together in memory.
@@ -88,8 +82,7 @@ package struct PageView {
     let source = source
     guard isCurrent else { return try slowPage(number) }
     if let working = source.pointee.working, let own = working.pointee.block(of: number) {
-      return PageReference(
-        bytes: Bytes(own, count: 1 &<< source.pointee.pageShift), entry: nil)
+      return PageReference(bytes: Bytes(own, count: 1 &<< source.pointee.pageShift), entry: nil)
     }
     if source.pointee.isMapped, number < source.pointee.pageCount {
       let frame = PageIndex.frame(

@@ -1,16 +1,4 @@
 extension StoreFiles {
-  /// A generation as found in the files.
-  package struct Located {
-    package let point: CommitPoint
-    package let index: PageIndex
-    package let segments: SegmentTable
-    package let lineages: [EndedLineage]
-    /// The number of commits after the page file's state or the map.
-    package let commitCount: Int
-    /// The number of segments whose footer was read for them.
-    package let footerCount: Int
-  }
-
   /// X1: locates a generation by the page file's header, the map, and the footers and group headers
   /// of the log after them.
   ///
@@ -23,7 +11,7 @@ extension StoreFiles {
   ///   page for each group where there are none.
   package func located(
     at generation: FrameNumber, isMapped: Bool
-  ) throws(StorageError) -> Located {
+  ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable) {
     var last: UInt64?
     var attempts = Attempts()
     while true {
@@ -42,7 +30,7 @@ extension StoreFiles {
         return found
       }
       try attempts.next("read the log", directory)
-      let mapNow = try LogStart.map(log)?.serial
+      let mapNow = try SurvivorMap.read(log)?.serial
       if words.backfilled > header.backfilled.frame {
         last = header.sequence
         continue
@@ -71,32 +59,17 @@ extension StoreFiles {
   /// Reads the log from `start` on; `nil` if no commit ends at `generation`.
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
-  ) throws(StorageError) -> Located? {
+  ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {
     let first = geometry.segment(of: geometry.next(after: start.backfilled.frame))
     let table = try log.openAll(
       from: first, through: geometry.segment(of: generation), isMapped: isMapped)
-    var scanner = try LogScanner(
-      table: table, geometry: geometry, seed: identity.seed, from: start.point)
-    let index = start.index
-    var lineages = start.lineages
-    var commitCount = 0
-    var footerCount = 0
-    while scanner.point.frame < generation, let step = try scanner.step(upTo: generation) {
+    var scanner = try log.scanner(of: table, from: start.point)
+    var walk = LogWalk(from: start)
+    while walk.point.frame < generation, let step = try scanner.step(upTo: generation) {
       guard step.point.frame <= generation else { break }
-      for image in step.images { index.set(image.page, to: image.frame) }
-      switch step {
-      case .commit(let commit):
-        if let ended = commit.ended { lineages.append(ended) }
-        commitCount += 1
-      case .segment(let segment):
-        commitCount += segment.commitCount
-        footerCount += 1
-      }
+      walk.apply(step)
     }
-    guard scanner.point.frame == generation else { return nil }
-    return Located(
-      point: scanner.point, index: index, segments: table, lineages: lineages,
-      commitCount: commitCount, footerCount: footerCount)
+    return walk.point.frame == generation ? (walk, table) : nil
   }
 
   /// Returns the state of a generation, as ``located(at:isMapped:)`` finds it.
@@ -104,7 +77,7 @@ extension StoreFiles {
     let found = try located(at: generation, isMapped: log.isMapped)
     closeDurableSegments()
     return try GenerationState(
-      point: found.point, index: found.index, segments: found.segments, files: self)
+      point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
   /// X2: returns a newer generation, found by reading on from a known one; `nil` if the log no
@@ -121,12 +94,10 @@ extension StoreFiles {
     let first = geometry.segment(of: geometry.next(after: known.generation))
     let end = geometry.segment(of: generation)
     let new = try segments(from: first, through: end, knowing: known.segments)
-    var scanner = try LogScanner(
-      table: new, geometry: geometry, seed: identity.seed, from: known.point)
+    var scanner = try log.scanner(of: new, from: known.point)
     let index = PageIndex(sharing: known.index)
     var lowestFree = known.lowestFree
-    let perBitmap = PageNumber(
-      BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount))
+    let perBitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount))
     while scanner.point.frame < generation, let step = try scanner.step(upTo: generation) {
       guard step.point.frame <= generation else { break }
       for image in step.images {
@@ -145,7 +116,7 @@ extension StoreFiles {
     guard backfilled > pageFile.knownState else { return state }
     // Another process has advanced the page file: its pages need no index entries and no segments.
     pageFile.noteState(backfilled, cache)
-    return try state.pruned(backfilled: backfilled, gone: [], files: self)
+    return try state.pruned(backfilled: backfilled, gone: [])
   }
 
   /// Returns the segments from `first` to `last`.
@@ -156,8 +127,7 @@ extension StoreFiles {
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
     if first == last, let segment = known[first] { return SegmentTable([segment]) }
-    return try log.openAll(
-      from: first, through: last, knowing: known, isMapped: log.isMapped)
+    return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
   /// W2: returns the state after a complete commit that follows this one, whose writer died before
@@ -175,10 +145,8 @@ extension StoreFiles {
         try segment.mayHoldHeader(geometry.slot(of: next), geometry)
       }) ?? isNamed
     else { return nil }
-    let first = number
-    let table = try log.openAll(from: first, knowing: state.segments, isMapped: false)
-    var scanner = try LogScanner(
-      table: table, geometry: geometry, seed: identity.seed, from: state.point)
+    let table = try log.openAll(from: number, knowing: state.segments, isMapped: false)
+    var scanner = try log.scanner(of: table, from: state.point)
     guard let commit = try scanner.next(), commit.ended == nil,
       try scanner.verifyImages(of: commit)
     else { return nil }

@@ -26,8 +26,8 @@ package final class UsedPages {
     while page < Int(view.pageCount) {
       let start = page / pagesPerBitmap * pagesPerBitmap
       let end = min(pagesPerBitmap, Int(view.pageCount) - start)
-      let found = Bitmap.firstOne(
-        in: try bitmap(of: PageNumber(page)), from: page - start, count: end)
+      let found = Bitmap.first(
+        true, in: try bitmap(of: PageNumber(page)), from: page - start, count: end)
       if let found { return PageNumber(start + found) }
       page = start + pagesPerBitmap
     }

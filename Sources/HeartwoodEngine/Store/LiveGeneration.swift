@@ -22,23 +22,15 @@ struct HeldGenerations {
   let table: GenerationTable
   let own: HolderEntry
 
-  /// Returns all of them, the oldest first.
-  func all() throws(StorageError) -> [LiveGeneration] {
+  /// Returns the oldest ones, or all of them, the oldest first.
+  func oldest(_ count: Int = .max) throws(StorageError) -> [LiveGeneration] {
     let held = try generations()
+    guard !held.isEmpty else { return [] }
     let survey = HolderSurvey(files: files, own: own)
-    return try held.indices.map { position throws(StorageError) in
+    return try held.indices.prefix(count).map { position throws(StorageError) in
       try describe(
-        held[position], before: held.indices.contains(position + 1) ? held[position + 1] : nil,
-        survey)
+        held[position], before: position + 1 < held.count ? held[position + 1] : nil, survey)
     }
-  }
-
-  /// Returns the oldest one; `nil` if none is held.
-  func oldest() throws(StorageError) -> LiveGeneration? {
-    let held = try generations()
-    guard let first = held.first else { return nil }
-    return try describe(
-      first, before: held.count > 1 ? held[1] : nil, HolderSurvey(files: files, own: own))
   }
 
   private struct Held {
@@ -64,9 +56,11 @@ struct HeldGenerations {
   private func describe(
     _ held: Held, before next: Held?, _ survey: HolderSurvey
   ) throws(StorageError) -> LiveGeneration {
-    let own = try state(held.generation)
-    let following = try next.map { next throws(StorageError) in try state(next.generation) }
-    let index = following?.index ?? table.visible.index
+    let own = try table.located(at: held.generation)
+    let following = try next.map { next throws(StorageError) in
+      try table.located(at: next.generation).index
+    }
+    let index = following ?? table.visible.index
     let backfilled = files.words.backfilled
     var count = 0
     own.index.forEach { page, frame in
@@ -75,19 +69,11 @@ struct HeldGenerations {
     let now = files.fileSystem.wallClockMilliseconds
     return LiveGeneration(
       generation: Generation(frame: held.generation),
-      age: .milliseconds(now > own.time ? now - own.time : 0),
+      age: .milliseconds(now > own.point.time ? now - own.point.time : 0),
       snapshotCount: table.liveReferences[held.generation] ?? 0, names: held.names,
       holders: survey.holders(
         of: held.generation, isHeldHere: table.lockedGenerations.contains(held.generation)),
       keptByteCount: count << files.geometry.pageShift)
-  }
-
-  private func state(
-    _ generation: FrameNumber
-  ) throws(StorageError) -> (index: PageIndex, time: UInt64) {
-    if let live = table.liveStates[generation] { return (live.index, live.point.time) }
-    let found = try files.located(at: generation, isMapped: false)
-    return (found.index, found.point.time)
   }
 }
 
@@ -101,6 +87,6 @@ extension Store {
   public func liveGenerations() throws -> [LiveGeneration] {
     try requireOpen()
     try table.requireActive()
-    return try HeldGenerations(files: files, table: table, own: core.holder).all()
+    return try HeldGenerations(files: files, table: table, own: core.holder).oldest()
   }
 }

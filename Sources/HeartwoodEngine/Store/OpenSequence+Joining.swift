@@ -3,9 +3,7 @@ extension OpenSequence {
   /// counters usable in this boot of the machine.
   ///
   /// - Parameter writers: A byte locked by a process that is making them usable.
-  func join(
-    _ locks: StoreLocks, orWaitFor writers: UInt64?
-  ) throws(StorageError) -> Opened? {
+  func join(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
       if let opened = try joinNow(locks, since: clock) { return opened }
@@ -27,9 +25,7 @@ extension OpenSequence {
     SystemThread.sleep(milliseconds: 1)
   }
 
-  private func joinNow(
-    _ locks: StoreLocks, since clock: UInt64
-  ) throws(StorageError) -> Opened? {
+  private func joinNow(_ locks: StoreLocks, since clock: UInt64) throws(StorageError) -> Opened? {
     guard fileSystem.bootIdentity != nil else {
       throw StorageError(
         .busy,
@@ -47,24 +43,19 @@ extension OpenSequence {
       identity: header.identity, isMapped: isMapped, isWritable: !options.readOnly)
     let start = try LogStart(header: header, log: log)
     let shared = options.readOnly ? words : try countersFile(pages, .write)?.words ?? words
-    let files = StoreFiles(
-      pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: isMapped),
-      log: log, words: shared, locks: locks, start: start?.point ?? header.backfilled,
-      countersFile: counters, cacheByteCount: options.cacheByteCount,
-      busyMilliseconds: options.busyMilliseconds,
-      structure: { NodeChecks.check($0) })
+    let files = files(pages, log, shared, locks, start: start?.point ?? header.backfilled, counters)
     let generation = try lockNewest(files)
     defer { try? locks.unlockLive(generation) }
     let found = try files.located(at: generation, isMapped: isMapped)
     let state = try GenerationState(
-      point: found.point, index: found.index, segments: found.segments, files: files)
+      point: found.walk.point, index: found.walk.index, segments: found.segments, files: files)
     var report = RecoveryReport()
     report.generation = Generation(frame: generation)
-    report.commitCount = found.commitCount
-    report.segmentFooterCount = found.footerCount
+    report.commitCount = found.walk.commitCount
+    report.segmentFooterCount = found.walk.footerCount
     report.witness = Generation(frame: words.durable)
     report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
-    return Opened(files: files, state: state, lineages: found.lineages, recovery: report)
+    return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
   }
 
   /// Returns the newest header slot, of a page file that is long enough for it: another process may
@@ -101,9 +92,8 @@ extension OpenSequence {
     let files = core.files
     let known = core.table.visible
     let first = files.geometry.segment(of: files.geometry.next(after: known.generation))
-    var scanner = try LogScanner(
-      table: try files.log.openAll(from: first, knowing: known.segments, isMapped: false),
-      geometry: files.geometry, seed: files.identity.seed, from: known.point)
+    let table = try files.log.openAll(from: first, knowing: known.segments, isMapped: false)
+    var scanner = try files.log.scanner(of: table, from: known.point)
     guard let commit = try scanner.next() else { return true }
     return try !scanner.verifyImages(of: commit)
   }

@@ -1,14 +1,13 @@
 extension OpenSequence {
-  typealias Finished = (files: StoreFiles, state: GenerationState, report: RecoveryReport)
-
   /// O1.2 to O1.4: the shared counters, a new lineage if one is due, and the first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ kept: KeptGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
-  ) throws(StorageError) -> Finished {
+  ) throws(StorageError) -> Opened {
     let (words, identity, counters) = try words(pages)
     var point = recovery.point
     var table = table
+    var lineages = recovery.lineages
     var report = recovery.report
     let isSameBoot =
       identity != 0 && words.load(CountersLayout.ready) == identity
@@ -28,27 +27,34 @@ extension OpenSequence {
       }
       if !options.readOnly {
         (point, table) = try startLineage(after: point, table, log, locks)
+        lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
         report.startedLineage = true
         report.generation = Generation(frame: point.frame)
       }
       initialise(words, header, point, table)
       let alive = try alive(start, kept, below: point.frame, locks)
-      words.publish(
-        DecisionRecord(low: header.backfilled.frame, top: point.frame, bounds: alive))
+      words.publish(DecisionRecord(low: header.backfilled.frame, top: point.frame, bounds: alive))
       words.store(identity, CountersLayout.ready)
     }
-    let files = StoreFiles(
-      pageFile: PageFile(file: pages, geometry: header.geometry, isMapped: log.isMapped),
-      log: log, words: words, locks: locks, start: start.point,
-      countersFile: counters, cacheByteCount: options.cacheByteCount,
-      busyMilliseconds: options.busyMilliseconds,
-      structure: { NodeChecks.check($0) })
+    let files = files(pages, log, words, locks, start: start.point, counters)
     files.pageFile.noteOwnState(header.backfilled.frame)
     if !options.readOnly { try files.supply.fillReserve() }
     files.closeDurableSegments()
     let state = try GenerationState(
       point: point, index: recovery.index, segments: table, files: files)
-    return (files, state, report)
+    return Opened(
+      files: files, state: state, lineages: lineages, recovery: report, isPrivate: options.readOnly)
+  }
+
+  func files(
+    _ pages: any File, _ log: LogFiles, _ words: SharedWords, _ locks: StoreLocks,
+    start: CommitPoint, _ counters: FileIdentity?
+  ) -> StoreFiles {
+    StoreFiles(
+      pageFile: PageFile(file: pages, geometry: log.geometry, isMapped: log.isMapped), log: log,
+      words: words, locks: locks, start: start, countersFile: counters,
+      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      structure: { NodeChecks.check($0) })
   }
 
   /// Returns the shared counters and the word that marks them as usable; a read-only opening uses
@@ -139,8 +145,7 @@ extension OpenSequence {
     while frame <= point.frame {
       if let segment = table[geometry.segment(of: frame)] {
         let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
-        try segment.file.write(
-          [block.bytes.bytes.slice(0, count)], at: geometry.offset(of: frame))
+        try segment.file.write([block.bytes.bytes.slice(0, count)], at: geometry.offset(of: frame))
       }
       frame = geometry.next(after: frame)
     }
@@ -164,8 +169,7 @@ extension OpenSequence {
     let supply = SegmentSupply(
       files: log, making: ExclusiveByte(LockByte.supply, of: locks.file), words: nil,
       counters: ActivityCounters())
-    let segments = try supply.take(
-      number, through: number, lineage: lineage, mayUseReserve: true)
+    let segments = try supply.take(number, through: number, lineage: lineage, mayUseReserve: true)
     var writer = LogWriter(
       files: log, table: SegmentTable(table.segments + segments), after: point, lineage: lineage,
       base: geometry.firstFrame(of: number), durableUpTo: point.frame, supply: supply)

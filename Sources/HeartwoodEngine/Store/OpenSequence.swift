@@ -11,7 +11,7 @@ struct OpenSequence {
     let files: StoreFiles
     let state: GenerationState
     let lineages: [EndedLineage]
-    let recovery: RecoveryReport
+    var recovery: RecoveryReport
     /// Whether the counters are private, because no process has opened the store for writing in
     /// this boot of the machine.
     var isPrivate = false
@@ -40,7 +40,7 @@ struct OpenSequence {
   func prepare() throws(StorageError) -> StoreLocks {
     let access: FileAccess = options.readOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
-      throw StorageError(.notAStore, "The directory contains no store.", file: path)
+      throw noStore
     }
     try fileSystem.probeLocks(of: file, at: LockByte.probe)
     return StoreLocks(file: file)
@@ -104,23 +104,20 @@ struct OpenSequence {
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
     var opened = try finish(header, recovery, start, kept, table, pages, log, locks)
-    opened.report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
-    var lineages = recovery.lineages
-    if opened.report.startedLineage {
-      lineages.append(
-        EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
-    }
-    return Opened(
-      files: opened.files, state: opened.state, lineages: lineages, recovery: opened.report,
-      isPrivate: options.readOnly)
+    opened.recovery.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    return opened
   }
 
   func openPages() throws(StorageError) -> any File {
     guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
     else {
-      throw StorageError(.notAStore, "The directory contains no store.", file: path)
+      throw noStore
     }
     return pages
+  }
+
+  private var noStore: StorageError {
+    StorageError(.notAStore, "The directory contains no store.", file: path)
   }
 
   // MARK: Finding the store
@@ -144,6 +141,14 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
+  /// Rejects file systems that cannot hold a store, before anything is created there.
+  private func requireSupportedVolume() throws(StorageError) {
+    if let type = try fileSystem.volumeType(of: path) {
+      return try type.requireSupported(path)
+    }
+    try fileSystem.volumeType(of: Self.parent(of: path))?.requireSupported(path)
+  }
+
   /// Returns the parent directory of a path.
   static func parent(of path: String) -> String {
     var trimmed = Substring(path)
@@ -155,7 +160,7 @@ struct OpenSequence {
   /// C1: creates a page file with one header slot, which gets its name when it is complete.
   private func create(_ names: Set<String>) throws(StorageError) {
     guard !options.readOnly else {
-      throw StorageError(.notAStore, "The directory contains no store.", file: path)
+      throw noStore
     }
     guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
       throw .corrupt(
@@ -178,9 +183,7 @@ struct OpenSequence {
     defer { block.keep() }
     header.encode(to: block.bytes)
     try fileSystem.remove(path + "/pages.new")
-    guard let file = try fileSystem.open(path + "/pages.new", .create) else {
-      throw StorageError(.io, "The page file disappeared while it was created.", file: path)
-    }
+    let file = try fileSystem.create(path + "/pages.new")
     try file.setByteCount(Geometry.firstPageOffset)
     try file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[0])
     try file.sync()

@@ -35,11 +35,8 @@ public struct PageUse: Hashable, Sendable {
   fileprivate init(of page: Bytes) {
     let byteCount: Int
     switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
-    case .leaf:
-      kind = .leaf
-      byteCount = NodeLayout.prefixOffset + NodeView(page).usedByteCount
-    case .branch:
-      kind = .branch
+    case .leaf, .branch:
+      kind = NodeView(page).isLeaf ? .leaf : .branch
       byteCount = NodeLayout.prefixOffset + NodeView(page).usedByteCount
     case .bitmap:
       kind = .bitmap
@@ -73,10 +70,7 @@ extension Store {
   /// - Complexity: Every page in use is read once; free ones are not.
   public func pageUse(of snapshot: Snapshot) throws -> [PageUse] {
     try requireOpen()
-    guard snapshot.belongs(to: table) else {
-      throw StorageError(
-        .foreignStore, "The snapshot belongs to another store.", file: files.directory)
-    }
+    try require(snapshot)
     defer { withExtendedLifetime(snapshot) {} }
     let view = snapshot.state.view
     let used = UsedPages(view: view, geometry: files.geometry)

@@ -22,12 +22,8 @@ extension Store {
     _ body: (StoreChange) throws -> Void
   ) throws {
     try requireOpen()
-    guard source.state.files === files, target.state.files === files else {
-      throw StorageError(
-        .foreignStore,
-        "One of the two snapshots to compare belongs to another store, or to an earlier opening of "
-          + "this one.")
-    }
+    try require(source)
+    try require(target)
     defer { withExtendedLifetime((source, target)) {} }
     guard source.generation != target.generation else { return }
     try SnapshotDifference(from: source.state, to: target.state, in: isWanted).forEach(body)

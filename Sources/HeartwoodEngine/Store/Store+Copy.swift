@@ -19,9 +19,7 @@ extension Store {
     _ snapshot: Snapshot, to path: String, progress: ((StoreProgress) -> Void)? = nil
   ) throws {
     try requireOpen()
-    guard snapshot.belongs(to: table) else {
-      throw StorageError(.foreignStore, "The snapshot belongs to another store.", file: path)
-    }
+    try require(snapshot)
     try StoreCopy(snapshot, of: files, options, to: path, progress).run()
   }
 }

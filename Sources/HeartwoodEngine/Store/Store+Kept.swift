@@ -29,8 +29,7 @@ extension Store {
     // A named generation must be durable.
     try queue.makeDurable(generation.frame)
     let point = snapshot.state.point
-    let row = KeptGenerations.Row(
-      lineage: point.lineage, generation: point.frame, time: point.time)
+    let row = KeptGenerations.Row(lineage: point.lineage, generation: point.frame, time: point.time)
     try changeKept { kept throws(StorageError) in
       // The store cannot be suspended while the list is being replaced.
       try snapshot.requireCurrent()

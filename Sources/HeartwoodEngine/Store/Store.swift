@@ -246,6 +246,15 @@ public final class Store: Sendable {
     }
   }
 
+  /// - Throws: `foreignStore` for a snapshot of another opening of a store.
+  func require(_ snapshot: Snapshot) throws(StorageError) {
+    guard !snapshot.belongs(to: table) else { return }
+    throw StorageError(
+      .foreignStore,
+      "The snapshot belongs to another store, or to an earlier opening of this one.",
+      file: files.directory)
+  }
+
   func requireWritable() throws(StorageError) {
     try requireOpen()
     guard !options.readOnly else {

@@ -17,8 +17,7 @@ struct StoreCopy {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
     guard !trimmed.isEmpty, trimmed != "/" else {
-      throw StorageError(
-        .invalidArgument, "A copy needs the path of a new directory.", file: path)
+      throw StorageError(.invalidArgument, "A copy needs the path of a new directory.", file: path)
     }
     self.snapshot = snapshot
     self.files = files
@@ -83,9 +82,7 @@ struct StoreCopy {
           + "(\(foreign)). Move them, or choose another path.",
         file: partialPath)
     }
-    guard let file = try files.fileSystem.open(partialPath + "/locks", .create) else {
-      throw StorageError(.io, "The lock file disappeared while it was created.", file: partialPath)
-    }
+    let file = try files.fileSystem.create(partialPath + "/locks")
     guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
       throw StorageError(
         .busy, "Another copy to this path is in progress. Wait until it is done.",

@@ -20,8 +20,7 @@ final class StoreCore: Sendable {
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
     files = opened.files
-    table = GenerationTable(
-      opened.state, files: files, lingers: options.upkeep == .background)
+    table = GenerationTable(opened.state, files: files, lingers: options.upkeep == .background)
     queue = SyncQueue(files: files, table: table)
     gate = WriterGate(
       locks: files.locks, words: files.words,
@@ -35,7 +34,7 @@ final class StoreCore: Sendable {
     commit = Commit(
       files: files, table: table, queue: queue, gate: gate, signal: signal,
       pool: PagePool(pageByteCount: files.geometry.pageByteCount),
-      memoryByteLimit: options.transactionMemoryByteCount)
+      memoryPageLimit: max(options.transactionMemoryByteCount, 0) / files.geometry.pageByteCount)
     maintenance = Maintenance(
       files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
       holder: holder,

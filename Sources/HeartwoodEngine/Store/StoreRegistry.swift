@@ -61,8 +61,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
     places[key] = .opening
     lock.release()
-    let made: Result<StoreCore, StorageError>
-    do throws(StorageError) { made = .success(try make()) } catch { made = .failure(error) }
+    let made = Result(catching: make)
     lock.acquire()
     lock.wakeAll()
     switch made {

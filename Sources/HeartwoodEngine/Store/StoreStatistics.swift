@@ -5,9 +5,9 @@ public struct StoreStatistics: Hashable, Sendable {
   /// Bytes in a page.
   public var pageByteCount: Int
   /// Pages of the newest generation, in use or free.
-  public var pageCount: Int
+  public var pageCount = 0
   /// Bytes that the log occupies on the file system: with segments created ahead, without holes.
-  public var logByteCount: Int
+  public var logByteCount = 0
   /// The bound of the log's size after the last log reclamation: one image of each page in it for
   /// each held generation and for the newest, the map, and four segments; `nil` before the first
   /// one.
@@ -16,25 +16,25 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
   /// the log are reclaimed, and the log may exceed ``logByteBound``.
-  public var canReclaimParts: Bool
+  public var canReclaimParts = true
   /// The oldest held generation, and its cost.
   public var oldestHeld: LiveGeneration?
   /// The newest visible generation.
-  public var newest: Generation
+  public var newest = Generation(frame: 0)
   /// The checkpointed generation, which the page file holds.
-  public var backfilled: Generation
+  public var backfilled = Generation(frame: 0)
   /// The number of generations that this process holds.
-  public var liveGenerationCount: Int
+  public var liveGenerationCount = 0
   /// Bytes of page indexes, which map pages to their location in the log, of all stores open in
   /// this process.
   ///
   /// They grow with the pages that were changed since the checkpointed generation, by about 10
   /// bytes each for adjacent pages and 65 for scattered ones.
-  public var indexByteCount: Int
+  public var indexByteCount = 0
   /// Pages requested in `.buffered` reading.
-  public var cacheLookupCount: Int
+  public var cacheLookupCount = 0
   /// Pages that had to be read into the cache.
-  public var cacheReadCount: Int
+  public var cacheReadCount = 0
   /// The error of the newest checkpoint of this process; `nil` if that succeeded, or none has run.
   ///
   /// While automatic checkpoints fail, the log grows. If one failed in another process, this error
@@ -44,22 +44,10 @@ public struct StoreStatistics: Hashable, Sendable {
   /// should be held for a moment only; `nil` if there is none.
   public var lockWait: LockWait?
   /// Counts that only grow.
-  public var activity: StoreActivity
+  public var activity = StoreActivity()
 
   /// Creates zeros: in a child after `fork`, the activity of the parent's store is not available.
-  init(inherited files: StoreFiles) {
-    pageByteCount = files.geometry.pageByteCount
-    pageCount = 0
-    logByteCount = 0
-    canReclaimParts = true
-    newest = Generation(frame: 0)
-    backfilled = Generation(frame: 0)
-    liveGenerationCount = 0
-    indexByteCount = 0
-    cacheLookupCount = 0
-    cacheReadCount = 0
-    activity = StoreActivity()
-  }
+  init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
     files: StoreFiles, table: GenerationTable, own: HolderEntry, lastCheckpointError: StorageError?
@@ -74,7 +62,7 @@ public struct StoreStatistics: Hashable, Sendable {
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
     canReclaimParts = files.reclaimed.canMakeHoles
-    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest()
+    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest(1).first
     newest = Generation(frame: files.words.committed)
     backfilled = Generation(frame: files.words.backfilled)
     liveGenerationCount = table.liveReferences.count

@@ -16,19 +16,12 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-extension VerificationReport {
-  fileprivate mutating func add(_ log: (findings: [String], commitCount: Int)) {
-    findings += log.findings
-    logCommitCount = log.commitCount
-  }
-}
-
 /// Checks one generation from the roots down, and the log it may be read from.
 ///
 /// It checks that every page below the page count is either reachable exactly once or free, and
 /// that hashes, order, bounds, depth and counts are correct. Corruption results in findings, never
 /// in an error.
-struct Verification {
+final class Verification {
   private let files: StoreFiles
   private let state: GenerationState
   private var report = VerificationReport()
@@ -36,101 +29,88 @@ struct Verification {
 
   init(files: StoreFiles, state: GenerationState) throws(StorageError) {
     self.files = files
-    self.state = try state.verifying(files: files)
+    self.state = try state.renewed(alwaysVerifies: true)
     visited = Array(repeating: false, count: Int(state.point.pageCount))
     report.generation = Generation(frame: state.generation)
     report.pageCount = visited.count
   }
 
-  consuming func run() -> VerificationReport {
-    var checking = self
-    checking.checkTrees()
-    checking.checkBitmaps()
-    checking.checkLog()
-    return checking.report
+  func run() -> VerificationReport {
+    noteError(of: checkTrees)
+    checkBitmaps()
+    // A maintenance run punches holes and advances the page file.
+    noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
+    return report
   }
 
-  private mutating func note(_ error: StorageError) { report.findings.append(error.description) }
+  private func note(_ finding: String) { report.findings.append(finding) }
+
+  private func noteError(of check: () throws(StorageError) -> Void) {
+    do throws(StorageError) { try check() } catch { note(error.description) }
+  }
 
   // MARK: Trees
 
-  private mutating func checkTrees() {
+  private func checkTrees() throws(StorageError) {
     guard state.point.pageCount > 0 else { return }
     _ = check(Catalog.root)
-    do throws(StorageError) {
-      let rows = try Catalog.rows(in: state.view)
-      let next = try Catalog.nextTree(in: state.view)
-      report.keyspaceCount = rows.count
-      for (name, row) in rows {
-        if row.root.tree >= next {
-          report.findings.append(
-            "Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
-        }
-        let count = check(row.root)
-        report.entryCount += count
-        if UInt64(count) != row.count {
-          report.findings.append(
-            "Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
-        }
+    let rows = try Catalog.rows(in: state.view)
+    let next = try Catalog.nextTree(in: state.view)
+    report.keyspaceCount = rows.count
+    for (name, row) in rows {
+      if row.root.tree >= next {
+        note("Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
       }
-    } catch {
-      note(error)
+      let count = check(row.root)
+      report.entryCount += count
+      if UInt64(count) != row.count {
+        note("Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
+      }
     }
   }
 
   /// Checks one tree; returns the number of entries found.
-  private mutating func check(_ root: TreeRoot) -> Int {
-    var seen = visited
+  private func check(_ root: TreeRoot) -> Int {
     var beyond: [PageNumber] = []
     let checks = TreeChecks(view: state.view, root: root) { page in
-      guard Int(page) < seen.count else {
+      guard Int(page) < visited.count else {
         beyond.append(page)
         return false
       }
-      defer { seen[Int(page)] = true }
-      return !seen[Int(page)]
+      defer { visited[Int(page)] = true }
+      return !visited[Int(page)]
     }
-    visited = seen
     report.findings += checks.findings
-    report.findings += beyond.map { "The store refers to page \($0), which does not exist." }
+    for page in beyond { note("The store refers to page \(page), which does not exist.") }
     return checks.entryCount
   }
 
   // MARK: Free space
 
-  private mutating func checkBitmaps() {
+  private func checkBitmaps() {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
-    var first = 0
-    while first < visited.count {
-      do throws(StorageError) {
-        try checkBitmap(first, perBitmap)
-      } catch {
-        note(error)
-      }
-      first += perBitmap
+    for first in stride(from: 0, to: visited.count, by: perBitmap) {
+      noteError { () throws(StorageError) in try checkBitmap(first, perBitmap) }
     }
   }
 
-  private mutating func checkBitmap(_ first: Int, _ count: Int) throws(StorageError) {
+  private func checkBitmap(_ first: Int, _ count: Int) throws(StorageError) {
     let reference = try state.view.page(PageNumber(first))
     defer { state.view.release(reference) }
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
-      report.findings.append("Page \(first) should be a bitmap and is not.")
-      return
+      return note("Page \(first) should be a bitmap and is not.")
     }
-    if visited[first] { report.findings.append("Bitmap page \(first) is part of a tree.") }
+    if visited[first] { note("Bitmap page \(first) is part of a tree.") }
     visited[first] = true
     for bit in 0..<count {
       let page = first + bit
       let isUsed = Bitmap.bit(bit, in: reference.bytes)
       if page >= visited.count {
-        if isUsed {
-          report.findings.append("Page \(page) is marked as used but does not exist.")
-        }
+        if isUsed { note("Page \(page) is marked as used but does not exist.") }
       } else if isUsed && !visited[page] {
-        report.findings.append("Page \(page) is marked as used, but nothing refers to it.")
+        note("Page \(page) is marked as used, but nothing refers to it.")
       } else if !isUsed && visited[page] {
-        report.findings.append("Page \(page) is in use, but marked as free.")
+        note("Page \(page) is in use, but marked as free.")
       } else if !isUsed {
         report.freePageCount += 1
       }
@@ -139,23 +119,19 @@ struct Verification {
 
   // MARK: The log
 
-  /// Checks that segments with frames belong to this store and to their position.
+  /// Checks that a segment with frames belongs to this store and to its position.
   ///
   /// A damaged header is ignored: a power cut may destroy it while the frames after it survive, and
   /// these verify by themselves.
-  private func checkHeaders(of segments: [Segment]) throws(StorageError) -> [String] {
-    var findings: [String] = []
-    for segment in segments {
-      guard let header = try files.log.header(of: segment) else { continue }
-      if header.identity != files.identity || header.geometry != files.geometry
-        || header.firstFrame != files.geometry.firstFrame(of: segment.number)
-      {
-        findings.append(
-          "Log segment \(files.geometry.segmentName(segment.number)) belongs to another store, or "
-            + "has another position.")
-      }
+  private func checkHeader(of segment: Segment) throws(StorageError) {
+    guard let header = try files.log.header(of: segment) else { return }
+    if header.identity != files.identity || header.geometry != files.geometry
+      || header.firstFrame != files.geometry.firstFrame(of: segment.number)
+    {
+      note(
+        "Log segment \(files.geometry.segmentName(segment.number)) belongs to another store, or "
+          + "has another position.")
     }
-    return findings
   }
 
   /// Checks that the footers of the segments from that of `sum` up to `end` match the group
@@ -165,8 +141,7 @@ struct Verification {
   /// than the checked generation was written meanwhile.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
-  ) throws(StorageError) -> [String] {
-    var findings: [String] = []
+  ) throws(StorageError) {
     for segment in scanner.table.segments
     where segment.number >= sum.segment && segment.number < end {
       guard files.geometry.firstFrame(of: segment.number) > start.point.frame,
@@ -174,73 +149,50 @@ struct Verification {
         footer.point.frame <= state.generation
       else { continue }
       if segment.number != sum.segment || footer != sum.footer {
-        findings.append(
+        note(
           "The footer of log segment \(files.geometry.segmentName(segment.number)) contradicts its "
             + "group headers.")
       }
     }
-    return findings
   }
 
-  /// Verifies the log after the page file's state, up to this generation.
-  ///
-  /// Under the maintenance lock, because a maintenance run punches holes and advances the page
-  /// file.
-  private mutating func checkLog() {
-    do throws(StorageError) {
-      report.add(try files.maintenance.withLock { () throws(StorageError) in try walkLog() })
-    } catch {
-      note(error)
-    }
-  }
-
-  /// Verifies every commit, including its images, and the frames that the map lists.
-  private func walkLog() throws(StorageError) -> (findings: [String], commitCount: Int) {
-    var findings: [String] = []
-    var commitCount = 0
-    let slots = try HeaderSlot.readBoth(files.pageFile.file)
-    guard let header = HeaderSlot.newest(slots) else {
-      return (["Neither header slot of the page file is intact."], 0)
-    }
+  /// Verifies every commit after the page file's state up to this generation, including its images,
+  /// and the frames that the map lists.
+  private func checkLog() throws(StorageError) {
+    let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
-    else { return ([], 0) }
-    let first = files.geometry.segment(
-      of: files.geometry.next(after: header.backfilled.frame))
-    var scanner = try LogScanner(
-      table: try files.log.openAll(from: first, isMapped: false), geometry: files.geometry,
-      seed: files.identity.seed, from: start.point)
-    findings += try checkKept(start, scanner.table)
+    else { return }
+    let first = files.geometry.segment(of: files.geometry.next(after: header.backfilled.frame))
+    let table = try files.log.openAll(from: first, isMapped: false)
+    var scanner = try files.log.scanner(of: table, from: start.point)
+    try checkKept(start, table)
     var used: Set<UInt64> = []
     var summing = SegmentFooterBuilder(segment: first, geometry: files.geometry)
     while scanner.point.frame < state.generation, let commit = try scanner.next() {
-      commitCount += 1
+      report.logCommitCount += 1
       let segment = files.geometry.segment(of: commit.point.frame)
       if summing.segment != segment {
-        findings += try checkFooters(from: summing, to: segment, scanner, start)
+        try checkFooters(from: summing, to: segment, scanner, start)
         summing = SegmentFooterBuilder(segment: segment, geometry: files.geometry)
       }
       summing.add(commit)
       used.formUnion(commit.images.map { files.geometry.segment(of: $0.frame) })
       used.insert(segment)
       if try !scanner.verifyImages(of: commit) {
-        findings.append(
-          "A page image of the commit that ends at frame \(commit.point.frame) is corrupt.")
+        note("A page image of the commit that ends at frame \(commit.point.frame) is corrupt.")
       }
     }
-    findings += try checkFooters(from: summing, to: summing.segment + 1, scanner, start)
-    findings += try checkHeaders(of: scanner.table.segments.filter { used.contains($0.number) })
-    if scanner.point.frame != state.generation {
-      findings.append(
-        "The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+    try checkFooters(from: summing, to: summing.segment + 1, scanner, start)
+    for segment in table.segments where used.contains(segment.number) {
+      try checkHeader(of: segment)
     }
-    return (findings, commitCount)
+    if scanner.point.frame != state.generation {
+      note("The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+    }
   }
 
   /// Checks that every frame in the map exists, and that every named generation can be read.
-  private func checkKept(
-    _ start: LogStart, _ table: SegmentTable
-  ) throws(StorageError) -> [String] {
-    var findings: [String] = []
+  private func checkKept(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
     let block = ByteBlock(count: files.geometry.pageByteCount)
     defer { block.keep() }
     for survivor in start.map?.survivors ?? [] where survivor.frame > start.backfilled.frame {
@@ -253,8 +205,7 @@ struct Verification {
         PageChecks.hash(block.bytes.bytes, seed: files.identity.seed)
           == block.bytes.bytes.load64(PageLayout.hash.offset)
       else {
-        findings.append(
-          "Frame \(survivor.frame) should contain page \(survivor.page) and does not.")
+        note("Frame \(survivor.frame) should contain page \(survivor.page) and does not.")
         continue
       }
     }
@@ -262,9 +213,7 @@ struct Verification {
     let decision = files.words.decision
     for (name, row) in kept.rows.sorted(by: { $0.key < $1.key })
     where !decision.isAlive(row.generation) {
-      findings.append(
-        "The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
+      note("The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
     }
-    return findings
   }
 }

@@ -9,19 +9,6 @@ package struct Commit {
   /// The number of pages that a transaction may have in memory.
   package let memoryPageLimit: Int
 
-  package init(
-    files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
-    signal: CommitSignal, pool: PagePool, memoryByteLimit: Int
-  ) {
-    self.files = files
-    self.table = table
-    self.queue = queue
-    self.gate = gate
-    self.signal = signal
-    self.pool = pool
-    memoryPageLimit = max(memoryByteLimit, 0) / files.geometry.pageByteCount
-  }
-
   /// Runs `body` as the only writer and commits its changes as one generation.
   ///
   /// - Parameter isDurable: Whether to return only when the commit survives a power cut.

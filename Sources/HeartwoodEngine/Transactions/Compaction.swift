@@ -95,12 +95,7 @@ package struct Compaction {
     }
     guard let root = try mover.moveRoot(row.root) else { return row }
     let moved = Catalog.Row(root: root, count: row.count)
-    let catalog = TreeWriter(pages: mover.pages, root: Catalog.root)
-    try Catalog.encode(moved).withBytes { value throws(StorageError) in
-      try withSearchBytes(name) { key throws(StorageError) in
-        _ = try catalog.put(SearchKey(key), value)
-      }
-    }
+    try Catalog.set(moved, of: name, in: mover.pages)
     return moved
   }
 

@@ -63,8 +63,7 @@ extension KeyspaceWriter {
       var appended = 0
       while source.hasEntry, appended < byteCount {
         appended += try source.moveEntry(to: &builder, of: keyspace.row.root.tree, pages, report)
-        keyspace.row.count += 1
-        keyspace.hasNewCount = true
+        keyspace.noteInserted()
         report.reach(Int(pages.pageCount))
       }
       if !source.hasEntry { try builder.finish() }

@@ -78,5 +78,13 @@ extension KeyspaceWriter {
   }
 
   @usableFromInline
-  func remove(_ key: borrowing EncodedKey) throws(StorageError) -> Bool { try delete(key.bytes) }
+  func remove(_ key: borrowing EncodedKey) throws(StorageError) -> Bool {
+    requireOpen()
+    let key = SearchKey(key.bytes)
+    return try session.changing { () throws(StorageError) in
+      guard try keyspace.writer.delete(key) else { return false }
+      try keyspace.noteDeleted(1)
+      return true
+    }
+  }
 }

@@ -103,11 +103,7 @@ public struct KeyspaceLoader: ~Copyable {
 
   @usableFromInline
   mutating func add(_ key: borrowing EncodedKey, _ value: RawSpan) throws(StorageError) {
-    try append(key.bytes, value)
-  }
-
-  @inline(__always)
-  private mutating func append(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
+    let key = key.bytes
     let isAppended = value.withBytes { builder.appendInPlace(key: SearchKey(key), value: $0) }
     if !isAppended { try makePlace(key, value) }
     count += 1

@@ -36,12 +36,7 @@ extension KeyspaceWriter {
     try session.changing { () throws(StorageError) in
       let count = try keyspace.writer.delete(
         from: lower.map { SearchKey($0) }, upTo: upper.map { SearchKey($0) })
-      guard count > 0 else { return 0 }
-      guard keyspace.row.count >= count else {
-        throw StorageError.corrupt("Keyspace \"\(keyspace.name)\" has more entries than it counts.")
-      }
-      keyspace.row.count -= count
-      keyspace.hasNewCount = true
+      if count > 0 { try keyspace.noteDeleted(count) }
       return Int(clamping: count)
     }
   }

@@ -25,11 +25,7 @@ extension KeyspaceWriter {
     guard byteCount >= 0 else {
       throw StorageError(.invalidArgument, "A value cannot have \(byteCount) bytes.")
     }
-    guard byteCount <= Limits.maxValueByteCount else {
-      throw StorageError(
-        .tooLarge,
-        "The value has \(byteCount) bytes; the limit is \(Limits.maxValueByteCount).")
-    }
+    try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(
       session: session, keyspace: keyspace, key: key.bytes, byteCount: byteCount)
     do { try body(&value) } catch {

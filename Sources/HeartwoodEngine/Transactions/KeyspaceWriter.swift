@@ -41,29 +41,9 @@ public struct KeyspaceWriter {
 
   func put(_ key: Bytes, _ value: Bytes) throws(StorageError) {
     requireOpen()
-    guard value.count <= Limits.maxValueByteCount else {
-      throw StorageError(
-        .tooLarge,
-        "The value has \(value.count) bytes; the limit is \(Limits.maxValueByteCount).")
-    }
+    try Limits.requireValue(byteCount: value.count)
     try session.changing { () throws(StorageError) in
-      if try keyspace.writer.put(SearchKey(key), value) {
-        keyspace.row.count += 1
-        keyspace.hasNewCount = true
-      }
-    }
-  }
-
-  func delete(_ key: Bytes) throws(StorageError) -> Bool {
-    requireOpen()
-    return try session.changing { () throws(StorageError) in
-      guard try keyspace.writer.delete(SearchKey(key)) else { return false }
-      guard keyspace.row.count > 0 else {
-        throw StorageError.corrupt("Keyspace \"\(keyspace.name)\" has more entries than it counts.")
-      }
-      keyspace.row.count -= 1
-      keyspace.hasNewCount = true
-      return true
+      if try keyspace.writer.put(SearchKey(key), value) { keyspace.noteInserted() }
     }
   }
 }

@@ -73,10 +73,7 @@ public struct ValueWriter: ~Copyable {
       return try collected.withBytes { value throws(StorageError) in try writer.put(key, value) }
     }
     try session.changing { () throws(StorageError) in
-      if try keyspace.writer.put(SearchKey(key), overflow.finish()) {
-        keyspace.row.count += 1
-        keyspace.hasNewCount = true
-      }
+      if try keyspace.writer.put(SearchKey(key), overflow.finish()) { keyspace.noteInserted() }
     }
   }
 

@@ -23,26 +23,27 @@ final class OpenKeyspace {
     self.row = row
     writer = TreeWriter(pages: pages, root: row.root)
   }
-}
 
-/// The properties that a savepoint restores of a keyspace that was open when it began.
-private struct KeyspaceMark {
-  private let keyspace: OpenKeyspace
-  private let row: Catalog.Row
-  private let hasNewCount: Bool
-  private let isRemoved: Bool
-
-  init(_ keyspace: OpenKeyspace) {
-    self.keyspace = keyspace
-    row = keyspace.row
-    hasNewCount = keyspace.hasNewCount
-    isRemoved = keyspace.isRemoved
+  /// Restores what a savepoint may have changed.
+  func restore(_ row: Catalog.Row, hasNewCount: Bool = false, isRemoved: Bool = false) {
+    self.row = row
+    self.hasNewCount = hasNewCount
+    self.isRemoved = isRemoved
   }
 
-  func restore() {
-    keyspace.row = row
-    keyspace.hasNewCount = hasNewCount
-    keyspace.isRemoved = isRemoved
+  /// Counts a new entry.
+  func noteInserted() {
+    row.count += 1
+    hasNewCount = true
+  }
+
+  /// Uncounts deleted entries.
+  func noteDeleted(_ count: UInt64) throws(StorageError) {
+    guard row.count >= count else {
+      throw .corrupt("Keyspace \"\(name)\" has more entries than it counts.")
+    }
+    row.count -= count
+    hasNewCount = true
   }
 }
 
@@ -85,7 +86,7 @@ final class WriteSession {
       !keyspaces.values.contains { $0.isLoading },
       "a savepoint was begun while a keyspace was being loaded")
     let known = keyspaces
-    let marks = known.values.map { KeyspaceMark($0) }
+    let marks = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
     do {
       let result = try body()
@@ -95,7 +96,9 @@ final class WriteSession {
       pages.rollBackSavepoint()
       // An interrupted change is undone with the rest.
       interruption = nil
-      for mark in marks { mark.restore() }
+      for (keyspace, row, hasNewCount, isRemoved) in marks {
+        keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
+      }
       restoreKeyspaces(known)
       throw error
     }
@@ -110,9 +113,7 @@ final class WriteSession {
     keyspaces = known
     for (name, keyspace) in opened where keyspace !== known[name] {
       if known[name] == nil, let original = keyspace.original {
-        keyspace.row = original
-        keyspace.hasNewCount = false
-        keyspace.isRemoved = false
+        keyspace.restore(original)
         keyspaces[name] = keyspace
       } else {
         keyspace.isRemoved = true
@@ -156,11 +157,11 @@ final class WriteSession {
     let block = ByteBlock(count: 4)
     defer { block.keep() }
     block.bytes.store32(number + 1, 0)
-    try setRow(Catalog.nextTreeKey, block.bytes.bytes)
+    try Catalog.set(Catalog.nextTreeKey, to: block.bytes.bytes, in: pages)
     let root = try TreeWriter.create(pages, tree: number)
     let created = OpenKeyspace(
       name: name, row: Catalog.Row(root: root, count: 0), original: nil, pages: pages)
-    try writeRow(created)
+    try Catalog.set(created.row, of: name, in: pages)
     return created
   }
 
@@ -182,8 +183,7 @@ final class WriteSession {
         try catalog.delete(SearchKey(key))
       }
     }
-    let removed =
-      keyspaces[key] ?? OpenKeyspace(name: name, row: row, original: row, pages: pages)
+    let removed = keyspaces[key] ?? OpenKeyspace(name: name, row: row, original: row, pages: pages)
     removed.isRemoved = true
     keyspaces[key] = removed
     return true
@@ -194,20 +194,9 @@ final class WriteSession {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })
     where keyspace.hasNewCount && !keyspace.isRemoved {
-      try writeRow(keyspace)
+      try Catalog.set(keyspace.row, of: keyspace.name, in: pages)
       try pages.makeRoom()
     }
     try pages.cutTail()
-  }
-
-  private func writeRow(_ keyspace: OpenKeyspace) throws(StorageError) {
-    let row = Catalog.encode(keyspace.row)
-    try row.withBytes { row throws(StorageError) in try setRow(Key(keyspace.name), row) }
-  }
-
-  private func setRow(_ key: Key, _ value: Bytes) throws(StorageError) {
-    try withSearchBytes(key) { key throws(StorageError) in
-      _ = try TreeWriter(pages: pages, root: Catalog.root).put(SearchKey(key), value)
-    }
   }
 }

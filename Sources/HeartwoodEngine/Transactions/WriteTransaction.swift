@@ -40,9 +40,7 @@ public struct WriteTransaction {
   /// - Throws: Any error of `body`, unchanged; the error that interrupted an earlier change of the
   ///   transaction, before `body` is called.
   /// - Complexity: One more page of memory for each page `body` changes; no page read or written.
-  public mutating func savepoint<R>(
-    _ body: (inout WriteTransaction) throws -> R
-  ) throws -> R {
+  public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
     let session = session
     return try session.savepoint { try body(&self) }
   }
@@ -59,9 +57,7 @@ public struct WriteTransaction {
   ///
   /// - Throws: `foreignStore` for a snapshot of another opening of a store; `corrupt` or `io`; any
   ///   error of `body`.
-  package func changes(
-    to target: Snapshot, _ body: (StoreChange) throws -> Void
-  ) throws {
+  package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
       throw StorageError(

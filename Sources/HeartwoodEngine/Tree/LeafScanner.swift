@@ -4,9 +4,6 @@
 ///
 /// - Important: the view's owner must outlive the scanner. For one thread at a time.
 package final class LeafScanner {
-  /// Room for the longest key and the zeros after it.
-  static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
-
   private let view: PageView
   package let tree: TreeID
   private let pages: [PageNumber]
@@ -27,11 +24,12 @@ package final class LeafScanner {
     self.view = view
     self.tree = tree
     self.pages = pages
-    block = ByteBlock(count: Self.keyByteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
-    keyBytes = block.bytes.slice(0, Self.keyByteCount)
-    otherBytes = block.bytes.slice(Self.keyByteCount, Self.keyByteCount)
+    let byteCount = SearchKey.maxByteCount
+    block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
+    keyBytes = block.bytes.slice(0, byteCount)
+    otherBytes = block.bytes.slice(byteCount, byteCount)
     // An empty node is the placeholder until there is a leaf.
-    node = NodeView(block.bytes.bytes.slice(Self.keyByteCount * 2, NodeLayout.prefixOffset))
+    node = NodeView(block.bytes.bytes.slice(byteCount * 2, NodeLayout.prefixOffset))
   }
 
   deinit { if let leaf { view.release(leaf) } }

@@ -24,33 +24,25 @@ struct NodeMerge {
   }
 
   /// Returns the division that balances the nodes; `nil` if there is none but the present one.
-  func evenSplit(pageSize: Int) -> (position: Int, leftPrefixCount: Int, rightPrefixCount: Int)? {
-    let count = entries.count
-    let margin = entries.isLeaf || count < 4 ? 1 : 2
-    guard count >= 2 else { return nil }
-    let bounds = margin...(count - margin)
+  func evenSplit(pageSize: Int) -> NodeSplit? {
+    guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageSize: pageSize) { return split }
     // A branch must not be left with a single child, even if nothing more can be moved.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageSize: pageSize) }
-    if count - entries.left.count < 2 { return split(at: bounds.upperBound, pageSize: pageSize) }
+    if entries.count - entries.left.count < 2 {
+      return split(at: bounds.upperBound, pageSize: pageSize)
+    }
     return nil
   }
 
-  private func split(
-    at position: Int, pageSize: Int
-  ) -> (position: Int, leftPrefixCount: Int, rightPrefixCount: Int)? {
-    let leftRange = 0..<position
-    let rightRange = position..<entries.count
-    guard position != entries.left.count,
-      let left = entries.fittingPrefixCount(
-        leftRange, or: knownPrefixCount(leftRange), pageSize: pageSize),
-      let right = entries.fittingPrefixCount(
-        rightRange, or: knownPrefixCount(rightRange), pageSize: pageSize)
-    else { return nil }
-    return (position, left, right)
+  private func split(at position: Int, pageSize: Int) -> NodeSplit? {
+    guard position != entries.left.count else { return nil }
+    return NodeSplit(
+      entries, at: position, leftPrefixCount: knownPrefixCount(0..<position),
+      rightPrefixCount: knownPrefixCount(position..<entries.count), pageSize: pageSize)
   }
 
   /// Returns the prefix that all keys of a range have because they come from the same node.

@@ -72,8 +72,7 @@ package struct NodeRebuild {
 
   /// Returns the used part of the capacity of a node with the entries of `range`.
   func usedByteCount(_ range: Range<Int>, prefixCount: Int) -> Int {
-    var total =
-      NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
+    var total = NodeLayout.headsOffset(prefixLength: prefixCount) - NodeLayout.prefixOffset
     for position in range {
       total +=
         !isLeaf && position == range.lowerBound
@@ -198,8 +197,7 @@ package struct NodeRebuild {
       front = NodeLayout.leafCellHeaderByteCount
       let (value, isOverflow) = value(position)
       heapStart -= front + rest + value.count
-      page.store16(
-        UInt16(value.count) | (isOverflow ? NodeLayout.overflowFlag : 0), heapStart + 2)
+      page.store16(UInt16(value.count) | (isOverflow ? NodeLayout.overflowFlag : 0), heapStart + 2)
       page.copy(value, to: heapStart + front + rest)
     } else {
       heapStart -= front + rest

@@ -120,8 +120,8 @@ package enum NodeSearch {
     if first &+ 1 == node.count || node.head(first &+ 1) != head { return first &+ 1 }
     if head == .max { return node.count }
     return first
-      &+ node.page.lowerBound64(
-        node.heads &+ first &* 8, length: node.count &- first, head &+ 1)
+      &+ node.page.guessedLowerBound64(
+        node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
   /// Compares an entry with a key with the same prefix and head: negative, zero or positive.

@@ -1,4 +1,5 @@
-/// The division of an overfull node, and the prefixes of the two resulting nodes.
+/// The division of the entries of an overfull node, or of two neighbours, into two nodes, and the
+/// prefixes of these.
 struct NodeSplit {
   /// The new node that stays full, because the next keys are likely to go to the other.
   enum Edge {
@@ -17,31 +18,51 @@ struct NodeSplit {
   /// A new key without the node's prefix sorts before or after all keys that have it, so the others
   /// can keep the prefix.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageSize: Int) {
-    let count = entries.count
-    // A branch keeps two children on each side, so that every child has a neighbour to merge with.
-    let margin = entries.isLeaf || count < 4 ? 1 : 2
-    guard count >= 2 else { return nil }
-    let bounds = margin...(count - margin)
+    guard let bounds = Self.bounds(of: entries) else { return nil }
+    let known = entries.left.prefixCount
+    let position: Int
     if keyOrder < 0 || (keyOrder == 0 && edge == .first) {
-      self.init(entries, at: bounds.lowerBound, keyOrder: keyOrder, pageSize: pageSize)
+      position = bounds.lowerBound
     } else if keyOrder > 0 || edge == .last {
-      self.init(entries, at: bounds.upperBound, keyOrder: keyOrder, pageSize: pageSize)
+      position = bounds.upperBound
     } else {
-      let middle = entries.middle(prefixCount: entries.left.prefixCount, within: bounds)
-      self.init(entries, at: middle, keyOrder: keyOrder, pageSize: pageSize)
+      position = entries.middle(prefixCount: known, within: bounds)
     }
+    self.init(
+      entries, at: position, leftPrefixCount: keyOrder < 0 ? nil : known,
+      rightPrefixCount: keyOrder > 0 ? nil : known, pageSize: pageSize)
   }
 
-  private init?(_ entries: NodeRebuild, at position: Int, keyOrder: Int, pageSize: Int) {
-    let known = entries.left.prefixCount
+  /// The possible positions; `nil` if there are too few entries.
+  ///
+  /// A branch keeps two children on each side, so that every child has a neighbour to merge with.
+  static func bounds(of entries: NodeRebuild) -> ClosedRange<Int>? {
+    let margin = entries.isLeaf || entries.count < 4 ? 1 : 2
+    return entries.count < 2 ? nil : margin...(entries.count - margin)
+  }
+
+  /// Divides `entries` at a position; `nil` if they do not fit.
+  ///
+  /// - Parameters:
+  ///   - knownLeft: A prefix that all keys before the position have.
+  ///   - knownRight: The same for the others.
+  init?(
+    _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
+    rightPrefixCount knownRight: Int?, pageSize: Int
+  ) {
     guard
-      let left = entries.fittingPrefixCount(
-        0..<position, or: keyOrder < 0 ? nil : known, pageSize: pageSize),
+      let left = entries.fittingPrefixCount(0..<position, or: knownLeft, pageSize: pageSize),
       let right = entries.fittingPrefixCount(
-        position..<entries.count, or: keyOrder > 0 ? nil : known, pageSize: pageSize)
+        position..<entries.count, or: knownRight, pageSize: pageSize)
     else { return nil }
     self.position = position
     leftPrefixCount = left
     rightPrefixCount = right
+  }
+
+  /// Writes the entries to the two nodes.
+  func write(_ entries: NodeRebuild, to left: MutableBytes, _ right: MutableBytes) {
+    entries.write(0..<position, to: left, prefixCount: leftPrefixCount)
+    entries.write(position..<entries.count, to: right, prefixCount: rightPrefixCount)
   }
 }

@@ -114,7 +114,7 @@ package struct Overflow {
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {
     let number = try number(reference, index, count: count)
-    let page = try page(number, .overflow, level: 0)
+    let page = try view.page(number, .overflow, tree: tree, level: 0)
     let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
     let expected = index + 1 == count ? reference.length - index * capacity : capacity
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
@@ -131,35 +131,19 @@ package struct Overflow {
     if reference.depth == 1 { return try entry(index, of: reference.root, level: 1, count: count) }
     let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
     let part = index / fanout
-    let inner = try entry(
-      part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
-    return try entry(
-      index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
+    let inner = try entry(part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
+    return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
   /// Returns one page number of an index page that must contain `count` of them.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {
-    let page = try page(number, .overflowIndex, level: level)
+    let page = try view.page(number, .overflowIndex, tree: tree, level: level)
     defer { view.release(page) }
     guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
       throw .corrupt("An index of a large value contains a wrong number of pages.", page: number)
     }
     return page.bytes.load32(OverflowLayout.contentOffset + index * 4)
-  }
-
-  private func page(
-    _ number: PageNumber, _ kind: PageKind, level: Int
-  ) throws(StorageError) -> PageReference {
-    let page = try view.page(number)
-    guard page.bytes.load8(PageLayout.kind.offset) == kind.rawValue,
-      Int(page.bytes.load8(PageLayout.level.offset)) == level,
-      page.bytes.load32(PageLayout.tree.offset) == tree
-    else {
-      view.release(page)
-      throw .corrupt("A large value refers to a page that is not part of it.", page: number)
-    }
-    return page
   }
 }

@@ -23,11 +23,7 @@ package struct OverflowWriter {
 
   /// Begins a value of `length` bytes; allocates no page before the first of them.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
-    guard length <= Limits.maxValueByteCount else {
-      throw StorageError(
-        .tooLarge,
-        "The value has \(length) bytes; the limit is \(Limits.maxValueByteCount).")
-    }
+    try Limits.requireValue(byteCount: length)
     guard length > 0 else {
       throw StorageError(.invalidArgument, "An empty value needs no overflow pages.")
     }

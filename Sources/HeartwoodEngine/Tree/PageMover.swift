@@ -52,9 +52,7 @@ package struct PageMover {
   ///
   /// - Returns: The new root, or `nil` if there is no room.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
-    let reference = try view.root(root)
-    let level = NodeView(reference.bytes).level
-    view.release(reference)
+    let level = try view.level(of: root)
     let kind = level == 0 ? PageKind.leaf : .branch
     return try move(root.page, kind, root.tree, level: level).map {
       TreeRoot(tree: root.tree, page: $0)
@@ -140,7 +138,7 @@ package struct PageMover {
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
-    let reference = try page(index, .overflowIndex, tree, level: level)
+    let reference = try view.page(index, .overflowIndex, tree: tree, level: level)
     defer { view.release(reference) }
     guard position < Int(reference.bytes.load32(OverflowLayout.indexCount.offset)) else {
       return nil
@@ -149,20 +147,6 @@ package struct PageMover {
   }
 
   // MARK: Pages
-
-  private func page(
-    _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
-  ) throws(StorageError) -> PageReference {
-    let reference = try view.page(number)
-    guard reference.bytes.load8(PageLayout.kind.offset) == kind.rawValue,
-      Int(reference.bytes.load8(PageLayout.level.offset)) == level,
-      reference.bytes.load32(PageLayout.tree.offset) == tree
-    else {
-      view.release(reference)
-      throw .corrupt("A page does not match the reference to it.", page: number)
-    }
-    return reference
-  }
 
   /// Moves the content of a page to a lower number; `nil`, with the budget set to 0, if none is
   /// free.
@@ -175,7 +159,7 @@ package struct PageMover {
       budget = 0
       return nil
     }
-    let source = try page(number, kind, tree, level: level)
+    let source = try view.page(number, kind, tree: tree, level: level)
     let start = PageLayout.kind.offset
     do throws(StorageError) {
       try pages.writable(target).copy(

@@ -5,6 +5,9 @@
 package struct SearchKey {
   package let bytes: Bytes
 
+  /// Room for the longest key and the zeros after it, a multiple of 16.
+  static let maxByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
+
   @inline(__always)
   package init(_ bytes: Bytes) { self.bytes = bytes }
 

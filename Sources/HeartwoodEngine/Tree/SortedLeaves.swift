@@ -19,7 +19,7 @@ package struct SortedLeaves {
   ) throws(StorageError) {
     var keys: [UInt8] = []
     var leaves: [Leaf] = []
-    let block = ByteBlock(count: LeafScanner.keyByteCount, alignment: 16)
+    let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
     defer { block.keep() }
     for page in pages {
       let reference = try view.page(page)

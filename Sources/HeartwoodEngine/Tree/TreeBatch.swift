@@ -80,12 +80,7 @@ package struct TreeBatch: ~Copyable {
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
     guard lane.place >= 0 else { return nil }
-    let node = NodeView(lane.page.bytes)
-    let cell = node.leafSlot(lane.place)
-    return FoundValue(
-      value: node.value(inCell: cell),
-      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0,
-      reference: lane.page)
+    return FoundValue(of: lane.place, in: NodeView(lane.page.bytes), lane.page)
   }
 
   /// Empties the batch and releases its pages.

@@ -18,18 +18,10 @@ package struct TreeBuilder {
   ///
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
-    writer = TreeWriter(pages: pages, root: root)
-    view = pages.view
-    lastKey = block.bytes
-    let reference = try pages.view.root(root)
-    let node = NodeView(reference.bytes)
-    let isEmpty = node.isLeaf && node.count == 0
-    pages.view.release(reference)
-    guard isEmpty else {
+    try self.init(continuing: root, pages: pages)
+    guard writer.path.top == 0, leaf.node.count == 0 else {
       throw StorageError(.invalidArgument, "Only an empty tree can be loaded in order.")
     }
-    leaf = NodeEditor(try pages.writable(root.page))
-    moveCount = pages.moveCount
   }
 
   /// Continues the bulk load of a tree that an earlier transaction has loaded partly, after its
@@ -50,8 +42,7 @@ package struct TreeBuilder {
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
-      NodeLayout.fitsInline(
-        keyCount: key.count, valueCount: value.count, pageSize: view.pageSize),
+      NodeLayout.fitsInline(keyCount: key.count, valueCount: value.count, pageSize: view.pageSize),
       lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0,
       leaf.insert(NodeEntry(key: key, value: value, isOverflow: false), at: leaf.node.count)
     else { return false }
@@ -73,8 +64,7 @@ package struct TreeBuilder {
     if fitsInline {
       try insert(NodeEntry(key: key, value: value, isOverflow: false))
     } else {
-      var overflow = try OverflowWriter(
-        pages: pages, tree: writer.root.tree, length: value.count)
+      var overflow = try OverflowWriter(pages: pages, tree: writer.root.tree, length: value.count)
       try overflow.append(value)
       let reference = writer.workspace.reference
       try overflow.finish().store(to: reference)
@@ -86,9 +76,7 @@ package struct TreeBuilder {
   /// Appends an entry whose value was already written to overflow pages of this tree.
   ///
   /// - Throws: As ``append(key:value:)``.
-  package mutating func append(
-    key: SearchKey, reference: OverflowReference
-  ) throws(StorageError) {
+  package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.noteChange()
     let bytes = writer.workspace.reference

@@ -10,6 +10,7 @@ package struct TreeChecks {
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
+  private let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
 
   /// Checks the tree at `root`.
   ///
@@ -63,7 +64,7 @@ package struct TreeChecks {
     let first = node.isLeaf ? 0 : 1
     if first < node.count {
       let isInOrder = [first, node.count - 1].allSatisfy { index in
-        bounds.contains(Self.key(of: node, index), isSeparator: !node.isLeaf)
+        bounds.contains(key(of: node, index), isSeparator: !node.isLeaf)
       }
       if !isInOrder { record("Page \(number) contains keys outside the separators around it.") }
     }
@@ -76,8 +77,8 @@ package struct TreeChecks {
     }
     for index in 0..<node.count {
       var inner = bounds
-      if index > 0 { inner.lower = Self.key(of: node, index) }
-      if index + 1 < node.count { inner.upper = Self.key(of: node, index + 1) }
+      if index > 0 { inner.lower = key(of: node, index) }
+      if index + 1 < node.count { inner.upper = key(of: node, index + 1) }
       checkChild(node.child(index), of: number, level: level - 1, inner, visit)
     }
   }
@@ -118,14 +119,8 @@ package struct TreeChecks {
     }
   }
 
-  private static func key(of node: NodeView, _ index: Int) -> [UInt8] {
-    var key = node.prefix.copied()
-    var head = node.head(index)
-    let suffixCount = node.suffixCount(index)
-    for _ in 0..<min(suffixCount, 8) {
-      key.append(UInt8(truncatingIfNeeded: head >> 56))
-      head <<= 8
-    }
-    return key + node.rest(index).copied()
+  private func key(of node: NodeView, _ index: Int) -> [UInt8] {
+    defer { block.keep() }
+    return node.copyKey(index, to: block.bytes).copied()
   }
 }

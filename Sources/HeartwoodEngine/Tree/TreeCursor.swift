@@ -32,7 +32,7 @@ package final class TreeCursor {
     self.view = view
     self.root = root
     self.savesKey = savesKey
-    let byteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
+    let byteCount = SearchKey.maxByteCount
     block = ByteBlock(count: byteCount * 2 + NodeLayout.prefixOffset, alignment: 16)
     keyBytes = block.bytes.slice(0, byteCount)
     otherBytes = block.bytes.slice(byteCount, byteCount)
@@ -161,10 +161,7 @@ package final class TreeCursor {
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
     guard isPlaced, let leaf else { return nil }
-    let cell = node.leafSlot(slot)
-    return FoundValue(
-      value: node.value(inCell: cell),
-      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
+    return FoundValue(of: slot, in: node, leaf)
   }
 
   /// Passes the current row and the following ones in its leaf to `body`, until that returns false.
@@ -186,10 +183,7 @@ package final class TreeCursor {
     keySlot = -1
     guard first < stop else { return false }
     for slot in first..<stop {
-      let cell = node.leafSlot(slot)
-      let value = FoundValue(
-        value: node.value(inCell: cell),
-        isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0, reference: leaf)
+      let value = FoundValue(of: slot, in: node, leaf)
       guard try body(node.copySuffix(slot, to: keyBytes), value) else { return false }
     }
     return stop == node.count
@@ -250,8 +244,7 @@ package final class TreeCursor {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
       if isKnown {
-        let order = keyBytes.bytes.slice(0, keyCount).compare(
-          otherBytes.bytes.slice(0, knownCount))
+        let order = keyBytes.bytes.slice(0, keyCount).compare(otherBytes.bytes.slice(0, knownCount))
         guard forward ? order > 0 : order < 0 else {
           throw .corrupt("The keys of two leaves are out of order.", page: node.number)
         }

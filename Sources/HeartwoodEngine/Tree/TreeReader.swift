@@ -3,6 +3,21 @@ package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool
   package let reference: PageReference
+
+  /// Creates the value of an entry of a leaf, which is in this page.
+  @inline(__always)
+  init(of slot: Int, in leaf: NodeView, _ reference: PageReference) {
+    let cell = leaf.leafSlot(slot)
+    value = leaf.value(inCell: cell)
+    isOverflow = leaf.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0
+    self.reference = reference
+  }
+
+  init(value: Bytes, isOverflow: Bool, reference: PageReference) {
+    self.value = value
+    self.isOverflow = isOverflow
+    self.reference = reference
+  }
 }
 
 /// Point lookups in one tree as of one state.
@@ -36,10 +51,6 @@ package struct TreeReader {
       view.release(reference)
       return nil
     }
-    let cell = node.leafSlot(slot)
-    return FoundValue(
-      value: node.value(inCell: cell),
-      isOverflow: node.page.load16(cell &+ 2) & NodeLayout.overflowFlag != 0,
-      reference: reference)
+    return FoundValue(of: slot, in: node, reference)
   }
 }

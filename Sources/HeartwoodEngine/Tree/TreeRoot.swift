@@ -24,6 +24,13 @@ extension PageView {
     return reference
   }
 
+  /// Returns the level of the root of a tree.
+  package func level(of root: TreeRoot) throws(StorageError) -> Int {
+    let reference = try self.root(root)
+    defer { release(reference) }
+    return NodeView(reference.bytes).level
+  }
+
   /// Returns the node at `level` that a branch of `tree` refers to; the caller releases it.
   ///
   /// A child is exactly one level below its parent, so that no descent can run in a circle.
@@ -42,6 +49,21 @@ extension PageView {
       throw Self.foreignPage(number)
     }
     return reference
+  }
+
+  /// Returns a page that matches the reference to it; the caller releases it.
+  package func page(
+    _ number: PageNumber, _ kind: PageKind, tree: TreeID, level: Int
+  ) throws(StorageError) -> PageReference {
+    let page = try page(number)
+    guard page.bytes.load8(PageLayout.kind.offset) == kind.rawValue,
+      Int(page.bytes.load8(PageLayout.level.offset)) == level,
+      page.bytes.load32(PageLayout.tree.offset) == tree
+    else {
+      release(page)
+      throw .corrupt("A page does not match the reference to it.", page: number)
+    }
+    return page
   }
 
   @inline(never)

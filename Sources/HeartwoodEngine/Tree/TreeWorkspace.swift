@@ -3,18 +3,16 @@
 /// Kept as long as the writer. All but the path is allocated on first use: most changes fit their
 /// leaf and need no more.
 final class TreeWorkspace {
-  private static let keyByteCount = (Limits.maxKeyByteCount + 8 + 15) & ~15
-
   let path = TreePath()
   private var keys: ByteBlock?
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
   /// Two keys of a rebuild, valid until the next key is requested.
-  var firstKey: MutableBytes { keyPlace(0, Self.keyByteCount) }
-  var secondKey: MutableBytes { keyPlace(1, Self.keyByteCount) }
+  var firstKey: MutableBytes { keyPlace(0, SearchKey.maxByteCount) }
+  var secondKey: MutableBytes { keyPlace(1, SearchKey.maxByteCount) }
   /// The key that a split inserts into the level above.
-  var separator: MutableBytes { keyPlace(2, Self.keyByteCount) }
+  var separator: MutableBytes { keyPlace(2, SearchKey.maxByteCount) }
   /// An overflow reference to be stored in a leaf.
   var reference: MutableBytes { keyPlace(3, OverflowLayout.referenceByteCount) }
 
@@ -22,9 +20,9 @@ final class TreeWorkspace {
     let block =
       keys
       ?? ByteBlock(
-        count: Self.keyByteCount * 3 + OverflowLayout.referenceByteCount, alignment: 16)
+        count: SearchKey.maxByteCount * 3 + OverflowLayout.referenceByteCount, alignment: 16)
     keys = block
-    return block.bytes.slice(place * Self.keyByteCount, byteCount)
+    return block.bytes.slice(place * SearchKey.maxByteCount, byteCount)
   }
 
   /// Copies a page; the copy is valid until the next one with the same `place`, which is 0 or 1.

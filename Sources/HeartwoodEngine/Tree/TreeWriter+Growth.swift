@@ -115,11 +115,7 @@ extension TreeWriter {
       isRoot
       ? try pages.allocate(kind, tree: root.tree, level: UInt8(level)) : path.page(level)
     let right = try pages.allocate(kind, tree: root.tree, level: UInt8(level))
-    entries.write(
-      0..<split.position, to: try pages.writable(left), prefixCount: split.leftPrefixCount)
-    entries.write(
-      split.position..<entries.count, to: try pages.writable(right),
-      prefixCount: split.rightPrefixCount)
+    split.write(entries, to: try pages.writable(left), try pages.writable(right))
     let key = entries.separator(before: split.position)
     if isRoot { try growRoot(left, key, right, level: level + 1) }
     return (right, key.bytes)

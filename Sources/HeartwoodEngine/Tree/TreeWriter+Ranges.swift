@@ -5,10 +5,7 @@ extension TreeWriter {
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
     pages.noteChange()
-    let reference = try view.root(root)
-    let level = NodeView(reference.bytes).level
-    view.release(reference)
-    let count = try removeRange(root.page, level: level, lower, upper)
+    let count = try removeRange(root.page, level: try view.level(of: root), lower, upper)
     guard count > 0 else { return 0 }
     try settleEdge(lower, isLast: false)
     try settleEdge(upper, isLast: true)
@@ -36,8 +33,7 @@ extension TreeWriter {
     }
     let right = min(last, first + 1)
     if right > first {
-      count += try removeRange(
-        child(right, of: number, level: level), level: level - 1, nil, upper)
+      count += try removeRange(child(right, of: number, level: level), level: level - 1, nil, upper)
     }
     return count
       + (try removeRange(
@@ -56,26 +52,28 @@ extension TreeWriter {
   private func removeEntries(
     _ number: PageNumber, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
-    let reference = try view.node(number, tree: root.tree, level: 0)
+    let (slots, values) = try entries(of: number, lower, upper)
+    guard !slots.isEmpty else { return 0 }
+    let editor = NodeEditor(try pages.writable(number))
+    for slot in slots.reversed() { editor.remove(at: slot) }
+    for value in values { try free(value) }
+    try pages.makeRoom()
+    return UInt64(slots.count)
+  }
+
+  private func entries(
+    of leaf: PageNumber, _ lower: SearchKey?, _ upper: SearchKey?
+  ) throws(StorageError) -> (slots: Range<Int>, values: [OverflowReference]) {
+    let reference = try view.node(leaf, tree: root.tree, level: 0)
+    defer { view.release(reference) }
     let node = NodeView(reference.bytes)
     let first = lower.map { NodeSearch.leafSlot(node, $0).slot } ?? 0
     let end = upper.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     var values: [OverflowReference] = []
-    do throws(StorageError) {
-      for slot in first..<max(first, end) {
-        if let value = try overflow(of: node, slot) { values.append(value) }
-      }
-    } catch {
-      view.release(reference)
-      throw error
+    for slot in first..<max(first, end) {
+      if let value = try overflow(of: node, slot) { values.append(value) }
     }
-    view.release(reference)
-    guard first < end else { return 0 }
-    let editor = NodeEditor(try pages.writable(number))
-    for slot in (first..<end).reversed() { editor.remove(at: slot) }
-    for value in values { try free(value) }
-    try pages.makeRoom()
-    return UInt64(end - first)
+    return (first..<max(first, end), values)
   }
 
   /// Merges or balances the nodes on the path to an end of the range, from the root downwards, so

@@ -70,11 +70,7 @@ extension TreeWriter {
     let (left, right, merge) = try neighbours(slot, level: level)
     guard let split = merge.evenSplit(pageSize: pageSize) else { return false }
     let entries = merge.entries
-    entries.write(
-      0..<split.position, to: try pages.writable(left), prefixCount: split.leftPrefixCount)
-    entries.write(
-      split.position..<entries.count, to: try pages.writable(right),
-      prefixCount: split.rightPrefixCount)
+    split.write(entries, to: try pages.writable(left), try pages.writable(right))
     let key = entries.separator(before: split.position)
     NodeEditor(try pages.writable(path.page(level + 1))).remove(at: slot)
     path.setSlot(slot - 1, level + 1)

@@ -14,9 +14,7 @@ package struct TreeWriter {
   }
 
   /// Creates an empty tree.
-  package static func create(
-    _ pages: WorkingPages, tree: TreeID
-  ) throws(StorageError) -> TreeRoot {
+  package static func create(_ pages: WorkingPages, tree: TreeID) throws(StorageError) -> TreeRoot {
     let number = try pages.allocate(.leaf, tree: tree, level: 0)
     NodeEditor(try pages.writable(number)).clear()
     return TreeRoot(tree: tree, page: number)
@@ -43,9 +41,7 @@ package struct TreeWriter {
   /// Stores a large value, already written to overflow pages of this tree, under a key.
   ///
   /// - Returns: whether the key is new.
-  package func put(
-    _ key: SearchKey, _ reference: OverflowReference
-  ) throws(StorageError) -> Bool {
+  package func put(_ key: SearchKey, _ reference: OverflowReference) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: reference.length)
     reference.store(to: workspace.reference)
     return try store(key, workspace.reference.bytes, isOverflow: true)
@@ -55,19 +51,8 @@ package struct TreeWriter {
   ///
   /// - Returns: whether the key was there.
   package func delete(_ key: SearchKey) throws(StorageError) -> Bool {
-    let leaf = try path.descend(to: key, view, root)
-    let node = NodeView(leaf.bytes)
-    let (slot, found) = NodeSearch.leafSlot(node, key)
-    let replaced: OverflowReference?
-    do throws(StorageError) {
-      replaced = try found ? overflow(of: node, slot) : nil
-    } catch {
-      view.release(leaf)
-      throw error
-    }
-    view.release(leaf)
+    let (slot, found, replaced) = try find(key)
     guard found else { return false }
-    path.setSlot(slot, 0)
     pages.noteChange()
     NodeEditor(try pages.writable(path.page(0))).remove(at: slot)
     if let replaced { try free(replaced) }
@@ -78,10 +63,7 @@ package struct TreeWriter {
   /// Frees every page of the tree, including its root and its large values.
   package func removeAll() throws(StorageError) {
     pages.noteChange()
-    let reference = try view.root(root)
-    let level = NodeView(reference.bytes).level
-    view.release(reference)
-    _ = try freeSubtree(root.page, level: level)
+    _ = try freeSubtree(root.page, level: try view.level(of: root))
   }
 
   // MARK: Parts
@@ -91,27 +73,26 @@ package struct TreeWriter {
       throw StorageError(
         .tooLarge, "The key has \(key.count) bytes; the limit is \(Limits.maxKeyByteCount).")
     }
-    guard valueCount <= Limits.maxValueByteCount else {
-      throw StorageError(
-        .tooLarge, "The value has \(valueCount) bytes; the limit is \(Limits.maxValueByteCount).")
-    }
+    try Limits.requireValue(byteCount: valueCount)
+  }
+
+  /// Makes the path lead to the slot of a key, or to the slot it would get.
+  @inline(__always)
+  private func find(
+    _ key: SearchKey
+  ) throws(StorageError) -> (slot: Int, found: Bool, largeValue: OverflowReference?) {
+    let leaf = try path.descend(to: key, view, root)
+    defer { view.release(leaf) }
+    let node = NodeView(leaf.bytes)
+    let (slot, found) = NodeSearch.leafSlot(node, key)
+    path.setSlot(slot, 0)
+    return (slot, found, try found ? overflow(of: node, slot) : nil)
   }
 
   private func store(
     _ key: SearchKey, _ value: Bytes, isOverflow: Bool
   ) throws(StorageError) -> Bool {
-    let leaf = try path.descend(to: key, view, root)
-    let node = NodeView(leaf.bytes)
-    let (slot, found) = NodeSearch.leafSlot(node, key)
-    let replaced: OverflowReference?
-    do throws(StorageError) {
-      replaced = try found ? overflow(of: node, slot) : nil
-    } catch {
-      view.release(leaf)
-      throw error
-    }
-    view.release(leaf)
-    path.setSlot(slot, 0)
+    let (slot, found, replaced) = try find(key)
     pages.noteChange()
     let page = try pages.writable(path.page(0))
     // The cells of this leaf move while it changes; no other page does.
@@ -127,9 +108,7 @@ package struct TreeWriter {
     return !found
   }
 
-  func overflow(
-    of node: NodeView, _ slot: Int
-  ) throws(StorageError) -> OverflowReference? {
+  func overflow(of node: NodeView, _ slot: Int) throws(StorageError) -> OverflowReference? {
     guard node.isOverflow(slot) else { return nil }
     return try OverflowReference(node.value(slot), in: view)
   }
@@ -142,6 +121,17 @@ package struct TreeWriter {
     }
   }
 
+  /// Returns the child or the large value of an entry; `nil` after the last one.
+  private func entry(
+    _ index: Int, of number: PageNumber, level: Int
+  ) throws(StorageError) -> (child: PageNumber, value: OverflowReference?)? {
+    let reference = try view.node(number, tree: root.tree, level: level)
+    defer { view.release(reference) }
+    let node = NodeView(reference.bytes)
+    guard index < node.count else { return nil }
+    return level > 0 ? (node.child(index), nil) : (0, try overflow(of: node, index))
+  }
+
   // Recursion over at most the levels of a tree: every child is one level below its parent. No node
   // is held across a child, because making room moves pages.
   //
@@ -149,30 +139,12 @@ package struct TreeWriter {
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0
-    while true {
-      let reference = try view.node(number, tree: root.tree, level: level)
-      let node = NodeView(reference.bytes)
-      guard index < node.count else {
-        view.release(reference)
-        break
-      }
+    while let (child, value) = try entry(index, of: number, level: level) {
       if level > 0 {
-        let child = node.child(index)
-        view.release(reference)
         count += try freeSubtree(child, level: level - 1)
-      } else {
-        let value: OverflowReference?
-        do throws(StorageError) {
-          value = try overflow(of: node, index)
-        } catch {
-          view.release(reference)
-          throw error
-        }
-        view.release(reference)
-        if let value {
-          try free(value)
-          try pages.makeRoom()
-        }
+      } else if let value {
+        try free(value)
+        try pages.makeRoom()
       }
       index += 1
     }

@@ -27,7 +27,7 @@ struct FreeSpace {
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
       let first = Int(lowestFree) - bitmapPage
-      let found = Bitmap.firstZero(in: reference.bytes, from: first, count: pagesPerBitmap)
+      let found = Bitmap.first(false, in: reference.bytes, from: first, count: pagesPerBitmap)
       pages.view.release(reference)
       guard let found else {
         lowestFree = PageNumber(bitmapPage + pagesPerBitmap)

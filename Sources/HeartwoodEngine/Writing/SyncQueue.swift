@@ -57,13 +57,9 @@ package final class SyncQueue: @unchecked Sendable {
       guard files.words.durable < generation else { return }
       try waitForByte(.exclusive)
     }
-    let result: Result<Void, StorageError>
-    do throws(StorageError) {
+    let result = Result { () throws(StorageError) in
       // Another process may have synced for all since the caller checked.
       if files.words.durable < generation { try sync() }
-      result = .success(())
-    } catch {
-      result = .failure(error)
     }
     try locks.unlock(byte: LockByte.sync)
     try result.get()

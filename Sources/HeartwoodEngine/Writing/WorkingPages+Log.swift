@@ -1,4 +1,5 @@
-// Writing pages to the log: before the commit, if there are too many in memory, and with it.
+// Writing pages to the log: before the commit, if there are too many in memory, and with it. No
+// segment is taken before that is necessary.
 extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {
@@ -12,8 +13,9 @@ extension WorkingPages {
   /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
   /// passes its structural check. The written frames are no generation without a commit mark.
   ///
-  /// - Throws: `full`, after which the transaction cannot be committed and the store continues; any
-  ///   other error disables writing.
+  /// - Throws: `full`, after which the transaction cannot be committed and the store continues, as
+  ///   after any error that changed nothing, such as `foreignStore` for replaced files; any other
+  ///   error disables writing.
   /// - Complexity: O(1) below the limit; else a write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
@@ -27,7 +29,9 @@ extension WorkingPages {
         parts.append([page])
       }
     }
-    let places = try log.spill(parts.map { $0.map(\.image) })
+    let places = try write(imageCount: memoryPageCount) { writer throws(StorageError) in
+      try writer.spill(parts.map { $0.map(\.image) })
+    }
     for (part, place) in zip(parts, places) {
       for (page, frame) in zip(part, place.frames) { enter(frame, of: page) }
       if let owner = part.first?.owner, owner > 0 {
@@ -76,12 +80,21 @@ extension WorkingPages {
   /// - Throws: `full`, after which nothing has changed; any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
-    let (point, frames) = try log.commit(
-      images, pageCount: pageCount, mayUseReserve: freeSpace.growth <= 0)
+    let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
+      // A checkpoint must never lack the disk space for committed pages. No process ever truncates
+      // those of the newest commit.
+      try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
+      // Nor may its state lack the mappings through which it is read.
+      _ = try files.pageFile.regions(covering: pageCount)
+      // A transaction that needs no more pages than it frees may use the reserve.
+      return try writer.commit(
+        images, voids: voids, pageCount: pageCount, time: files.fileSystem.wallClockMilliseconds,
+        mayUseReserve: freeSpace.growth <= 0)
+    }
     for (image, frame) in zip(images, frames) { index.set(image.page, to: frame) }
     do throws(StorageError) {
       return try GenerationState(
-        point: point, index: index, segments: log.segments, files: files,
+        point: point, index: index, segments: segments, files: files,
         lowestFree: lowestFree)
     } catch {
       // The commit is complete on disk and will be found when the store is reopened, so nothing may
@@ -91,6 +104,66 @@ extension WorkingPages {
     }
   }
 
+  private func write<R>(
+    imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    // The sync of another thread or process may have failed while the transaction ran.
+    guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    try requireOpened()
+    var writer =
+      self.writer
+      ?? LogWriter(
+        files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
+        base: base, durableUpTo: files.words.durable, supply: files.supply)
+    let frameCount = writer.frameCount
+    let segmentCount = writer.table.segments.count
+    defer { self.writer = writer }
+    do throws(StorageError) {
+      let result = try body(&writer)
+      if writer.table.segments.count > segmentCount { files.closeDurableSegments() }
+      let byteCount = (writer.frameCount - frameCount) * files.geometry.pageByteCount
+      files.counters.update {
+        $0.pagesLogged += imageCount
+        $0.bytesLogged += byteCount
+      }
+      return result
+    } catch {
+      // Unless writing is disabled, this rolls back: `appended` has not moved, and the next writer
+      // overwrites the frames after it.
+      files.words.noteFailure(error)
+      throw error
+    }
+  }
+
   /// Ends a transaction that does not commit; its pages must not be used any more.
-  package func abandon() { log.abandon() }
+  ///
+  /// The next one writes other pages to the same frames, so everything this process has cached of
+  /// them must be discarded.
+  ///
+  /// After a failure the frames stay unchanged until the store is reopened: a commit that seems
+  /// lost may be complete.
+  package func abandon() {
+    guard let writer, !files.words.hasFailed else { return }
+    let geometry = files.geometry
+    files.cache.forgetFrames(from: base)
+    let first = geometry.segment(of: base)
+    for segment in state.segments.segments where segment.number >= first {
+      guard let region = segment.region else { continue }
+      let slot = segment.number == first ? geometry.slot(of: base) : 0
+      for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
+    }
+    let taken = writer.table.segments.dropFirst(state.segments.segments.count)
+    // The files with these names may belong to another store by now.
+    guard let next = taken.first, (try? requireOpened()) != nil else { return }
+    files.supply.giveBack(after: next.number - 1, taken: Array(taken))
+  }
+
+  /// Checks that the files that the commit changes still belong to the store.
+  ///
+  /// The segment of the next frame contains frames that no checkpoint covers, so the store itself
+  /// neither deletes nor replaces it.
+  private func requireOpened() throws(StorageError) {
+    let next = files.geometry.next(after: state.generation)
+    try files.opened.require(state.segments[files.geometry.segment(of: next)])
+  }
 }

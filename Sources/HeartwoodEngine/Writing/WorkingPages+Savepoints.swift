@@ -46,7 +46,7 @@ extension WorkingPages {
     ended.replaced.deallocate()
     index = ended.index
     freeSpace = ended.freeSpace
-    log.void(ended.frames)
+    voids += ended.frames
     refreshSource(pageCount: ended.pageCount)
   }
 }

@@ -20,7 +20,9 @@ package final class WorkingPages {
   var freeSpace: FreeSpace
   /// The locations of pages that are not in memory.
   var index: PageIndex
-  var log: TransactionLog
+  var writer: LogWriter?
+  /// The frames that rolled-back savepoints have spilled; the commit lists them as void.
+  var voids: [VoidRange] = []
   /// The open savepoints, the innermost last.
   var savepoints: [SavepointPages] = []
   private let source: UnsafeMutablePointer<PageSource>
@@ -38,7 +40,6 @@ package final class WorkingPages {
     self.base = base
     self.memoryPageLimit = memoryPageLimit
     index = PageIndex(sharing: state.index)
-    log = TransactionLog(files: files, state: state, base: base)
     loader = state.loader(for: state.segments)
     table = .allocate(capacity: 1)
     table.initialize(to: WorkingTable())
@@ -47,8 +48,7 @@ package final class WorkingPages {
       to: state.source(
         working: table, index: index, loader: loader, pageCount: state.point.pageCount,
         changeCount: 0))
-    freeSpace = FreeSpace(
-      pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
+    freeSpace = FreeSpace(pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
   }
 
   /// Returns all buffers to the pool, after the transaction has committed or aborted.
@@ -77,6 +77,8 @@ package final class WorkingPages {
 
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
+  /// The segments of the state, and those written to since.
+  var segments: SegmentTable { writer?.table ?? state.segments }
 
   /// Whether a commit would change nothing.
   package var isUnchanged: Bool {
@@ -190,7 +192,7 @@ package final class WorkingPages {
 
   /// Updates the source after a change of the index, the segments or the page count.
   func refreshSource(pageCount: PageNumber) {
-    if loader.segments !== log.segments { loader = state.loader(for: log.segments) }
+    if loader.segments !== segments { loader = state.loader(for: segments) }
     source.pointee = state.source(
       working: table, index: index, loader: loader, pageCount: pageCount,
       changeCount: source.pointee.changeCount)

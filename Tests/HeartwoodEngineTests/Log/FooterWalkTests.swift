@@ -20,18 +20,13 @@ struct FooterWalkTests {
     var outcome = Outcome(point: origin)
     var footerCount = 0
     while scanner.point.frame < limit {
-      let step = footers ? try scanner.step(upTo: limit) : try scanner.next().map { .commit($0) }
+      let step = footers ? try scanner.step(upTo: limit) : try scanner.next()
       guard let step, step.point.frame <= limit else { break }
       for image in step.images { outcome.index[image.page] = image.frame }
       outcome.point = step.point
-      switch step {
-      case .commit(let commit):
-        outcome.commitCount += 1
-        if let ended = commit.ended { outcome.lineages.append(ended) }
-      case .segment(let segment):
-        outcome.commitCount += segment.commitCount
-        footerCount += 1
-      }
+      outcome.commitCount += step.commitCount
+      if let ended = step.ended { outcome.lineages.append(ended) }
+      if step.isFooter { footerCount += 1 }
     }
     return (outcome, footerCount)
   }

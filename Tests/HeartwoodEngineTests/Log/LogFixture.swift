@@ -151,9 +151,9 @@ final class LogFixture {
   }
 
   /// Every commit a scanner finds.
-  func commits(from point: CommitPoint = .empty) throws -> [ScannedCommit] {
+  func commits(from point: CommitPoint = .empty) throws -> [LogStep] {
     var scanner = try scanner(from: point)
-    var commits: [ScannedCommit] = []
+    var commits: [LogStep] = []
     while let commit = try scanner.next() { commits.append(commit) }
     return commits
   }

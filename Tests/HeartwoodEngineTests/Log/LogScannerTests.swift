@@ -14,7 +14,6 @@ struct LogScannerTests {
     let points = [try log.commit([]), try log.commit([3, 4, 9]), try log.commit([4])]
     let found = try log.commits()
     #expect(found.map(\.point) == points)
-    #expect(found.map(\.base) == [1, 2, 6])
     #expect(found.map { $0.images.map(\.page) } == [[], [3, 4, 9], [4]])
     #expect(found.map { $0.images.map(\.frame) } == [[], [3, 4, 5], [9]])
     // A lineage begins at the first frame, and ends nothing but the empty store.

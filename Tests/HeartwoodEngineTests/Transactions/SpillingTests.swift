@@ -288,7 +288,7 @@ struct SpillingTests {
         }
       }
       let state = try store.snapshot().state
-      let read = try store.files.located(at: state.generation, isMapped: false)
+      let read = try store.files.located(at: state.generation, isMapped: false).walk
       #expect(state.index.frames() == read.index.frames())
     }
   }

@@ -47,7 +47,6 @@ struct SpilledGroupTests {
     #expect(found.map(\.point) == [found[0].point, log.point])
     #expect(found[1].images.map(\.page) == [1, 2, 3, 2, 4, 1])
     #expect(found[1].images.map(\.frame) == [4, 5, 9, 11, 12, 14])
-    #expect(found[1].base == 3)
     for commit in found { #expect(try log.scanner().verifyImages(of: commit)) }
     try log.commit([5])
     #expect(try log.commits().count == 3)

@@ -176,7 +176,7 @@ final class ModelRun {
       store.files.cache.pinnedCount == 0, "pages of the cache were not released")
     // X4. A pass that runs meanwhile takes pages out of either index, but changes none.
     let state = try store.snapshot().state
-    let read = try store.files.located(at: state.generation, isMapped: false)
+    let read = try store.files.located(at: state.generation, isMapped: false).walk
     let backfilled = store.files.words.backfilled
     try ModelMismatch.unless(
       state.index.frames(newerThan: backfilled) == read.index.frames(newerThan: backfilled),

@@ -1,0 +1,133 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The open directory of a store, see ``FileSystem/entering(_:newFileMode:)``.
+final class HeldDirectory: Sendable {
+  let path: String
+  /// The common prefix of the paths of its names.
+  private let prefix: String
+  private let ownDescriptor: Int32
+  /// The mode of new files while there is no file to take it from; `nil` for the default of the
+  /// process.
+  private let newFileMode: UInt16?
+  private let origin = ProcessOrigin()
+
+  /// The file whose mode and group new files take.
+  private static let pattern = "pages"
+
+  /// - Parameter descriptor: A descriptor registered with ``OpenDescriptors``.
+  init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
+    self.path = path
+    prefix = path + "/"
+    ownDescriptor = descriptor
+    self.newFileMode = newFileMode
+  }
+
+  deinit {
+    // A child has closed it already, and its number may belong to another file.
+    guard !origin.isInherited else { return }
+    OpenDescriptors.close(ownDescriptor)
+  }
+
+  /// Returns the descriptor, in the process that opened the directory.
+  func descriptor() throws(StorageError) -> Int32 {
+    try origin.requireOwn(path)
+    return ownDescriptor
+  }
+
+  /// Returns the name of a path within this directory; `nil` if the path is elsewhere.
+  func name(_ path: String) -> String? {
+    guard path.hasPrefix(prefix) else { return nil }
+    let name = path.utf8.dropFirst(prefix.utf8.count)
+    guard !name.isEmpty, !name.contains(UInt8(ascii: "/")) else { return nil }
+    let text = String(Substring(name))
+    return text == "." || text == ".." ? nil : text
+  }
+
+  /// Creates a file; `nil` if another process has created it meanwhile.
+  func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
+    let directory = try descriptor()
+    let pattern = Self.status(of: Self.pattern, in: directory)
+    let mode = pattern.map { $0.st_mode & 0o777 } ?? newFileMode.map { mode_t($0) }
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK | O_NOFOLLOW
+    let result = OpenDescriptors.enter {
+      SystemCalls.open(name, flags, in: directory, mode: mode ?? 0o644)
+    }
+    if case .failure(let error) = result, error.code == EEXIST { return nil }
+    let descriptor = try result.get("create", path)
+    // Both calls may fail: the process may lack permission, or the file system may have no modes.
+    if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
+    // The process's umask has removed bits from the mode it was created with.
+    if let mode { _ = fchmod(descriptor, mode) }
+    return PosixFile(descriptor: descriptor, path: path, isWritable: true)
+  }
+
+  /// Returns the status of a regular file, without following a link; `nil` for any other name.
+  static func status(of name: String, in directory: Int32) -> stat? {
+    var status = stat()
+    let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
+    guard case .success = result, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return status
+  }
+
+  /// Returns the stamp of its names, as ``FileSystem/stamp(of:)``.
+  func stamp() throws(StorageError) -> DirectoryStamp? {
+    let directory = try descriptor()
+    // Read before the directory's status: every later change gets this time or a later one.
+    let now = Self.nanoseconds(Self.changeClock)
+    var status = stat()
+    let result = SystemCalls.retrying { fstat(directory, &status) }
+    _ = try result.get("read the status of the directory", path)
+    #if canImport(Darwin)
+      let time = status.st_ctimespec
+    #else
+      let time = status.st_ctim
+    #endif
+    let changed = Self.nanoseconds(time)
+    // A second change within one tick of the file system's clock would not change the time.
+    let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
+    return (-Self.clockLead...tick).contains(now - changed)
+      ? nil : DirectoryStamp(nanoseconds: changed)
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// The time that a change of names would get now, or an earlier one.
+  private static var changeClock: timespec {
+    var clock = timespec()
+    #if canImport(Darwin)
+      clock_gettime(CLOCK_REALTIME, &clock)
+    #else
+      // The clock from which Linux takes these times; it advances every few milliseconds.
+      clock_gettime(CLOCK_REALTIME_COARSE, &clock)
+    #endif
+    return clock
+  }
+
+  #if canImport(Darwin)
+    /// More than one tick of the file system's clock, in nanoseconds.
+    private static let changeTick: Int64 = 20_000_000
+  #else
+    /// Zero, because `changeClock` is the file system's own: either it has advanced or it has not.
+    private static let changeTick: Int64 = 0
+  #endif
+  /// The largest lead of a change time over `changeClock`, on kernels that make these times unique.
+  private static let clockLead: Int64 = 20_000_000
+  /// More than one tick of a file system that stores times in seconds.
+  private static let secondsTick: Int64 = 2_000_000_000
+}
+
+extension FileIdentity {
+  init(_ status: stat) {
+    self.init(
+      device: UInt64(truncatingIfNeeded: status.st_dev),
+      inode: UInt64(truncatingIfNeeded: status.st_ino))
+  }
+}
