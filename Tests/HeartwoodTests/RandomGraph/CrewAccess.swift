@@ -66,7 +66,7 @@ enum CrewAccess {
     case .title: .text(member(object).title)
     case .note: .optional(member(object).note)
     case .token: .token(member(object).token)
-    case .plan: .plan(member(object).plan)
+    case .plan: .plan(tag(object).plan)
     case .search: .text(member(object).search)
     case .jobCount: .integer(member(object).jobCount)
     case .budget: .optional(chief(object).budget)
@@ -86,7 +86,7 @@ enum CrewAccess {
     case .title: member(object).title = text(value) ?? ""
     case .note: member(object).note = text(value)
     case .token: if case .token(let token) = value { member(object).token = token }
-    case .plan: if case .plan(let plan) = value { member(object).plan = plan }
+    case .plan: if case .plan(let plan) = value { tag(object).plan = plan }
     case .search: member(object).search = text(value) ?? ""
     case .jobCount: member(object).jobCount = integer(value) ?? 0
     case .budget: chief(object).budget = integer(value)

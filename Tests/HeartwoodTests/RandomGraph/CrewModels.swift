@@ -10,7 +10,6 @@ class CrewMember: ManagedObject {
   @Attribute var title: String = ""
   @Attribute var note: String? = nil
   @Attribute var token: UUID = UUID()
-  @Attribute var plan: CrewPlan = CrewPlan()
   @Attribute var search: String = ""
   @Attribute var jobCount: Int = 0
   @ToOne var mate: CrewMember?
@@ -65,6 +64,7 @@ final class CrewJob: ManagedObject {
 
 final class CrewTag: ManagedObject {
   @Attribute var name: String? = nil
+  @Attribute var plan: CrewPlan = CrewPlan()
   @ToMany var members: Set<CrewMember>
   @ToMany var jobs: Set<CrewJob>
 

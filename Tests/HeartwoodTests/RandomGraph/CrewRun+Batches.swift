@@ -89,6 +89,7 @@ extension CrewRun {
     var request = BatchInsertRequest<CrewTag> { row in
       guard let next = left.popFirst() else { return true }
       if let name = next[.tagName] { row[\.name] = CrewAccess.text(name) }
+      if case .plan(let plan) = next[.plan] { row[\.plan] = plan }
       return false
     }
     request.resultType = .objectIDs
@@ -109,7 +110,7 @@ extension CrewRun {
     _ expected: inout CrewFailure?
   ) throws -> BatchResult {
     let number = step.a % 5
-    let fields: [CrewField] = [.title, .number, .code, .note, .plan, .tagName]
+    let fields: [CrewField] = [.title, .number, .code, .note, .tagName]
     let field = fields[step.b % fields.count]
     let value = batched(field, step.c)
     if field == .tagName {
@@ -179,7 +180,6 @@ struct CrewBatch {
     case .weight: row[\M.weight] = CrewAccess.number(value)
     case .title: row[\M.title] = CrewAccess.text(value) ?? ""
     case .note: row[\M.note] = CrewAccess.text(value)
-    case .plan: if case .plan(let plan) = value { row[\M.plan] = plan }
     default: break
     }
   }

@@ -71,8 +71,8 @@ struct CrewPlan: Codable, Hashable, AttributeValue {
   init(count: Int, capacity: Int) {
     names.reserveCapacity(capacity)
     days.reserveCapacity(capacity)
-    for number in 0..<count * 3 {
-      names.insert("name \(number)")
+    for number in 0..<count {
+      names.insert("\(number)")
       days[number] = Set(0..<number)
     }
   }
@@ -97,13 +97,13 @@ enum CrewKind: Int, CaseIterable {
 
 /// An attribute of the random graph.
 enum CrewField: Int, CaseIterable {
-  case code, number, weight, title, note, token, plan, search, jobCount
-  case budget, teamName, size, jobTitle, tagName, serial
+  case code, number, weight, title, note, token, search, jobCount
+  case budget, teamName, size, jobTitle, tagName, plan, serial
 
   static let byKind: [[CrewField]] = [
-    [.code, .number, .weight, .title, .note, .token, .plan, .search, .jobCount],
-    [.code, .number, .weight, .title, .note, .token, .plan, .search, .jobCount, .budget],
-    [.teamName, .size], [.jobTitle], [.tagName], [.serial],
+    [.code, .number, .weight, .title, .note, .token, .search, .jobCount],
+    [.code, .number, .weight, .title, .note, .token, .search, .jobCount, .budget],
+    [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial],
   ]
 
   /// The name in the model.
