@@ -48,11 +48,11 @@ struct Bench {
     let progress = Progress()
     let load = Machine.load
     let rows = try makeRows(options, progress)
-    let folder = try StoreFolder(path: options.path, options: options.store)
-    defer { try? folder.leave() }
-    let interrupts = folder.leaveOnInterrupt()
+    let directory = try StoreDirectory(path: options.path, options: options.store)
+    defer { try? directory.leave() }
+    let interrupts = directory.leaveOnInterrupt()
     defer { for interrupt in interrupts { interrupt.cancel() } }
-    var session = try Session(options, rows, folder, progress)
+    var session = try Session(options, rows, directory, progress)
     for workload in options.workloads {
       do {
         try session.measure(workload)
@@ -83,7 +83,7 @@ struct Bench {
     return [
       ("rows", "\(rows.count.grouped) (\(rows.origin)), by integer and by string key"),
       ("bytes", "\(rows.byteCount.grouped) of keys and values"),
-      ("page size", "\(options.store.pageSize.grouped) bytes"),
+      ("page size", "\(options.store.pageByteCount.grouped) bytes"),
       ("access", "\(options.store.access)"),
       ("machine", Machine.description),
       ("load", load),

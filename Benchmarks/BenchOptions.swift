@@ -59,11 +59,11 @@ struct BenchOptions {
       guard let count = Int(value.filter { $0 != "_" && $0 != "," }), (1...1 << 40).contains(count)
       else { throw Self.refused(flag, value, "a number of bytes from 1, such as 1000000000") }
       logByteCount = count
-    case .pageSize:
+    case .pageByteCount:
       guard let size = Int(value), (4096...65536).contains(size), size.nonzeroBitCount == 1 else {
         throw Self.refused(flag, value, "4096, 8192, 16384, 32768 or 65536")
       }
-      store.pageSize = size
+      store.pageByteCount = size
     case .access:
       switch value {
       case "mapped": store.access = .mapped
@@ -130,7 +130,7 @@ extension BenchOptions {
     case html = "--html"
     case largest = "--largest"
     case path = "--path"
-    case pageSize = "--page-size"
+    case pageByteCount = "--page-size"
     case access = "--access"
     case only = "--only"
     case peers = "--peers"
@@ -147,7 +147,7 @@ extension BenchOptions {
       case .seconds: "S"
       case .feed, .json, .html: "FILE"
       case .path: "DIR"
-      case .pageSize: "BYTES"
+      case .pageByteCount: "BYTES"
       case .access: "mapped|buffered"
       case .only: "NAME,NAME"
       case .peers, .help, .version: ""
@@ -176,7 +176,7 @@ extension BenchOptions {
           "keep the measured store in DIR/quakes afterwards",
           "(default: a temporary directory that is removed)",
         ]
-      case .pageSize: ["page size of the store, 4096 to 65536 (default: the engine's)"]
+      case .pageByteCount: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
       case .only: ["measure only these workloads"]
       case .peers:

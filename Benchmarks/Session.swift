@@ -4,7 +4,7 @@ import HeartwoodEngine
 struct Session {
   private let options: BenchOptions
   private let rows: QuakeRows
-  private let folder: StoreFolder
+  private let directory: StoreDirectory
   private let progress: Progress
   private let peers: Peers
   private let rowWorkloads: RowWorkloads
@@ -16,18 +16,18 @@ struct Session {
   private(set) var hash: UInt64 = 0
 
   init(
-    _ options: BenchOptions, _ rows: QuakeRows, _ folder: StoreFolder, _ progress: Progress
+    _ options: BenchOptions, _ rows: QuakeRows, _ directory: StoreDirectory, _ progress: Progress
   ) throws {
     self.options = options
     self.rows = rows
-    self.folder = folder
+    self.directory = directory
     self.progress = progress
     peers = try Peers(wanted: options.hasPeers)
     rowWorkloads = RowWorkloads(
-      [HeartwoodRows(options: options.store)] + peers.rowEngines, rows, folder,
+      [HeartwoodRows(options: options.store)] + peers.rowEngines, rows, directory,
       seconds: options.seconds, progress)
     graph = GraphWorkloads(
-      [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, folder,
+      [HeartwoodGraph(options: options.store)] + peers.graphEngines, rows, directory,
       seconds: options.seconds, progress)
   }
 
@@ -44,7 +44,7 @@ struct Session {
     case .getMany: try read(workload) { [try $0.integerReadsTogether()] }
     case .readString: try read(workload) { [try $0.stringReads()] }
     case .scan: try run(workload, "rows/s") { [try $0.scans()] }
-    case .beginGetEnd: try read(workload) { [try $0.readsOfTheirOwn()] }
+    case .beginGetEnd: try read(workload) { [try $0.snapshotPerRead()] }
     case .readWhileWriting: try readWhileWriting(workload, readerCount: 1, idle: .readInt)
     case .readWhileWritingTwice:
       try readWhileWriting(workload, readerCount: 2, idle: .readIntTwice)
@@ -132,11 +132,11 @@ extension Session {
     while count <= max(options.largest ?? rows.count, Workload.smallestScale) {
       let rows = count == rows.count ? rows : QuakeRows(generated: count, progress: progress)
       let sized = RowWorkloads(
-        rowWorkloads.engines, rows, try folder.inner("scaling"), seconds: options.seconds,
+        rowWorkloads.engines, rows, try directory.inner("scaling"), seconds: options.seconds,
         progress)
       let outcome = try sized.run(.scaling) { try sized.integerReads(of: $0, threadCount: 1) }
       try sized.finish()
-      try folder.remove("scaling")
+      try directory.remove("scaling")
       hash = fold(hash, outcome.hash)
       add(
         "\(Workload.scaling.rawValue)-\(count)", "reads/s", outcome.groups[0],
@@ -147,7 +147,7 @@ extension Session {
 
   private mutating func overwrite() throws {
     let overwrites = Overwrites(
-      engines: rowWorkloads.engines, rows: rows, folder: folder, progress: progress)
+      engines: rowWorkloads.engines, rows: rows, directory: directory, progress: progress)
     for outcome in try overwrites.run() {
       let name = Workload.overwrite.rawValue + (outcome.isPinned ? "" : "-unpinned")
       var measurement = Measurement(
@@ -163,7 +163,7 @@ extension Session {
 
   private mutating func openLog(_ workload: Workload) throws {
     let openings = Openings(
-      folder: folder, rows: rows, progress: progress, seconds: options.seconds,
+      directory: directory, rows: rows, progress: progress, seconds: options.seconds,
       logByteCount: options.logByteCount)
     for pagesPerCommit in [1, 100] {
       let name = workload.rawValue + (pagesPerCommit == 1 ? "" : "-\(pagesPerCommit)")
@@ -176,10 +176,10 @@ extension Session {
   private mutating func importWhilePinned(_ workload: Workload) throws {
     let name = workload.rawValue
     let outcome = try PinnedImport(
-      folder: folder.path + "/" + StoreFolder.graph(name), quakes: graph.quakes,
+      directory: directory.path + "/" + StoreDirectory.graph(name), quakes: graph.quakes,
       rowCount: rows.count, options: options.store, seconds: options.seconds, progress: progress
     ).run()
-    try folder.remove(StoreFolder.graph(name))
+    try directory.remove(StoreDirectory.graph(name))
     hash = fold(hash, outcome.hash)
     let idle = outcome.slices(isIdle: true)
     let busy = outcome.slices(isIdle: false)
@@ -192,10 +192,10 @@ extension Session {
 
   private mutating func takeOverChanges(_ workload: Workload) throws {
     let name = workload.rawValue
-    let stores = StoreFolder.graph(name)
+    let stores = StoreDirectory.graph(name)
     let outcome = try LiveResults(graph.quakes, options.store, progress)
-      .run(in: folder.path + "/" + stores)
-    try folder.remove(stores)
+      .run(in: directory.path + "/" + stores)
+    try directory.remove(stores)
     hash = fold(hash, outcome.hash)
     for (count, slices) in outcome.slices { add("\(name)-\(count)", "updates/s", slices) }
     add(name + "-crowd", "rows/s", outcome.crowd)

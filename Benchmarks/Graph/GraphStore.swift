@@ -6,7 +6,7 @@ protocol GraphEngine: Sendable {
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist.
-  func makeStore(in folder: String) throws -> any GraphStore
+  func makeStore(in directory: String) throws -> any GraphStore
 }
 
 /// A store for items and quakes, with an index of the times of quakes and unique codes.
@@ -19,7 +19,7 @@ protocol GraphStore: AnyObject {
   /// Adds quakes, durably and in one transaction, without holding them all in memory.
   func insertQuakes(_ quakes: [Quake]) throws
   /// Checkpoints the inserted rows.
-  func settle() throws
+  func checkpoint() throws
   /// Reads all items, in the order of their rows.
   func readItems() throws -> UInt64
   /// Fetches quakes by their codes, one by one.

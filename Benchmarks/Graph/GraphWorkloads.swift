@@ -6,7 +6,7 @@ import Foundation
 final class GraphWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any GraphEngine]
-  private let folder: StoreFolder
+  private let directory: StoreDirectory
   private let progress: Progress
   private let seconds: Double
   private let rows: QuakeRows
@@ -25,11 +25,11 @@ final class GraphWorkloads {
   private static let magnitude: Float = 4.5
 
   init(
-    _ engines: [any GraphEngine], _ rows: QuakeRows, _ folder: StoreFolder, seconds: Double,
+    _ engines: [any GraphEngine], _ rows: QuakeRows, _ directory: StoreDirectory, seconds: Double,
     _ progress: Progress
   ) {
     self.engines = engines
-    self.folder = folder
+    self.directory = directory
     self.progress = progress
     self.seconds = seconds
     self.rows = rows
@@ -92,7 +92,7 @@ final class GraphWorkloads {
     for (engine, store) in loaded {
       progress.show("verifying", fraction: 0)
       try store.finish()
-      try folder.remove(StoreFolder.graph(engines[engine].name))
+      try directory.remove(StoreDirectory.graph(engines[engine].name))
     }
     loaded = [:]
   }
@@ -102,9 +102,9 @@ final class GraphWorkloads {
     _ engine: Int, _ count: Int, _ body: (any GraphStore) throws -> Void,
     check: (any GraphStore) throws -> UInt64
   ) throws -> Alternation.Turn {
-    let name = StoreFolder.graph("new-" + engines[engine].name)
-    let store = try engines[engine].makeStore(in: folder.path + "/" + name)
-    defer { try? folder.remove(name) }
+    let name = StoreDirectory.graph("new-" + engines[engine].name)
+    let store = try engines[engine].makeStore(in: directory.path + "/" + name)
+    defer { try? directory.remove(name) }
     let filling = try Alternation.Turn(count) {
       try body(store)
       return 0
@@ -119,10 +119,10 @@ final class GraphWorkloads {
     if let store = loaded[engine] { return store }
     let name = engines[engine].name
     progress.show("loading \(name)", fraction: 0)
-    let store = try engines[engine].makeStore(in: folder.path + "/" + StoreFolder.graph(name))
+    let store = try engines[engine].makeStore(in: directory.path + "/" + StoreDirectory.graph(name))
     try store.insertItems(quakes.count)
     try store.insertQuakes(quakes)
-    try store.settle()
+    try store.checkpoint()
     loaded[engine] = store
     return store
   }

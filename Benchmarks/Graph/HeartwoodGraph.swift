@@ -8,19 +8,19 @@ struct HeartwoodGraph: GraphEngine {
   let name = Engine.heartwood
   let description = "Heartwood, default options: commits are durable, the history is kept"
 
-  func makeStore(in folder: String) throws -> any GraphStore {
-    try HeartwoodGraphStore(folder: folder, options: options)
+  func makeStore(in directory: String) throws -> any GraphStore {
+    try HeartwoodGraphStore(directory: directory, options: options)
   }
 }
 
 private final class HeartwoodGraphStore: GraphStore {
   private let container: PersistentContainer
 
-  init(folder: String, options: StoreOptions) throws {
+  init(directory: String, options: StoreOptions) throws {
     var all = ContainerOptions()
     all.store = options
     container = try PersistentContainer(
-      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
+      url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
   }
 
   func insertItems(_ count: Int) throws {
@@ -55,7 +55,7 @@ private final class HeartwoodGraphStore: GraphStore {
     try container.newContext().execute(request)
   }
 
-  func settle() throws { try container.store.checkpoint() }
+  func checkpoint() throws { try container.store.checkpoint() }
 
   func readItems() throws -> UInt64 {
     let context = container.newContext()

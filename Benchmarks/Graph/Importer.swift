@@ -17,13 +17,13 @@ final class Importer: Sendable {
   private let imported = Mutex(0)
 
   /// Starts the import of this many rows.
-  init(into folder: String, rowCount: Int) throws {
+  init(into directory: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
       throw BenchFailure("The path of the program is unknown, so it cannot start an importer.")
     }
     process = Process()
     process.executableURL = program
-    process.arguments = [Self.argument, folder, String(rowCount)]
+    process.arguments = [Self.argument, directory, String(rowCount)]
     let output = Pipe()
     process.standardOutput = output
     try process.run()
@@ -59,11 +59,11 @@ final class Importer: Sendable {
 
   /// Imports rows, and prints their number after each commit.
   static func work(_ arguments: ArraySlice<String>) throws {
-    guard arguments.count == 2, let folder = arguments.first, let text = arguments.last,
+    guard arguments.count == 2, let directory = arguments.first, let text = arguments.last,
       let rowCount = Int(text)
     else { throw BenchFailure("\(argument) is for internal use.") }
     let container = try PersistentContainer(
-      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self))
+      url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self))
     let context = container.newContext()
     try context.performAndWait {
       context.transactionAuthor = argument

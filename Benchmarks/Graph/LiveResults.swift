@@ -45,10 +45,10 @@ final class LiveResults {
   }
 
   /// Runs the measurements in stores of a directory, which must be removed afterwards.
-  func run(in folder: String) throws -> Outcome {
+  func run(in directory: String) throws -> Outcome {
     var slices: [(rowCount: Int, slices: Slices)] = []
     for (position, count) in [max(quakes.count / 10, 1), quakes.count].enumerated() {
-      let container = try makeContainer(folder + "/\(position)", count)
+      let container = try makeContainer(directory + "/\(position)", count)
       let rates = try measure(
         container, [FetchRequest(sort: [SortDescriptor(\.time, order: .reverse)])],
         changed: min(Self.changedCount, count))
@@ -56,7 +56,7 @@ final class LiveResults {
       try finish(container)
     }
     let crowdRows = min(quakes.count, 2 * Self.crowdCount)
-    let container = try makeContainer(folder + "/crowd", crowdRows)
+    let container = try makeContainer(directory + "/crowd", crowdRows)
     let requests = (0..<Self.listCount).map { list -> FetchRequest<GraphQuake> in
       let (least, most) = (Float(list), Float(list) + 1)
       return FetchRequest(
@@ -112,14 +112,14 @@ final class LiveResults {
     }
   }
 
-  private func makeContainer(_ folder: String, _ count: Int) throws -> PersistentContainer {
+  private func makeContainer(_ directory: String, _ count: Int) throws -> PersistentContainer {
     progress.show("loading quakes", fraction: 0)
     try FileManager.default.createDirectory(
-      at: URL(filePath: folder).deletingLastPathComponent(), withIntermediateDirectories: true)
+      at: URL(filePath: directory).deletingLastPathComponent(), withIntermediateDirectories: true)
     var all = ContainerOptions()
     all.store = options
     let container = try PersistentContainer(
-      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
+      url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
     var rest = quakes[..<count]
     let request = BatchInsertRequest<GraphQuake> { row in
       guard let quake = rest.popFirst() else { return true }

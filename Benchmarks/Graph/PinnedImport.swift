@@ -7,7 +7,7 @@ import Synchronization
 /// Every read is compared with the contents of the row before the import. A first phase without the
 /// import measures the undisturbed reads.
 struct PinnedImport {
-  let folder: String
+  let directory: String
   let quakes: [Quake]
   /// The number of imported rows.
   let rowCount: Int
@@ -83,7 +83,7 @@ struct PinnedImport {
     var all = ContainerOptions()
     all.store = options
     let container = try PersistentContainer(
-      url: URL(filePath: folder), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
+      url: URL(filePath: directory), schema: Schema(GraphItem.self, GraphQuake.self), options: all)
     try fill(container)
     let before = try container.newContext().count(for: FetchRequest<GraphQuake>())
     let reader = PinnedReader(container, quakes.map(\.code))
@@ -105,7 +105,7 @@ struct PinnedImport {
           anonymousBytes: Machine.anonymousByteCount, importedRows: importer?.rowCount))
     }
     while samples.last.map({ $0.seconds < seconds }) ?? true { try sample(nil) }
-    let importer = try Importer(into: folder, rowCount: rowCount)
+    let importer = try Importer(into: directory, rowCount: rowCount)
     defer { importer.stop() }
     while importer.isRunning {
       try sample(importer)

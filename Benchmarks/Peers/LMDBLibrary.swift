@@ -131,7 +131,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// The maximum size of the file; only addresses are reserved.
   private static let mapByteCount = 64 << 30
 
-  init(_ library: LMDBLibrary, folder: String) throws {
+  init(_ library: LMDBLibrary, directory: String) throws {
     self.library = library
     var created: LMDBLibrary.Environment?
     try library.check(library.createEnvironment(&created))
@@ -139,7 +139,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     handle = created
     try library.check(library.setMapSize(handle, Self.mapByteCount))
     try library.check(library.setMostDatabases(handle, 3))
-    try library.check(library.open(handle, folder, LMDBLibrary.Flag.noThreadLocals, 0o644))
+    try library.check(library.open(handle, directory, LMDBLibrary.Flag.noThreadLocals, 0o644))
     let flags = LMDBLibrary.DatabaseFlag.self
     try write(isDurable: true) { transaction in
       quakes = try open("quakes", flags.create | flags.integerKey, transaction)

@@ -11,9 +11,9 @@ struct LMDBRows: RowEngine {
       + "ascending keys, read transactions renewed"
   }
 
-  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
-    try StoreFolder.make(folder)
-    return LMDBRowStore(try LMDBEnvironment(library, folder: folder), rows)
+  func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore {
+    try StoreDirectory.make(directory)
+    return LMDBRowStore(try LMDBEnvironment(library, directory: directory), rows)
   }
 }
 
@@ -63,7 +63,7 @@ private final class LMDBRowStore: RowStore {
   }
 
   /// There is no log: commits write to their final location.
-  func settle() {}
+  func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {
     LMDBIntegerReads(try environment.reader(), rows.shuffledNumbers, from: position)
@@ -79,8 +79,8 @@ private final class LMDBRowStore: RowStore {
     LMDBScans(reader: try environment.reader(), operationsPerTurn: rows.count)
   }
 
-  func readsOfTheirOwn() throws -> any Work {
-    LMDBReadsOfTheirOwn(try environment.reader(), rows.shuffledNumbers)
+  func snapshotPerRead() throws -> any Work {
+    LMDBSnapshotPerRead(try environment.reader(), rows.shuffledNumbers)
   }
 
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) -> any Work {

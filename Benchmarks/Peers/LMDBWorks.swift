@@ -38,7 +38,7 @@ struct LMDBIntegerReads: Work {
 }
 
 /// Point reads that each renew and end a transaction.
-struct LMDBReadsOfTheirOwn: Work {
+struct LMDBSnapshotPerRead: Work {
   let reader: LMDBReader
   let numbers: [Int64]
   var walk: Walk

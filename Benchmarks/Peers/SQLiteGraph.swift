@@ -10,8 +10,8 @@ struct SQLiteGraph: GraphEngine {
     "SQLite \(library.version), WAL, synchronous=FULL, mmap, 64 MiB of cache, prepared statements"
   }
 
-  func makeStore(in folder: String) throws -> any GraphStore {
-    try SQLiteGraphStore(library, folder)
+  func makeStore(in directory: String) throws -> any GraphStore {
+    try SQLiteGraphStore(library, directory)
   }
 }
 
@@ -45,9 +45,9 @@ private final class SQLiteGraphStore: GraphStore {
 
   private static let quakeColumns = "code, place, time, magnitude, longitude, latitude, depth"
 
-  init(_ library: SQLiteLibrary, _ folder: String) throws {
-    try StoreFolder.make(folder)
-    database = try SQLiteDatabase(library, path: folder + "/database")
+  init(_ library: SQLiteLibrary, _ directory: String) throws {
+    try StoreDirectory.make(directory)
+    database = try SQLiteDatabase(library, path: directory + "/database")
     for text in Self.setUp { try database.run(text) }
     insertItem = try SQLiteStatement(
       database, "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
@@ -91,7 +91,7 @@ private final class SQLiteGraphStore: GraphStore {
     try database.run("COMMIT")
   }
 
-  func settle() throws { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+  func checkpoint() throws { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
   func readItems() throws -> UInt64 {
     var hash: UInt64 = 0

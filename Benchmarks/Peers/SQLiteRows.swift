@@ -14,8 +14,8 @@ struct SQLiteRows: RowEngine {
       + ".full, mmap, 64 MiB of cache, prepared statements"
   }
 
-  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
-    try SQLiteRowStore(library, folder, rows)
+  func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore {
+    try SQLiteRowStore(library, directory, rows)
   }
 }
 
@@ -25,11 +25,11 @@ private final class SQLiteRowStore: RowStore {
   private let rows: QuakeRows
   private let writer: SQLiteWriter
 
-  init(_ library: SQLiteLibrary, _ folder: String, _ rows: QuakeRows) throws {
-    try StoreFolder.make(folder)
+  init(_ library: SQLiteLibrary, _ directory: String, _ rows: QuakeRows) throws {
+    try StoreDirectory.make(directory)
     self.library = library
     self.rows = rows
-    path = folder + "/database"
+    path = directory + "/database"
     let database = try SQLiteDatabase(library, path: path)
     try database.setUp()
     try database.run("CREATE TABLE quakes (number INTEGER PRIMARY KEY, row BLOB NOT NULL)")
@@ -70,7 +70,7 @@ private final class SQLiteRowStore: RowStore {
     }
   }
 
-  func settle() throws { try writer.database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+  func checkpoint() throws { try writer.database.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
   func integerReads(from position: Int) throws -> any Work {
     SQLiteIntegerReads(try statement(.row, isPinned: true), rows.shuffledNumbers, from: position)
@@ -86,7 +86,7 @@ private final class SQLiteRowStore: RowStore {
     SQLiteScans(statement: try statement(.allRows, isPinned: true), operationsPerTurn: rows.count)
   }
 
-  func readsOfTheirOwn() throws -> any Work {
+  func snapshotPerRead() throws -> any Work {
     SQLiteIntegerReads(try statement(.row, isPinned: false), rows.shuffledNumbers, from: 0)
   }
 

@@ -111,7 +111,7 @@ struct StringReads: Work {
 }
 
 /// Point reads that each take and release a snapshot of their own.
-struct ReadsOfTheirOwn: Work {
+struct SnapshotPerRead: Work {
   let store: Store
   let numbers: [Int64]
   var walk: Walk

@@ -25,8 +25,8 @@ struct HeartwoodRows: RowEngine {
   let name = Engine.heartwood
   let description = "Heartwood, default options"
 
-  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore {
-    HeartwoodRowStore(try Store(at: folder, options: options), rows)
+  func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore {
+    HeartwoodRowStore(try Store(at: directory, options: options), rows)
   }
 }
 
@@ -72,7 +72,7 @@ final class HeartwoodRowStore: RowStore {
     }
   }
 
-  func settle() throws { try store.checkpoint() }
+  func checkpoint() throws { try store.checkpoint() }
 
   func integerReads(from position: Int) throws -> any Work {
     IntegerReads(try store.snapshot(), rows.shuffledNumbers, from: position)
@@ -88,13 +88,13 @@ final class HeartwoodRowStore: RowStore {
 
   func scans() throws -> any Work { Scans(try store.snapshot(), rowCount: rows.count) }
 
-  func readsOfTheirOwn() throws -> any Work { ReadsOfTheirOwn(store, rows.shuffledNumbers) }
+  func snapshotPerRead() throws -> any Work { SnapshotPerRead(store, rows.shuffledNumbers) }
 
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) -> any Work {
     Commits(store, durability, ChangingRow(rows, seed: seed))
   }
 
-  var checkpointCount: Int { store.statistics.activity.checkpoints }
+  var checkpointCount: Int { store.statistics.activity.checkpointCount }
 
   func putLarge(_ value: [UInt8]) throws {
     try store.write(durability: .normal) { try $0.keyspace("large").put(Int64(0), value) }

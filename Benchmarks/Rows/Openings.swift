@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// Openings of a store that was abandoned without closing, with all its commits in a long log.
 struct Openings {
-  let folder: StoreFolder
+  let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
   /// After this time no further opening begins, beyond the first three.
@@ -31,12 +31,12 @@ struct Openings {
     repeat {
       let elapsed = try ContinuousClock().measure {
         // Released at the end of the block without closing, so that the log stays unchanged.
-        reports.append(try folder.openStore(StoreFolder.scratch).recovery)
+        reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)
     } while rates.count < Self.fewestRounds
       || (ContinuousClock.now - begin).inSeconds < seconds
-    try folder.remove(StoreFolder.scratch)
+    try directory.remove(StoreDirectory.scratch)
     let slices = Slices(rates: rates, operationCount: rates.count)
     return Result(slices: slices, summary: Self.summary(slices, reports[0]))
   }
@@ -49,12 +49,12 @@ struct Openings {
 
   /// Creates the store and abandons it on return, as if the process had died.
   private func writeLog(_ pagesPerCommit: Int) throws {
-    let store = try folder.makeStore(StoreFolder.scratch, checkpointsItself: false)
+    let store = try directory.makeStore(StoreDirectory.scratch, checkpointsItself: false)
     try store.write(durability: .normal) { transaction in
       try transaction.keyspace(KeyspaceName.quakes).load(sorted: rows.sortedByNumber())
     }
     try store.checkpoint()
-    let start = store.statistics.activity.bytesLogged
+    let start = store.statistics.activity.loggedByteCount
     var written = 0
     var number = 0
     while written < logByteCount {
@@ -68,7 +68,7 @@ struct Openings {
         }
       }
       number += 1
-      written = store.statistics.activity.bytesLogged - start
+      written = store.statistics.activity.loggedByteCount - start
       progress.show(Workload.openLog.rawValue, fraction: Double(written) / Double(logByteCount))
     }
     try store.write(durability: .full) {

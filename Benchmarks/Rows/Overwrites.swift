@@ -4,7 +4,7 @@
 struct Overwrites {
   let engines: [any RowEngine]
   let rows: QuakeRows
-  let folder: StoreFolder
+  let directory: StoreDirectory
   let progress: Progress
 
   private static let valueByteCount = 32 << 10
@@ -36,10 +36,10 @@ struct Overwrites {
   }
 
   private func run(_ engine: any RowEngine, isPinned: Bool) throws -> Outcome {
-    let name = StoreFolder.scratch + "-" + engine.name
-    try folder.remove(name)
-    defer { try? folder.remove(name) }
-    let store = try engine.makeStore(in: folder.path + "/" + name, rows)
+    let name = StoreDirectory.scratch + "-" + engine.name
+    try directory.remove(name)
+    defer { try? directory.remove(name) }
+    let store = try engine.makeStore(in: directory.path + "/" + name, rows)
     var value = Array(rows.block.prefix(Self.valueByteCount))
     value += repeatElement(1, count: Self.valueByteCount - value.count)
     try store.putLarge(value)
@@ -50,7 +50,7 @@ struct Overwrites {
       value[number % Self.valueByteCount] &+= 1
       try store.putLarge(value)
       guard number % max(count / Self.lookCount, 1) == 0 else { continue }
-      looks.append((number, try folder.allocatedByteCount(name)))
+      looks.append((number, try directory.allocatedByteCount(name)))
       progress.show(
         Workload.overwrite.rawValue + " \(engine.name)", fraction: Double(number) / Double(count))
     }

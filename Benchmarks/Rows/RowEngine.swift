@@ -8,7 +8,7 @@ protocol RowEngine: Sendable {
   var description: String { get }
 
   /// Creates an empty store in a directory that does not exist.
-  func makeStore(in folder: String, _ rows: QuakeRows) throws -> any RowStore
+  func makeStore(in directory: String, _ rows: QuakeRows) throws -> any RowStore
 }
 
 /// A store of quake rows by row number and by code, and of one large value.
@@ -26,7 +26,7 @@ protocol RowStore: AnyObject {
   /// Adds rows of the random order, in one transaction that need not be durable.
   func put(_ range: Range<Int>, of block: [UInt8]) throws
   /// Checkpoints the written rows, if the engine has a log.
-  func settle() throws
+  func checkpoint() throws
 
   /// Random point reads by row number through one snapshot.
   func integerReads(from position: Int) throws -> any Work
@@ -37,7 +37,7 @@ protocol RowStore: AnyObject {
   /// Full scans in the order of the row numbers through one snapshot.
   func scans() throws -> any Work
   /// Point reads that each take and release a snapshot of their own.
-  func readsOfTheirOwn() throws -> any Work
+  func snapshotPerRead() throws -> any Work
   /// Transactions that each write one random row.
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) throws -> any Work
   /// The number of checkpoints so far, if the engine runs them in the background.

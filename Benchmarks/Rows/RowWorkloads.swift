@@ -9,7 +9,7 @@ final class RowWorkloads {
   /// Heartwood first, then the peers.
   let engines: [any RowEngine]
   private let rows: QuakeRows
-  private let folder: StoreFolder
+  private let directory: StoreDirectory
   private let seconds: Double
   private let progress: Progress
   private var loaded: [any RowStore] = []
@@ -17,12 +17,12 @@ final class RowWorkloads {
   private static let rowsPerTransaction = 10_000
 
   init(
-    _ engines: [any RowEngine], _ rows: QuakeRows, _ folder: StoreFolder, seconds: Double,
+    _ engines: [any RowEngine], _ rows: QuakeRows, _ directory: StoreDirectory, seconds: Double,
     _ progress: Progress
   ) {
     self.engines = engines
     self.rows = rows
-    self.folder = folder
+    self.directory = directory
     self.seconds = seconds
     self.progress = progress
   }
@@ -56,10 +56,10 @@ final class RowWorkloads {
   private func withNewStore(
     _ engine: Int, _ body: (any RowStore) throws -> Alternation.Turn
   ) throws -> Alternation.Turn {
-    let name = StoreFolder.scratch + "-" + engines[engine].name
-    try folder.remove(name)
-    defer { try? folder.remove(name) }
-    let store = try engines[engine].makeStore(in: folder.path + "/" + name, rows)
+    let name = StoreDirectory.scratch + "-" + engines[engine].name
+    try directory.remove(name)
+    defer { try? directory.remove(name) }
+    let store = try engines[engine].makeStore(in: directory.path + "/" + name, rows)
     let turn = try body(store)
     try store.finish()
     return turn
@@ -100,10 +100,10 @@ final class RowWorkloads {
     guard loaded.isEmpty else { return loaded }
     loaded = try engines.map { engine in
       progress.show("loading \(engine.name)", fraction: 0)
-      let store = try engine.makeStore(in: folder.path + "/" + Self.storeName(engine.name), rows)
+      let store = try engine.makeStore(in: directory.path + "/" + Self.storeName(engine.name), rows)
       try store.loading()()
       try store.loadCodes()
-      try store.settle()
+      try store.checkpoint()
       return store
     }
     return loaded
@@ -111,7 +111,7 @@ final class RowWorkloads {
 
   /// Returns the name of a store; `--path` keeps that of Heartwood.
   private static func storeName(_ engine: String) -> String {
-    engine == Engine.heartwood ? StoreFolder.measured : StoreFolder.measured + "-" + engine
+    engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }
 
   private func harness(_ workload: Workload) -> Harness {
@@ -123,7 +123,7 @@ final class RowWorkloads {
     for (engine, store) in loaded.enumerated() {
       progress.show("verifying \(names[engine])", fraction: 0)
       try store.finish()
-      if engine > 0 { try folder.remove(Self.storeName(names[engine])) }
+      if engine > 0 { try directory.remove(Self.storeName(names[engine])) }
     }
     loaded = []
   }
@@ -134,7 +134,7 @@ final class RowWorkloads {
     for round in 0..<Harness.roundCount {
       progress.show(
         Workload.checkpoint.rawValue, fraction: Double(round) / Double(Harness.roundCount))
-      let store = try folder.makeStore(StoreFolder.scratch, checkpointsItself: false)
+      let store = try directory.makeStore(StoreDirectory.scratch, checkpointsItself: false)
       try HeartwoodRowStore(store, rows).loading()()
       var pageCount = 0
       let elapsed = try ContinuousClock().measure {
@@ -142,7 +142,7 @@ final class RowWorkloads {
       }
       rounds.add(operationCount: pageCount, rate: Double(pageCount) / elapsed.inSeconds, 0)
       try store.close()
-      try folder.remove(StoreFolder.scratch)
+      try directory.remove(StoreDirectory.scratch)
     }
     return rounds.comparison.slices[0]
   }

@@ -3,11 +3,11 @@ import HeartwoodEngine
 /// `checkpoint`: moves pages from the log to the page file.
 enum CheckpointCommand {
   private struct Document: Encodable {
-    let backfilled: UInt64
+    let checkpointedGeneration: UInt64
     let pageCount: Int
     let segmentCount: Int
     let reclaimedByteCount: Int
-    let heldBackBy: UInt64?
+    let blockingGeneration: UInt64?
     let logAllocatedByteCount: Int
   }
 
@@ -15,9 +15,9 @@ enum CheckpointCommand {
     let document = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let result = try store.checkpoint()
       return Document(
-        backfilled: result.backfilled.frame, pageCount: result.pageCount,
+        checkpointedGeneration: result.checkpointedGeneration.frame, pageCount: result.pageCount,
         segmentCount: result.segmentCount, reclaimedByteCount: result.reclaimedByteCount,
-        heldBackBy: result.heldBackBy?.frame,
+        blockingGeneration: result.blockingGeneration?.frame,
         logAllocatedByteCount: store.statistics.logByteCount)
     }
     if invocation.wantsJSON {
@@ -29,7 +29,7 @@ enum CheckpointCommand {
 
   private static func text(_ document: Document) -> String {
     var sentences = [
-      "The page file holds generation \(document.backfilled); "
+      "The page file holds generation \(document.checkpointedGeneration); "
         + "\(HumanText.count(document.pageCount, "page")) moved, "
         + "\(HumanText.count(document.segmentCount, "log segment")) deleted; the log takes "
         + "\(HumanText.size(document.logAllocatedByteCount)) on disk."
@@ -38,7 +38,7 @@ enum CheckpointCommand {
       sentences.append(
         "\(HumanText.size(document.reclaimedByteCount)) were reclaimed within remaining segments.")
     }
-    if let generation = document.heldBackBy {
+    if let generation = document.blockingGeneration {
       sentences.append(
         "Generation \(generation) is held and kept the checkpoint from advancing further.")
     }

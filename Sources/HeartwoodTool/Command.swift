@@ -24,10 +24,10 @@ enum Command: String, CaseIterable {
 
   var flags: [Flag] {
     switch self {
-    case .keys: [.from, .limit, .at, .kept, .json]
-    case .dump: [.from, .limit, .full, .at, .kept, .json]
-    case .stat: [.svg, .at, .kept, .json]
-    case .copy: [.at, .kept, .json]
+    case .keys: [.from, .limit, .at, .named, .json]
+    case .dump: [.from, .limit, .full, .at, .named, .json]
+    case .stat: [.svg, .at, .named, .json]
+    case .copy: [.at, .named, .json]
     case .keep: [.at, .json]
     case .info, .generations, .verify, .checkpoint, .compact, .release: [.json]
     }
@@ -111,7 +111,7 @@ enum Command: String, CaseIterable {
     case .verify: "heartwoodctl verify ~/data/rings && echo intact"
     case .checkpoint: "heartwoodctl checkpoint ~/data/rings"
     case .compact: "heartwoodctl compact ~/data/rings"
-    case .copy: "heartwoodctl copy ~/data/rings ~/backup/rings --kept before-import"
+    case .copy: "heartwoodctl copy ~/data/rings ~/backup/rings --named before-import"
     case .keep: "heartwoodctl keep ~/data/rings before-import"
     case .release: "heartwoodctl release ~/data/rings before-import"
     }
@@ -136,7 +136,7 @@ enum Operand: String {
     switch self {
     case .path: "the directory of the store"
     case .target: "the path of the copy, which must not exist"
-    case .name: "the name of a kept generation"
+    case .name: "the name of a generation"
     case .keyspace: "the name of a keyspace"
     }
   }
@@ -148,7 +148,7 @@ enum Flag: String, CaseIterable {
   case limit = "--limit"
   case full = "--full"
   case at = "--at"
-  case kept = "--kept"
+  case named = "--named"
   case svg = "--svg"
   case json = "--json"
   case help = "--help"
@@ -160,7 +160,7 @@ enum Flag: String, CaseIterable {
     case .from: "KEY"
     case .limit: "N"
     case .at: "GENERATION"
-    case .kept: "NAME"
+    case .named: "NAME"
     case .svg: "FILE"
     case .full, .json, .help, .version: nil
     }
@@ -174,7 +174,7 @@ enum Flag: String, CaseIterable {
     case .limit: "show at most N entries of each keyspace"
     case .full: "show complete values"
     case .at: "use this generation instead of the newest"
-    case .kept: "use the generation kept under this name"
+    case .named: "use the generation with this name"
     case .svg: "also write the chart to FILE, as SVG"
     case .json: "print one JSON document: sizes in bytes, times in UTC"
     case .help: "show this text"

@@ -8,7 +8,7 @@ enum CompactCommand {
     let movedPageCount: Int
     let fileByteCountBefore: Int
     let fileByteCount: Int
-    let heldBackBy: UInt64?
+    let blockingGeneration: UInt64?
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -22,7 +22,8 @@ enum CompactCommand {
         Document(
           pageCountBefore: result.pageCountBefore, pageCount: result.pageCount,
           movedPageCount: result.movedPageCount, fileByteCountBefore: result.fileByteCountBefore,
-          fileByteCount: result.fileByteCount, heldBackBy: result.heldBackBy?.frame))
+          fileByteCount: result.fileByteCount, blockingGeneration: result.blockingGeneration?.frame)
+      )
     } else {
       try output.line(text(result))
     }
@@ -37,7 +38,7 @@ enum CompactCommand {
       "page file", HumanText.size(result.fileByteCountBefore), HumanText.size(result.fileByteCount),
     ])
     var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
-    if let generation = result.heldBackBy {
+    if let generation = result.blockingGeneration {
       lines.append(
         "\(generation) is held: a checkpoint after its release makes the file shorter")
     }

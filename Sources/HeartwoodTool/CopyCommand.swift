@@ -10,8 +10,8 @@ enum CopyCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let target = invocation.neededWord
-    guard !isFolder(target, within: invocation.path) else {
+    let target = invocation.requiredOperand
+    guard !isDirectory(target, within: invocation.path) else {
       throw ToolFailure.refused(
         "\(target) is in the directory of the store, which is for its own files. Use a path "
           + "outside of it.")
@@ -39,9 +39,9 @@ enum CopyCommand {
 
   /// Returns whether a path that may not exist leads into an existing directory, with links
   /// resolved.
-  private static func isFolder(_ path: String, within folder: String) -> Bool {
+  private static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
-    let store = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
+    let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
     return parent.pathComponents.starts(with: store.pathComponents)
   }
 }

@@ -5,7 +5,7 @@ final class EntryDocument {
   /// An entry of the document.
   struct Entry: Encodable {
     /// The components of the key; `nil` if its bytes are not a valid encoding.
-    private let key: [Part]?
+    private let key: [Component]?
     /// The encoded key in hexadecimal.
     private let keyBytes: String
     /// The value if it is readable text.
@@ -18,7 +18,7 @@ final class EntryDocument {
     private let isCut: Bool?
 
     init(key: [UInt8], value: ShownValue?) {
-      self.key = KeyNotation.parts(of: key)?.map(Part.init)
+      self.key = KeyNotation.components(of: key)?.map(Component.init)
       keyBytes = KeyNotation.digits(key)
       let text = value?.readableText
       self.value = text
@@ -29,21 +29,21 @@ final class EntryDocument {
   }
 
   /// A component of a key: kinds that JSON lacks are objects with one member.
-  private struct Part: Encodable {
-    let part: Key.Part
+  private struct Component: Encodable {
+    let component: Key.Component
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
-      switch part {
+      switch component {
       case .absent: try container.encodeNil()
       case .boolean(let value): try container.encode(value)
       case .integer(let value): try container.encode(value)
       case .largeInteger(let value): try container.encode(value)
       case .float(let value) where value.isFinite: try container.encode(value)
-      case .float: try container.encode(["float": part.description])
+      case .float: try container.encode(["float": component.description])
       case .date(let seconds) where seconds.isFinite: try container.encode(["date": seconds])
-      case .date: try container.encode(["date": part.description])
-      case .uuid: try container.encode(["uuid": part.description])
+      case .date: try container.encode(["date": component.description])
+      case .uuid: try container.encode(["uuid": component.description])
       case .string(let value): try container.encode(value)
       case .bytes(let value): try container.encode(["bytes": KeyNotation.digits(value)])
       }

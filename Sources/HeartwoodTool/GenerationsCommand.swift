@@ -3,8 +3,8 @@ import HeartwoodEngine
 /// `generations`: shows the held generations with their holders, age and cost.
 enum GenerationsCommand {
   private struct Document: Encodable {
-    let newest: UInt64
-    let backfilled: UInt64
+    let newestGeneration: UInt64
+    let checkpointedGeneration: UInt64
     let logAllocatedByteCount: Int
     let held: [Held]
   }
@@ -12,14 +12,14 @@ enum GenerationsCommand {
   private struct Held: Encodable {
     let generation: UInt64
     let ageMilliseconds: Int64
-    let keptByteCount: Int
+    let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
     /// Whether its holder is unknown, or not known yet; in the text output only.
     let isHeldByUnknown: Bool
 
     private enum CodingKeys: CodingKey {
-      case generation, ageMilliseconds, keptByteCount, names, holders
+      case generation, ageMilliseconds, retainedByteCount, names, holders
     }
   }
 
@@ -28,13 +28,14 @@ enum GenerationsCommand {
       let held = try store.liveGenerations().map { live in
         Held(
           generation: live.generation.frame, ageMilliseconds: JSONText.milliseconds(live.age),
-          keptByteCount: live.keptByteCount, names: live.names,
+          retainedByteCount: live.retainedByteCount, names: live.names,
           holders: live.holders.map(HolderText.init),
           isHeldByUnknown: live.holders.isEmpty && live.names.isEmpty)
       }
       let statistics = store.statistics
       return Document(
-        newest: statistics.newest.frame, backfilled: statistics.backfilled.frame,
+        newestGeneration: statistics.newestGeneration.frame,
+        checkpointedGeneration: statistics.checkpointedGeneration.frame,
         logAllocatedByteCount: statistics.logByteCount, held: held)
     }
     if invocation.wantsJSON { return try output.json(document) }
@@ -45,18 +46,20 @@ enum GenerationsCommand {
     }
     try output.line()
     try output.line(
-      "newest: generation \(document.newest); in the page file: generation \(document.backfilled); "
-        + "log: \(HumanText.size(document.logAllocatedByteCount)) on disk")
+      "newest: generation \(document.newestGeneration); in the page file: generation "
+        + "\(document.checkpointedGeneration); log: "
+        + "\(HumanText.size(document.logAllocatedByteCount)) on disk")
   }
 
   private static func table(_ held: [Held]) -> TextTable {
     var table = TextTable([
-      "generation": .right, "age": .right, "cost": .right, "kept as": .left, "holders": .left,
+      "generation": .right, "age": .right, "cost": .right, "names": .left, "holders": .left,
     ])
     for generation in held {
       let age = Duration.milliseconds(generation.ageMilliseconds)
       table.append([
-        "\(generation.generation)", HumanText.age(age), HumanText.size(generation.keptByteCount),
+        "\(generation.generation)", HumanText.age(age),
+        HumanText.size(generation.retainedByteCount),
         cell(generation.names.map(QuotedText.quoted)),
         generation.isHeldByUnknown
           ? "another process" : cell(generation.holders.map(\.text)),

@@ -40,9 +40,9 @@ enum HumanText {
   }
 
   /// Returns a share in percent: "88.1 %".
-  static func share(_ part: Int, of whole: Int) -> String {
-    guard whole > 0 else { return "-" }
-    return String(format: "%.1f %%", Double(part) / Double(whole) * 100)
+  static func share(_ count: Int, of total: Int) -> String {
+    guard total > 0 else { return "-" }
+    return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
   /// Returns the age of a time in milliseconds since 1970, by a clock that may have jumped.

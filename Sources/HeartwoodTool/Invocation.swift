@@ -51,7 +51,7 @@ struct Invocation {
   private(set) var limit: Int?
   private(set) var isFull = false
   private(set) var generation: Generation?
-  private(set) var keptName: String?
+  private(set) var generationName: String?
   private(set) var svgPath: String?
   private(set) var wantsJSON = false
 
@@ -71,9 +71,9 @@ struct Invocation {
         words.append(argument)
       }
     }
-    try take(words)
-    if generation != nil, keptName != nil {
-      throw .usage("--at and --kept both name a generation. Type only one of them.")
+    try setOperands(words)
+    if generation != nil, generationName != nil {
+      throw .usage("--at and --named both name a generation. Type only one of them.")
     }
     if from != nil, word == nil {
       throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
@@ -81,7 +81,7 @@ struct Invocation {
   }
 
   /// The operand after the path of a command that requires one.
-  var neededWord: String {
+  var requiredOperand: String {
     guard let word else { preconditionFailure("\(command.rawValue) takes no word") }
     return word
   }
@@ -122,7 +122,7 @@ struct Invocation {
           flag, value, "the number of a generation from heartwoodctl generations")
       }
       generation = Generation(frame: frame)
-    case .kept: keptName = value
+    case .named: generationName = value
     case .svg: svgPath = value
     case .full: isFull = true
     case .json: wantsJSON = true
@@ -134,7 +134,7 @@ struct Invocation {
     .usage("\(flag.rawValue) \(value) is invalid: type \(wanted).")
   }
 
-  private mutating func take(_ words: [String]) throws(ToolFailure) {
+  private mutating func setOperands(_ words: [String]) throws(ToolFailure) {
     let wanted = command.operands
     if let missing = wanted.dropFirst(words.count).first(where: \.isRequired) {
       throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")

@@ -8,7 +8,7 @@ enum KeepCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let name = invocation.neededWord
+    let name = invocation.requiredOperand
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let generation = try invocation.generation ?? store.snapshot().generation
       try store.keep(generation, as: name)

@@ -9,19 +9,19 @@ enum KeyNotation {
 
   /// Returns an encoded key as text.
   static func text(of key: [UInt8]) -> String {
-    guard let parts = parts(of: key) else { return "raw " + hexadecimal(key) }
-    let texts = parts.map(text)
+    guard let components = components(of: key) else { return "raw " + hexadecimal(key) }
+    let texts = components.map(text)
     return texts.count == 1 ? texts[0] : "(" + texts.joined(separator: ", ") + ")"
   }
 
   /// Returns the components of an encoded key; `nil` if the bytes are not a valid encoding.
-  static func parts(of key: [UInt8]) -> [Key.Part]? {
-    try? Key.Part.all(in: key)
+  static func components(of key: [UInt8]) -> [Key.Component]? {
+    try? Key.Component.all(in: key)
   }
 
-  private static func text(_ part: Key.Part) -> String {
-    if case .string(let string) = part { return QuotedText.quoted(string) }
-    return part.description
+  private static func text(_ component: Key.Component) -> String {
+    if case .string(let string) = component { return QuotedText.quoted(string) }
+    return component.description
   }
 
   /// Returns the bytes as text: `0x`, then two digits for each.
@@ -47,8 +47,8 @@ enum KeyNotation {
     var encoder = KeyEncoder()
     let trimmed = withoutSpaces(text[...])
     if trimmed.hasPrefix("("), trimmed.hasSuffix(")") {
-      for part in try split(trimmed.dropFirst().dropLast(), of: text) {
-        try append(withoutSpaces(part), of: text, to: &encoder)
+      for component in try split(trimmed.dropFirst().dropLast(), of: text) {
+        try append(withoutSpaces(component), of: text, to: &encoder)
       }
     } else {
       try append(trimmed, of: text, to: &encoder)
@@ -64,9 +64,9 @@ enum KeyNotation {
 
   /// Returns the components between commas outside of quotation marks.
   private static func split(
-    _ text: Substring, of whole: String
+    _ text: Substring, of key: String
   ) throws(ToolFailure) -> [Substring] {
-    var parts: [Substring] = []
+    var components: [Substring] = []
     var start = text.startIndex
     var isQuoted = false
     var isEscaped = false
@@ -80,48 +80,48 @@ enum KeyNotation {
       } else if letter == "\"" {
         isQuoted = true
       } else if letter == "," {
-        parts.append(text[start..<index])
+        components.append(text[start..<index])
         start = text.index(after: index)
       }
     }
     guard !isQuoted else {
-      throw .usage("The key \(whole) has an unmatched quotation mark.")
+      throw .usage("The key \(key) has an unmatched quotation mark.")
     }
-    return parts + [text[start...]]
+    return components + [text[start...]]
   }
 
   private static func append(
-    _ part: Substring, of whole: String, to encoder: inout KeyEncoder
+    _ component: Substring, of key: String, to encoder: inout KeyEncoder
   ) throws(ToolFailure) {
-    switch part {
-    case "": throw .usage("The key \(whole) has an empty component.")
+    switch component {
+    case "": throw .usage("The key \(key) has an empty component.")
     case "nil": encoder.appendNil()
     case "true": encoder.append(true)
     case "false": encoder.append(false)
     default:
-      if part.hasPrefix("\"") {
-        guard part.count > 1, part.hasSuffix("\""),
-          let string = QuotedText.unescaped(part.dropFirst().dropLast())
+      if component.hasPrefix("\"") {
+        guard component.count > 1, component.hasSuffix("\""),
+          let string = QuotedText.unescaped(component.dropFirst().dropLast())
         else {
           throw .usage(
-            "The key \(whole) has an unterminated string, or a string with an "
+            "The key \(key) has an unterminated string, or a string with an "
               + "unknown escape.")
         }
         encoder.append(string)
-      } else if let integer = Int64(part) {
+      } else if let integer = Int64(component) {
         encoder.append(integer)
-      } else if let integer = UInt64(part) {
+      } else if let integer = UInt64(component) {
         encoder.append(integer)
-      } else if let seconds = part.hasPrefix("date ") ? Double(part.dropFirst(5)) : nil {
+      } else if let seconds = component.hasPrefix("date ") ? Double(component.dropFirst(5)) : nil {
         encoder.append(date: seconds)
-      } else if let bytes = bytes(part) {
+      } else if let bytes = bytes(component) {
         encoder.append(bytes)
-      } else if let uuid = uuid(part) {
+      } else if let uuid = uuid(component) {
         encoder.append(uuid: uuid)
-      } else if let number = Double(part) {
+      } else if let number = Double(component) {
         encoder.append(number)
       } else {
-        encoder.append(String(part))
+        encoder.append(String(component))
       }
     }
   }

@@ -15,12 +15,12 @@ struct KeyspaceWalk {
   /// Calls `body` with each encoded key.
   func forEachKey(_ body: (_ key: [UInt8]) throws -> Void) throws {
     let cursor = keyspace.cursor()
-    var isValid = try from.map { try cursor.seek($0) } ?? cursor.first()
+    var isValid = try from.map { try cursor.seek($0) } ?? cursor.moveToFirst()
     var count = 0
     while isValid, count < limit, let key = cursor.key {
       try body(key)
       count += 1
-      isValid = try cursor.next()
+      isValid = try cursor.moveToNext()
     }
   }
 
@@ -34,10 +34,10 @@ struct KeyspaceWalk {
       let end = min(byteCount, byteLimit ?? .max)
       var value: [UInt8] = []
       value.reserveCapacity(end)
-      func append(_ piece: RawSpan) { piece.withUnsafeBytes { value.append(contentsOf: $0) } }
+      func append(_ chunk: RawSpan) { chunk.withUnsafeBytes { value.append(contentsOf: $0) } }
       if end == byteCount {
         // The hash of a complete value is checked.
-        try keyspace.forEachPiece(key) { append($0) }
+        try keyspace.forEachChunk(key) { append($0) }
       } else {
         try keyspace.read(key, range: 0..<end) { append($0) }
       }

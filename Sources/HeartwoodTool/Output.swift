@@ -10,7 +10,7 @@ final class Output {
   /// Whether to use colours: on a terminal, unless the environment disables them.
   let hasColors: Bool
   private var pending = Data()
-  private static let pieceByteCount = 64 << 10
+  private static let chunkByteCount = 64 << 10
 
   init() {
     let refusal = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
@@ -33,7 +33,7 @@ final class Output {
   ///   written.
   func write(_ text: String) throws {
     pending.append(contentsOf: text.utf8)
-    if pending.count >= Self.pieceByteCount { try flush() }
+    if pending.count >= Self.chunkByteCount { try flush() }
   }
 
   /// Writes a value as the only JSON document of a command.
@@ -41,11 +41,11 @@ final class Output {
 
   /// Writes the buffered output.
   func flush() throws {
-    let piece = pending
+    let chunk = pending
     pending = Data()
-    var start = piece.startIndex
-    while start < piece.endIndex {
-      let rest = piece[start...]
+    var start = chunk.startIndex
+    while start < chunk.endIndex {
+      let rest = chunk[start...]
       let count = rest.withUnsafeBytes { Foundation.write(1, $0.baseAddress, $0.count) }
       if count >= 0 {
         start += count

@@ -23,7 +23,7 @@ private struct Overview: Encodable {
     let entryCount: Int
   }
 
-  struct Kept: Encodable {
+  struct Named: Encodable {
     let name: String
     let generation: UInt64
   }
@@ -33,7 +33,7 @@ private struct Overview: Encodable {
     let discardedFrameCount: Int
     let segmentFooterCount: Int
     let verifiedCommitCount: Int
-    let witness: UInt64
+    let durableWatermark: UInt64
   }
 
   struct Failure: Encodable {
@@ -53,14 +53,14 @@ private struct Overview: Encodable {
   let fileByteCount: Int
   let fileAllocatedByteCount: Int
   let logAllocatedByteCount: Int
-  let newest: UInt64
+  let newestGeneration: UInt64
   let newestTime: String?
-  let backfilled: UInt64
+  let checkpointedGeneration: UInt64
   let isOpenElsewhere: Bool
   let openBy: [HolderText]
   let recovery: Recovery
   let lastCheckpointError: Failure?
-  let kept: [Kept]
+  let named: [Named]
   let keyspaces: [Keyspace]
   /// In the text output only: the JSON document has the time.
   private let age: Duration?
@@ -82,21 +82,22 @@ private struct Overview: Encodable {
     fileByteCount = facts.fileByteCount
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
-    newest = snapshot.generation.frame
+    newestGeneration = snapshot.generation.frame
     // The empty store was never committed.
-    newestTime = newest == 0 ? nil : JSONText.time(facts.time)
-    age = newest == 0 ? nil : HumanText.age(since: facts.time)
-    backfilled = statistics.backfilled.frame
+    newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
+    age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
+    checkpointedGeneration = statistics.checkpointedGeneration.frame
     let report = store.recovery
     recovery = Recovery(
       commitCount: report.commitCount, discardedFrameCount: report.discardedFrameCount,
       segmentFooterCount: report.segmentFooterCount,
-      verifiedCommitCount: report.verifiedCommitCount, witness: report.witness.frame)
+      verifiedCommitCount: report.verifiedCommitCount,
+      durableWatermark: report.durableWatermark.frame)
     lastCheckpointError = statistics.lastCheckpointError.map { error in
       Failure(kind: "\(error.kind)", message: error.message, errno: error.errno.map(Int.init))
     }
-    kept = try store.keptGenerations().sorted { $0.key < $1.key }
-      .map { Kept(name: $0.key, generation: $0.value.frame) }
+    named = try store.namedGenerations().sorted { $0.key < $1.key }
+      .map { Named(name: $0.key, generation: $0.value.frame) }
     keyspaces = try snapshot.keyspaceNames.map { name in
       Keyspace(name: name, entryCount: try snapshot.keyspace(name)?.count() ?? 0)
     }
@@ -105,9 +106,10 @@ private struct Overview: Encodable {
   /// All properties but the age.
   private enum CodingKeys: CodingKey {
     case path, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
-    case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount, newest
-    case newestTime, backfilled, isOpenElsewhere, openBy, recovery, lastCheckpointError
-    case kept, keyspaces
+    case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount,
+      newestGeneration
+    case newestTime, checkpointedGeneration, isOpenElsewhere, openBy, recovery, lastCheckpointError
+    case named, keyspaces
   }
 
   // MARK: Text output
@@ -127,7 +129,7 @@ private struct Overview: Encodable {
     rows.append([
       "page file",
       "\(HumanText.size(fileByteCount)), \(HumanText.size(fileAllocatedByteCount)) on disk, holds "
-        + "generation \(backfilled)",
+        + "generation \(checkpointedGeneration)",
     ])
     rows.append(["log", "\(HumanText.size(logAllocatedByteCount)) on disk"])
     rows.append(["recovery", recoveryText])
@@ -138,7 +140,7 @@ private struct Overview: Encodable {
     for (position, text) in openTexts.enumerated() {
       rows.append([position == 0 ? "open by" : "", text])
     }
-    rows.append(["kept", kept.isEmpty ? "no generation" : keptText])
+    rows.append(["named", named.isEmpty ? "no generation" : namedText])
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
   }
 
@@ -146,16 +148,16 @@ private struct Overview: Encodable {
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
     // The locks of the store are reliable, but do not identify the process.
-    return [isOpenElsewhere ? "another process" : "nobody else"]
+    return [isOpenElsewhere ? "another process" : "no other process"]
   }
 
   private var newestText: String {
     guard let age, let newestTime else { return "generation 0, nothing was ever written" }
-    return "generation \(newest), \(HumanText.age(age)) old (\(newestTime))"
+    return "generation \(newestGeneration), \(HumanText.age(age)) old (\(newestTime))"
   }
 
-  private var keptText: String {
-    kept.map { "\(QuotedText.quoted($0.name)) (generation \($0.generation))" }
+  private var namedText: String {
+    named.map { "\(QuotedText.quoted($0.name)) (generation \($0.generation))" }
       .joined(separator: ", ")
   }
 

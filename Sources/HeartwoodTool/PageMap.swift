@@ -5,7 +5,7 @@ struct PageMap {
   /// One or more adjacent pages.
   struct Cell {
     /// The kind of most of them; `damaged` if one is.
-    let kind: PageUse.Kind
+    let kind: PageUsage.Kind
     /// The fill of the pages of that kind, from 0 to 1.
     let fill: Double
   }
@@ -14,7 +14,7 @@ struct PageMap {
   let pagesPerCell: Int
   let cells: [Cell]
 
-  init(_ pages: [PageUse], _ sum: PageSum, maxCellCount: Int) {
+  init(_ pages: [PageUsage], _ sum: PageSum, maxCellCount: Int) {
     var pagesPerCell = 1
     while pagesPerCell * maxCellCount < pages.count { pagesPerCell *= 2 }
     self.pagesPerCell = pagesPerCell
@@ -24,16 +24,16 @@ struct PageMap {
     }
   }
 
-  private static func cell(_ pages: ArraySlice<PageUse>, pageByteCount: Int) -> Cell {
-    var counts = Array(repeating: 0, count: PageUse.Kind.allCases.count)
+  private static func cell(_ pages: ArraySlice<PageUsage>, pageByteCount: Int) -> Cell {
+    var counts = Array(repeating: 0, count: PageUsage.Kind.allCases.count)
     var byteCounts = counts
     for page in pages {
       counts[Int(page.kind.rawValue)] += 1
       byteCounts[Int(page.kind.rawValue)] += Int(page.usedByteCount)
     }
-    func count(_ kind: PageUse.Kind) -> Int { counts[Int(kind.rawValue)] }
+    func count(_ kind: PageUsage.Kind) -> Int { counts[Int(kind.rawValue)] }
     guard count(.damaged) == 0 else { return Cell(kind: .damaged, fill: 1) }
-    let kind = PageUse.Kind.drawn.max { count($0) < count($1) } ?? .free
+    let kind = PageUsage.Kind.drawn.max { count($0) < count($1) } ?? .free
     return Cell(
       kind: kind,
       fill: Double(byteCounts[Int(kind.rawValue)]) / Double(max(count(kind), 1) * pageByteCount))

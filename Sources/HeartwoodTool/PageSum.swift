@@ -13,13 +13,13 @@ struct PageSum {
   let pageCount: Int
   /// The number of leaves by fill, in steps of ten percent.
   let leafCounts: [Int]
-  private let shares: [PageUse.Kind: Share]
+  private let shares: [PageUsage.Kind: Share]
 
-  init(_ pages: [PageUse], pageByteCount: Int, _ generation: Generation) {
+  init(_ pages: [PageUsage], pageByteCount: Int, _ generation: Generation) {
     self.generation = generation
     self.pageByteCount = pageByteCount
     pageCount = pages.count
-    var shares: [PageUse.Kind: Share] = [:]
+    var shares: [PageUsage.Kind: Share] = [:]
     var leafCounts = Array(repeating: 0, count: 10)
     for page in pages {
       shares[page.kind, default: Share()].pageCount += 1
@@ -31,13 +31,13 @@ struct PageSum {
     self.leafCounts = leafCounts
   }
 
-  subscript(kind: PageUse.Kind) -> Share { shares[kind] ?? Share() }
+  subscript(kind: PageUsage.Kind) -> Share { shares[kind] ?? Share() }
 
   /// The used bytes of all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
   /// Returns the fill of the pages of a kind; "-" if that has no meaning.
-  func fill(_ kind: PageUse.Kind) -> String {
+  func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
     return HumanText.share(share.usedByteCount, of: share.pageCount * pageByteCount)
@@ -52,9 +52,9 @@ struct PageSum {
   }
 }
 
-extension PageUse.Kind {
+extension PageUsage.Kind {
   /// All kinds in the order of the output: content first.
-  static let drawn: [PageUse.Kind] = [
+  static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]
 

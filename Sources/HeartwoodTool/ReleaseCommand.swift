@@ -8,12 +8,12 @@ enum ReleaseCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    let name = invocation.neededWord
+    let name = invocation.requiredOperand
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
-      let kept = try store.keptGenerations()
+      let named = try store.namedGenerations()
       // This is no error in the engine, but the user has probably mistyped the name.
-      guard let generation = kept[name] else {
-        throw StoreAccess.noneKept(name, among: kept.keys.sorted(), invocation.path)
+      guard let generation = named[name] else {
+        throw StoreAccess.noSuchName(name, among: named.keys.sorted(), invocation.path)
       }
       try store.release(name)
       return generation

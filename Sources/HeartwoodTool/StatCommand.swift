@@ -23,7 +23,7 @@ enum StatCommand {
       pageByteCount = sum.pageByteCount
       pageCount = sum.pageCount
       usedByteCount = sum.usedByteCount
-      kinds = PageUse.Kind.drawn.map { kind in
+      kinds = PageUsage.Kind.drawn.map { kind in
         Row(
           kind: kind.word, pageCount: sum[kind].pageCount, usedByteCount: sum[kind].usedByteCount)
       }
@@ -34,16 +34,16 @@ enum StatCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let (sum, pages) = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       let snapshot = try StoreAccess.snapshot(of: store, invocation)
-      let pages = try store.pageUse(of: snapshot)
+      let pages = try store.pageUsage(of: snapshot)
       let sum = PageSum(
         pages, pageByteCount: store.statistics.pageByteCount, snapshot.generation)
       return (sum, pages)
     }
     if let path = invocation.svgPath {
       let name = URL(fileURLWithPath: invocation.path).lastPathComponent
-      let picture = PagePicture(name, sum, PageMap(pages, sum, maxCellCount: PagePicture.cellCount))
+      let chart = SVGPageChart(name, sum, PageMap(pages, sum, maxCellCount: SVGPageChart.cellCount))
       do {
-        try Data(picture.svg.utf8).write(to: URL(fileURLWithPath: path))
+        try Data(chart.svg.utf8).write(to: URL(fileURLWithPath: path))
       } catch {
         throw ToolFailure.refused(
           "The chart could not be written to \(path): "
@@ -51,8 +51,8 @@ enum StatCommand {
       }
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }
-    let width = min(output.width, PageText.maxWidth)
-    let map = PageMap(pages, sum, maxCellCount: width * PageText.maxRowCount)
-    try output.line(PageText(sum, map, width: width, hasColors: output.hasColors).text)
+    let width = min(output.width, TerminalPageChart.maxWidth)
+    let map = PageMap(pages, sum, maxCellCount: width * TerminalPageChart.maxRowCount)
+    try output.line(TerminalPageChart(sum, map, width: width, hasColors: output.hasColors).text)
   }
 }

@@ -16,7 +16,7 @@ enum StoreAccess {
     try requireStore(path)
     var options = StoreOptions()
     options.name = "heartwoodctl"
-    options.readOnly = purpose == .reading
+    options.isReadOnly = purpose == .reading
     // A defect of a file or its medium is then an error, and never a signal.
     options.access = .buffered
     let store = try Store(at: path, options: options)
@@ -33,10 +33,10 @@ enum StoreAccess {
 
   /// Returns the snapshot for a command: of the newest generation, or of the one that was named.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
-    if let name = invocation.keptName {
-      let kept = try store.keptGenerations()
-      guard let generation = kept[name] else {
-        throw noneKept(name, among: kept.keys.sorted(), invocation.path)
+    if let name = invocation.generationName {
+      let named = try store.namedGenerations()
+      guard let generation = named[name] else {
+        throw noSuchName(name, among: named.keys.sorted(), invocation.path)
       }
       return try store.snapshot(at: generation)
     }
@@ -52,19 +52,19 @@ enum StoreAccess {
   }
 
   /// The error for a name without a generation.
-  static func noneKept(_ name: String, among names: [String], _ path: String) -> ToolFailure {
+  static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "No generation is kept as \(QuotedText.quoted(name)).\(NearestName.question(name, in: names))"
-        + " Type heartwoodctl generations \(path) to list the kept ones.")
+        + " Type heartwoodctl generations \(path) to list the named ones.")
   }
 
   /// Throws an error if the path contains no store: opening it for writing would create one there.
   private static func requireStore(_ path: String) throws(ToolFailure) {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
       throw .refused("There is nothing at \(path). Type the directory of a store.")
     }
-    guard isFolder.boolValue else {
+    guard isDirectory.boolValue else {
       throw .refused("\(path) is a file. Type the directory of a store.")
     }
     let pages = path + "/pages"

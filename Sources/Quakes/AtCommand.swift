@@ -60,7 +60,7 @@ struct AtCommand: Command {
   }
 
   private func show(_ past: Past, _ container: PersistentContainer) throws {
-    let generations = try container.store.keptGenerations()
+    let generations = try container.store.namedGenerations()
     let all = try past.states.map { state in
       let count = try container.read(at: state.kept.token) {
         try $0.count(for: FetchRequest<Quake>())

@@ -92,9 +92,9 @@ struct FollowCommand: Command {
   /// Prints the disk space that the pinned generation retains.
   private func showCost(of container: PersistentContainer) {
     let statistics = container.store.statistics
-    guard let held = statistics.oldestHeld else { return }
-    let frames = [held.generation, statistics.newest].map { Int($0.frame).grouped }
-    let cost = held.keptByteCount.grouped
+    guard let held = statistics.oldestHeldGeneration else { return }
+    let frames = [held.generation, statistics.newestGeneration].map { Int($0.frame).grouped }
+    let cost = held.retainedByteCount.grouped
     print(
       "  It shows generation \(frames[0]), the newest is \(frames[1]); that retains \(cost) bytes.")
   }

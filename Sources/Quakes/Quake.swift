@@ -52,7 +52,7 @@ struct QuakeStore {
   func openForReading() throws -> PersistentContainer {
     try requireStore()
     var options = ContainerOptions()
-    options.store.readOnly = true
+    options.store.isReadOnly = true
     return try PersistentContainer(
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
   }

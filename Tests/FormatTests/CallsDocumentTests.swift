@@ -5,7 +5,7 @@ import Testing
 /// tested.
 @Suite("The table of calls inside a write")
 struct CallsDocumentTests {
-  @Test func `has one row for each call that is tested, and says what becomes of it`() throws {
+  @Test func `has one row for each tested call, with its effect`() throws {
     let tables = DocumentTable.all(in: try Package.text(of: "Docs/Reference/Engine.md"))
     let rows = try #require(tables.first { $0.category == "calls" && $0.name == "write" }).rows
     let said = rows.map { row in

@@ -39,13 +39,15 @@ struct FormatDocumentTests {
     Layout("HeaderSlotLayout", HeaderSlotLayout.fields, 0, HeaderSlotLayout.byteCount),
     Layout("SegmentLayout", SegmentLayout.fields, 0, SegmentLayout.byteCount),
     Layout("GroupLayout", GroupLayout.fields, 0, GroupLayout.entries),
-    Layout("WholeFileLayout", WholeFileLayout.fields, 0, WholeFileLayout.byteCount),
-    Layout("MapLayout", MapLayout.fields, WholeFileLayout.byteCount, MapLayout.rows),
+    Layout("AtomicFileLayout", AtomicFileLayout.fields, 0, AtomicFileLayout.byteCount),
+    Layout("MapLayout", MapLayout.fields, AtomicFileLayout.byteCount, MapLayout.rows),
     Layout(
-      "MapLayout.boundaryFields", MapLayout.boundaryFields, 0, MapLayout.boundaryByteCount),
+      "MapLayout.retainedGenerationFields", MapLayout.retainedGenerationFields, 0,
+      MapLayout.retainedGenerationByteCount),
     Layout(
-      "MapLayout.survivorFields", MapLayout.survivorFields, 0, MapLayout.survivorByteCount),
-    Layout("KeptLayout", KeptLayout.fields, 0, KeptLayout.rowName),
+      "MapLayout.retainedFrameFields", MapLayout.retainedFrameFields, 0,
+      MapLayout.retainedFrameByteCount),
+    Layout("NamedGenerationLayout", NamedGenerationLayout.fields, 0, NamedGenerationLayout.rowName),
     Layout("HolderLayout", HolderLayout.fields, 0, HolderLayout.rowByteCount),
     Layout(
       "SegmentFooterLayout", SegmentFooterLayout.fields, 0, SegmentFooterLayout.rows),
@@ -114,8 +116,9 @@ struct FormatDocumentTests {
       (LockByte.presenceReadOnly, "presenceReadOnly"), (LockByte.maintenance, "maintenance"),
       (LockByte.writer, "writer"), (LockByte.sync, "sync"), (LockByte.keep, "keep"),
       (LockByte.doorbell, "doorbell"), (LockByte.probe, "probe"),
-      (LockByte.supply, "supply"), (LockByte.listening, "listening"),
-      (LockByte.holder, "holder"), (LockByte.live, "live"), (LockByte.mark, "mark"),
+      (LockByte.allocator, "allocator"), (LockByte.observing, "observing"),
+      (LockByte.holderRow, "holderRow"), (LockByte.live, "live"),
+      (LockByte.holderLock, "holderLock"),
     ]
     let numbers = bytes.map { byte, _ in
       byte < 1 << 16 ? "\(byte)" : "2^\(byte.trailingZeroBitCount)"
@@ -129,7 +132,7 @@ struct FormatDocumentTests {
     let footer = UInt64(SegmentFooterLayout.magicNumber)
     for (number, byteCount) in [
       (HeaderSlotLayout.magicNumber, 8), (SegmentLayout.magicNumber, 8), (group, 4), (footer, 4),
-      (SurvivorMap.file.magic, 8), (KeptGenerations.file.magic, 8),
+      (RetainedFrameMap.file.magic, 8), (NamedGenerations.file.magic, 8),
       (HolderLayout.magicNumber, 8),
     ] {
       let bytes = (0..<byteCount).map { UInt8(truncatingIfNeeded: number >> UInt64($0 * 8)) }

@@ -12,15 +12,15 @@ enum GoldenStore {
   /// Several keyspaces, key kinds and sizes of values, before and after a checkpoint.
   static let small = "small"
 
-  private static let folder = "Tests/FormatTests/Golden/version-1/"
+  private static let directory = "Tests/FormatTests/Golden/version-1/"
 
   /// The files of a golden store: names and bytes.
   static func files(of store: String) throws -> [String: [UInt8]] {
-    let path = Package.path + "/" + folder + store
+    let path = Package.path + "/" + directory + store
     var files: [String: [UInt8]] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: path)
     where name.hasSuffix(".hex") {
-      let text = try Package.text(of: folder + store + "/" + name)
+      let text = try Package.text(of: directory + store + "/" + name)
       files[String(name.dropLast(4))] = HexText.decode(text)
     }
     return files
@@ -38,7 +38,7 @@ enum GoldenStore {
 
   /// Keeps the files of a store on a simulated disk as text.
   static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
-    let target = Package.path + "/" + folder + store
+    let target = Package.path + "/" + directory + store
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
     for name in try disk.list(path) ?? [] where name == "pages" || name.hasPrefix("wal-") {
       guard let file = try disk.open(path + "/" + name, .read) else { continue }
@@ -53,7 +53,7 @@ enum GoldenStore {
     var options = StoreOptions()
     options.segmentByteCount = 32_768
     options.access = .buffered
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     return options
   }

@@ -16,20 +16,20 @@ struct GoldenStoreTests {
   /// A way of opening that every golden store must allow.
   struct Opening: CustomTestStringConvertible {
     let access: StoreOptions.Access
-    let readOnly: Bool
+    let isReadOnly: Bool
 
-    var testDescription: String { "\(access), \(readOnly ? "for reading only" : "for writing")" }
+    var testDescription: String { "\(access), \(isReadOnly ? "for reading only" : "for writing")" }
     var options: StoreOptions {
       var options = StoreOptions()
       options.access = access
-      options.readOnly = readOnly
+      options.isReadOnly = isReadOnly
       return options
     }
   }
 
   private static let openings = [
-    Opening(access: .buffered, readOnly: true), Opening(access: .mapped, readOnly: true),
-    Opening(access: .buffered, readOnly: false), Opening(access: .mapped, readOnly: false),
+    Opening(access: .buffered, isReadOnly: true), Opening(access: .mapped, isReadOnly: true),
+    Opening(access: .buffered, isReadOnly: false), Opening(access: .mapped, isReadOnly: false),
   ]
 
   @Test(.enabled(if: isWriting)) func `is written once for each format version`() throws {
@@ -51,7 +51,7 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test(arguments: openings) func `has the rows that were put into it`(opening: Opening) throws {
+  @Test(arguments: openings) func `has the rows that were written to it`(opening: Opening) throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")
     try GoldenStore.copy(GoldenStore.small, to: path)
@@ -63,16 +63,16 @@ struct GoldenStoreTests {
       #expect(try keyspace.count() == rows.count)
       let cursor = keyspace.cursor()
       for (key, value) in rows {
-        #expect(try cursor.next())
+        #expect(try cursor.moveToNext())
         #expect(cursor.key == key.bytes, "\(name) \(key)")
         #expect(try cursor.value == value, "\(name) \(key)")
         #expect(try keyspace.get(key) == value, "\(name) \(key)")
       }
-      #expect(try !cursor.next())
+      #expect(try !cursor.moveToNext())
     }
   }
 
-  @Test func `can be written to and moved home`() throws {
+  @Test func `can be written and checkpointed`() throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")
     try GoldenStore.copy(GoldenStore.small, to: path)
@@ -86,7 +86,7 @@ struct GoldenStoreTests {
     try again.close()
   }
 
-  @Test func `is quoted rightly by the specification`() throws {
+  @Test func `matches the excerpts in the specification`() throws {
     let text = try Package.text(of: "Docs/Reference/FileFormat.md")
     let files = try GoldenStore.files(of: GoldenStore.tiny)
     var quoted = 0

@@ -34,21 +34,21 @@ struct WorkedExampleTests {
     return system
   }
 
-  private static func options(readOnly: Bool) -> StoreOptions {
+  private static func options(isReadOnly: Bool) -> StoreOptions {
     var options = StoreOptions()
-    options.readOnly = readOnly
+    options.isReadOnly = isReadOnly
     options.access = .buffered
-    options.upkeep = .inline
+    options.maintenance = .inline
     return options
   }
 
   /// Opens the files and uses them in every way that reads; whatever is thrown must be an error of
   /// the store.
-  private static func use(_ files: [String: [UInt8]], readOnly: Bool) throws {
+  private static func use(_ files: [String: [UInt8]], isReadOnly: Bool) throws {
     let system = try fileSystem(files)
     do {
       let store = try Store(
-        at: "/store", options: options(readOnly: readOnly), fileSystem: system)
+        at: "/store", options: options(isReadOnly: isReadOnly), fileSystem: system)
       let snapshot = try store.snapshot()
       for name in try snapshot.keyspaceNames {
         _ = try snapshot.keyspace(name)?.get(1872)
@@ -62,9 +62,9 @@ struct WorkedExampleTests {
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: [true, false])
-  func `is a store with one row`(readOnly: Bool) throws {
+  func `is a store with one row`(isReadOnly: Bool) throws {
     let store = try Store(
-      at: "/store", options: Self.options(readOnly: readOnly),
+      at: "/store", options: Self.options(isReadOnly: isReadOnly),
       fileSystem: try Self.fileSystem(try Self.files()))
     #expect(try store.snapshot().keyspace("rings")?.get(1872) == Array("wet".utf8))
     #expect(try store.verify().findings == [])
@@ -72,19 +72,19 @@ struct WorkedExampleTests {
   }
 
   @Test(.timeLimit(.minutes(2)), .evidence("B2"), .evidence("F5"), arguments: [true, false])
-  func `with any bit of its lines flipped opens or is refused`(readOnly: Bool) throws {
+  func `with any bit of its lines flipped opens or throws`(isReadOnly: Bool) throws {
     let files = try Self.files()
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
       for offset in bytes.indices where bytes[offset] != 0 {
         var changed = files
         changed[name]?[offset] ^= 1 << UInt8(offset % 8)
-        try Self.use(changed, readOnly: readOnly)
+        try Self.use(changed, isReadOnly: isReadOnly)
       }
     }
   }
 
   @Test(.timeLimit(.minutes(2)), .evidence("B2"), arguments: [UInt64(1), 2, 3])
-  func `with a bit flipped anywhere opens or is refused`(seed: UInt64) throws {
+  func `with a bit flipped anywhere opens or throws`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let files = try Self.files()
     for _ in 0..<150 {
@@ -92,7 +92,7 @@ struct WorkedExampleTests {
       let offset = generator.below(name == "pages" ? 8192 : 32_768)
       var changed = files
       changed[name]?[offset] ^= 1 << UInt8(generator.below(8))
-      for readOnly in [true, false] { try Self.use(changed, readOnly: readOnly) }
+      for isReadOnly in [true, false] { try Self.use(changed, isReadOnly: isReadOnly) }
     }
   }
 }

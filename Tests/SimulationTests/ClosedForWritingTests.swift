@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Errors of the system after which nobody knows what the files hold.
-@Suite("A store whose writing failed")
+@Suite("A store whose writes are disabled")
 struct ClosedForWritingTests {
   private func kind(_ body: () throws -> Void) throws -> StorageError.Kind? {
     do { try body() } catch let error as StorageError { return error.kind }
@@ -15,8 +15,8 @@ struct ClosedForWritingTests {
     run.disk.faultPlan = FaultPlan()
     let store = try #require(run.store)
     for _ in 0..<2 {
-      #expect(try kind { try store.write { try $0.keyspace("a").put(1, [1]) } } == .failed)
-      #expect(try kind { try store.checkpoint() } == .failed)
+      #expect(try kind { try store.write { try $0.keyspace("a").put(1, [1]) } } == .writesDisabled)
+      #expect(try kind { try store.checkpoint() } == .writesDisabled)
     }
     #expect(try CrashHistory.number(of: store.snapshot()) == run.acknowledgedCount)
     try StoreFixture.expectSound(store)
@@ -29,7 +29,7 @@ struct ClosedForWritingTests {
   }
 
   @Test(.evidence("F2"), arguments: [false, true])
-  func `takes no more writes when a commit could not be written`(leavesPart: Bool) throws {
+  func `accepts no writes after a commit could not be written`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([.write(.full, operationCount: 2, valueByteCount: 50)])
     run.disk.faultPlan = .failure(.io, atCall: run.disk.callCount + 1, leavesPart: leavesPart)
@@ -41,16 +41,16 @@ struct ClosedForWritingTests {
 
   /// A failed sync of the folder was tried again, went through, and was believed.
   @Test(.evidence("F2"), .evidence("F3"))
-  func `takes no more writes when a name could not be synced`() throws {
+  func `accepts no writes after a name could not be synced`() throws {
     let steps = [Step](
       repeating: .write(.normal, operationCount: 2, valueByteCount: 600), count: 12)
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
-    try whole.open()
-    let first = whole.disk.callCount
-    try whole.run(steps + [.checkpoint])
+    let complete = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try complete.open()
+    let first = complete.disk.callCount
+    try complete.run(steps + [.checkpoint])
     var count = 0
-    for call in (first + 1)...whole.disk.callCount
-    where whole.disk.calls[call - 1] == .syncDirectory {
+    for call in (first + 1)...complete.disk.callCount
+    where complete.disk.calls[call - 1] == .syncDirectory {
       let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
       try run.open()
       run.disk.faultPlan = .failure(.io, atCall: call)
@@ -63,7 +63,7 @@ struct ClosedForWritingTests {
 
   /// Closing was silent, and a commit without durability, which closing makes durable, was lost in
   /// the power cut that followed.
-  @Test(.evidence("F2")) func `says so when it is closed`() throws {
+  @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([
       .write(.full, operationCount: 2, valueByteCount: 50),
@@ -74,15 +74,15 @@ struct ClosedForWritingTests {
     run.disk.faultPlan = FaultPlan()
     let store = try #require(run.store)
     try StoreFixture.expectSound(store)
-    #expect(try kind { try store.close() } == .failed)
+    #expect(try kind { try store.close() } == .writesDisabled)
     #expect(try kind { try store.close() } == nil)
   }
 
   @Test(.evidence("F2")) func `runs no transaction`() throws {
     let store = try StoreFixture.inMemory().open()
-    store.files.words.setFailed()
+    store.files.counters.setFailed()
     var hasRun = false
-    #expect(try kind { try store.write { _ in hasRun = true } } == .failed)
+    #expect(try kind { try store.write { _ in hasRun = true } } == .writesDisabled)
     #expect(!hasRun)
     try StoreFixture.expectSound(store)
   }
@@ -97,7 +97,7 @@ struct ClosedForWritingTests {
     var count = 0
     let error = try kind {
       try store.write { transaction in
-        store.files.words.setFailed()
+        store.files.counters.setFailed()
         count = disk.callCount
         try transaction.keyspace("a").put(1, [1])
       }
@@ -108,7 +108,7 @@ struct ClosedForWritingTests {
   }
 
   /// The system may have dropped what the sync was for, and the next one would go through.
-  @Test(.evidence("F3")) func `never tries a failed sync again`() throws {
+  @Test(.evidence("F3")) func `never repeats a failed sync`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try StoreFixture.on(disk).open()
     let generation = try store.write(durability: .normal) { try $0.keyspace("a").put(1, [1]) }
@@ -117,13 +117,13 @@ struct ClosedForWritingTests {
     #expect(disk.calls.last == .sync)
     disk.faultPlan = FaultPlan()
     let count = disk.callCount
-    #expect(try kind { try store.keep(generation, as: "x") } == .failed)
+    #expect(try kind { try store.keep(generation, as: "x") } == .writesDisabled)
     #expect(disk.callCount == count)
     try StoreFixture.expectSound(store)
   }
 
   @Test(.evidence("F2"), arguments: [false, true])
-  func `takes no more writes when a page could not be moved`(leavesPart: Bool) throws {
+  func `accepts no writes after a page could not be checkpointed`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([.write(.full, operationCount: 2, valueByteCount: 50)])
     // The sync of the folder comes first.

@@ -9,12 +9,12 @@ extension CrashHistory {
   static func cutEverywhere(
     _ steps: [Step], seed: UInt64, _ name: String, _ options: StoreOptions = options()
   ) throws -> Int {
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
-    try whole.run(steps)
+    let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
+    try complete.run(steps)
     var states = 0
     // A slow build looks at some of them, others in each history.
     let step = TestBuild.isOptimised ? 1 : 4
-    for call in stride(from: 1 + Int(seed) % step, through: whole.callCount, by: step) {
+    for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
         let run = try cut(steps, seed: seed, atCall: call, leavesPart: leavesPart, options)
         for (number, outcome) in run.outcomes().enumerated() {
@@ -55,21 +55,21 @@ extension CrashHistory {
   }
 
   /// Opens what a crash left, compares it, writes to it, and opens it once more.
-  func expectPrefix(on disk: SimulatedDisk, _ place: String) {
+  func expectPrefix(on disk: SimulatedDisk, _ context: String) {
     do {
       let opened = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       let finding = try finding(in: opened, atLeast: durableCount)
-      #expect(finding == nil, "\(place)")
+      #expect(finding == nil, "\(context)")
       let before = try CrashHistory.number(of: opened.snapshot())
       let next = try opened.write { try $0.keyspace("after").put("crash", [1]) }
-      #expect(next > newestGeneration, "\(place): a number is used again")
+      #expect(next > newestGeneration, "\(context): a number is used again")
       let again = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
-      #expect(try again.snapshot().keyspace("after")?.get("crash") == [1], "\(place)")
-      #expect(try CrashHistory.number(of: again.snapshot()) == before, "\(place)")
-      #expect(try again.verify().findings == [], "\(place)")
+      #expect(try again.snapshot().keyspace("after")?.get("crash") == [1], "\(context)")
+      #expect(try CrashHistory.number(of: again.snapshot()) == before, "\(context)")
+      #expect(try again.verify().findings == [], "\(context)")
     } catch {
-      Issue.record("\(place): \(error)")
+      Issue.record("\(context): \(error)")
     }
   }
 }

@@ -63,13 +63,13 @@ final class CrashHistory {
   /// Calls that change something, from the first step on.
   var callCount: Int { earlierCallCount + disk.callCount }
 
-  static func options(pageSize: Int = 4096, memoryPageCount: Int? = nil) -> StoreOptions {
+  static func options(pageByteCount: Int = 4096, memoryPageCount: Int? = nil) -> StoreOptions {
     var options = StoreOptions()
-    if let memoryPageCount { options.transactionMemoryByteCount = memoryPageCount * pageSize }
-    options.pageSize = pageSize
-    options.segmentByteCount = pageSize * 8
+    if let memoryPageCount { options.transactionMemoryByteCount = memoryPageCount * pageByteCount }
+    options.pageByteCount = pageByteCount
+    options.segmentByteCount = pageByteCount * 8
     options.access = .buffered
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     options.cacheByteCount = 1 << 18
     return options
@@ -119,7 +119,7 @@ final class CrashHistory {
       _ = try store.checkpoint()
       durableCount = acknowledgedCount
     case .compact:
-      _ = try store.compact(stepByteCount: options.pageSize * 6)
+      _ = try store.compact(stepByteCount: options.pageByteCount * 6)
       durableCount = acknowledgedCount
     case .pin:
       pinned.append((acknowledgedCount, try store.snapshot()))
@@ -310,7 +310,7 @@ final class CrashHistory {
 
   /// What is wrong with the kept generations; `nil` if each name shows what it kept.
   private func findingInKept(_ store: Store) throws -> String? {
-    let found = try store.keptGenerations()
+    let found = try store.namedGenerations()
     for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
       guard let number = kept[name] else { return "\(name) was released, but is kept" }
       guard let generation = found[name] else { return "\(name) was kept, but is not" }

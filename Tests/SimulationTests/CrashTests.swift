@@ -61,7 +61,9 @@ struct CrashTests {
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D7"), .evidence("D11"),
     .evidence("D12"), .evidence("D13"), arguments: histories.indices)
-  func `holds a whole prefix after a cut at every call of a small history`(history: Int) throws {
+  func `has a prefix of complete commits after a cut at every call of a small history`(history: Int)
+    throws
+  {
     let states = try CrashHistory.cutEverywhere(
       Self.histories[history], seed: UInt64(history), "history \(history)")
     print("crash states: \(states) (small history \(history))")
@@ -84,7 +86,7 @@ struct CrashTests {
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D5"), .evidence("D6"),
     arguments: spillingHistories.indices)
-  func `holds a whole prefix after a cut at every call of transactions larger than memory`(
+  func `has a prefix of complete commits after a cut at every call of large transactions`(
     history: Int
   ) throws {
     let states = try CrashHistory.cutEverywhere(
@@ -97,7 +99,7 @@ struct CrashTests {
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
     arguments: 0..<8)
-  func `holds a whole prefix after cuts of long histories and of their recovery`(
+  func `has a prefix of complete commits after cuts of long histories and of their recovery`(
     group: Int
   ) throws {
     var states = 0
@@ -112,9 +114,9 @@ struct CrashTests {
   private func cutLong(_ seed: UInt64) throws -> Int {
     var generator = SeededGenerator(seed: seed)
     let steps = CrashHistory.randomSteps(seed: seed, count: 25)
-    let whole = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
-    try whole.run(steps)
-    let call = Int(generator.next() % UInt64(whole.callCount)) + 1
+    let complete = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    try complete.run(steps)
+    let call = Int(generator.next() % UInt64(complete.callCount)) + 1
     let run = CrashHistory(
       disk: SimulatedDisk(
         seed: seed, faultPlan: .powerCut(atCall: call, leavesPart: generator.next() % 2 == 0)),
@@ -129,11 +131,11 @@ struct CrashTests {
       for round in 0..<Int(generator.next() % 3) {
         disk.faultPlan = .powerCut(
           atCall: Int(generator.next() % 12) + 1, leavesPart: generator.next() % 2 == 0)
-        let place = "seed \(seed), mode \(mode), recovery \(round)"
+        let context = "seed \(seed), mode \(mode), recovery \(round)"
         do {
           _ = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
         } catch {
-          #expect(error.kind != .corrupt, "\(place): \(error)")
+          #expect(error.kind != .corrupt, "\(context): \(error)")
         }
         disk = disk.crashed(.seeded(generator.next(), mode, options))
         states += 1
@@ -145,7 +147,7 @@ struct CrashTests {
   }
 
   @Test(.evidence("D4"), arguments: 0..<4)
-  func `takes back nothing when only the process dies`(group: Int) throws {
+  func `loses no commit when only the process dies`(group: Int) throws {
     for number in 0..<SimulationScale.count(15, timesWhenLong: 4) {
       let seed = UInt64(group * 1000 + number)
       let steps = CrashHistory.randomSteps(seed: seed, count: 20)
@@ -155,15 +157,15 @@ struct CrashTests {
           seed: seed, faultPlan: .powerCut(atCall: Int(generator.next() % 150) + 1)), seed: seed)
       do { try run.run(steps) } catch is StorageError {}
       run.abandon()
-      let survivor = try Store(
+      let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
-      let finding = try run.finding(in: survivor, atLeast: run.acknowledgedCount)
+      let finding = try run.finding(in: retained, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "seed \(seed)")
     }
   }
 
   @Test(.evidence("D4"), .evidence("D5"), .evidence("D6"), arguments: 0..<4)
-  func `takes back nothing of larger transactions when only the process dies`(
+  func `loses no larger transaction when only the process dies`(
     group: Int
   ) throws {
     for number in 0..<SimulationScale.count(10, timesWhenLong: 4) {
@@ -176,15 +178,15 @@ struct CrashTests {
         options: CrashHistory.options(memoryPageCount: 4))
       do { try run.run(steps) } catch is StorageError {}
       run.abandon()
-      let survivor = try Store(
+      let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
-      let finding = try run.finding(in: survivor, atLeast: run.acknowledgedCount)
+      let finding = try run.finding(in: retained, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "seed \(seed)")
     }
   }
 
   @Test(.evidence("D5"), .evidence("D6"), .evidence("I1"), arguments: 0..<4 as Range<UInt64>)
-  func `shows snapshots the same while larger transactions come and go`(seed: UInt64) throws {
+  func `shows the same snapshots while larger transactions run`(seed: UInt64) throws {
     let run = CrashHistory(
       disk: SimulatedDisk(seed: seed), seed: seed,
       options: CrashHistory.options(memoryPageCount: 4))
@@ -199,7 +201,7 @@ struct CrashTests {
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `replays a seed exactly`(seed: UInt64) throws {
+  func `is deterministic for each seed`(seed: UInt64) throws {
     let hashes = try (0..<2).map { _ in
       let disk = SimulatedDisk(seed: seed)
       disk.keepsLog = true
@@ -214,7 +216,7 @@ struct CrashTests {
   }
 
   @Test(.evidence("I1"), .evidence("I7"), arguments: 0..<6 as Range<UInt64>)
-  func `shows held snapshots the same while commits and checkpoints go on`(seed: UInt64) throws {
+  func `shows the same held snapshots while commits and checkpoints run`(seed: UInt64) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     let steps = CrashHistory.randomSteps(seed: seed, count: 80).filter {
       switch $0 {
@@ -231,7 +233,8 @@ struct CrashTests {
     for name in run.kept.keys.sorted() { try run.run(.release(name)) }
     try run.run(.checkpoint)
     let store = try #require(run.store)
-    #expect(store.statistics.backfilled == store.statistics.newest, "seed \(seed)")
+    #expect(
+      store.statistics.checkpointedGeneration == store.statistics.newestGeneration, "seed \(seed)")
     #expect(try run.finding(in: store, atLeast: run.acknowledgedCount) == nil, "seed \(seed)")
   }
 }

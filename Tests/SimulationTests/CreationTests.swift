@@ -6,7 +6,7 @@ import Testing
 @Suite("A new store")
 struct CreationTests {
   /// Nobody has synced the name of that folder.
-  @Test(.evidence("D1")) func `outlives a power cut in a folder that was there before`() throws {
+  @Test(.evidence("D1")) func `survives a power cut in a directory that existed before`() throws {
     let disk = SimulatedDisk(seed: 4)
     try disk.createDirectory("/store")
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -22,7 +22,7 @@ struct CreationTests {
   /// name nobody had synced; the next one took it for an old store and did not sync that name
   /// either, and a power cut took all.
   @Test(.evidence("D1"), arguments: [false, true])
-  func `outlives a power cut when its first opening had failed`(wasKilled: Bool) throws {
+  func `survives a power cut after its first opening failed`(wasKilled: Bool) throws {
     for call in 1...16 {
       let disk = SimulatedDisk(seed: 4)
       try disk.createDirectory("/store")

@@ -9,16 +9,16 @@ struct DamageTests {
   /// Damage shows the newest commit, or as many before it as nothing vouches for, or is noticed;
   /// true if so.
   private func expectRightOrNoticed(
-    _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ place: String, lost: Int = 1
+    _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ context: String, lost: Int = 1
   ) -> Bool {
     switch outcome {
     case .right(let commit):
-      #expect(commit >= sample.history.acknowledgedCount - lost, "\(place)")
+      #expect(commit >= sample.history.acknowledgedCount - lost, "\(context)")
       return false
     case .noticed:
       return true
     case .wrong(let what):
-      Issue.record("\(place): \(what)")
+      Issue.record("\(context): \(what)")
       return false
     }
   }
@@ -38,7 +38,7 @@ struct DamageTests {
 
   /// One bit of a byte, another one for each byte; all bytes in a long run, some in a short one.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
-  func `gives the right data or notices each flipped bit`(group: Int) throws {
+  func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)
     var generator = SeededGenerator(seed: UInt64(group))
     var (count, noticed) = (0, 0)
@@ -46,10 +46,10 @@ struct DamageTests {
       let few = SimulationScale.isLong ? 24 : 512
       var offset = group
       while offset < bytes.count {
-        let place = "bit \(offset % 8) of byte \(offset) of \(name)"
+        let context = "bit \(offset % 8) of byte \(offset) of \(name)"
         var files = sample.files
         files[name]?[offset] ^= UInt8(1 << (offset % 8))
-        if expectRightOrNoticed(try sample.outcome(of: files), sample, place) { noticed += 1 }
+        if expectRightOrNoticed(try sample.outcome(of: files), sample, context) { noticed += 1 }
         count += 1
         let isEmpty = sample.isEmptyPage(name, at: offset)
         offset += few * (isEmpty ? 64 : 1) + (SimulationScale.isLong ? 0 : generator.below(few))
@@ -61,7 +61,7 @@ struct DamageTests {
 
   /// Every file without its end, and with something behind it.
   @Test(.evidence("B2"), .evidence("D10"))
-  func `gives the right data or notices every cut and every longer file`() throws {
+  func `returns correct data or detects every truncated or extended file`() throws {
     let sample = try WrittenStore(seed: 22)
     var count = 0
     let last = sample.files.keys.filter {
@@ -85,10 +85,10 @@ struct DamageTests {
         var files = sample.files
         files[name] = bytes + [UInt8](repeating: UInt8(value), count: extra)
         let outcome = try sample.outcome(of: files)
-        let place = "\(name) with \(extra) more bytes"
-        let isNoticed = expectRightOrNoticed(outcome, sample, place)
+        let context = "\(name) with \(extra) more bytes"
+        let isNoticed = expectRightOrNoticed(outcome, sample, context)
         // What has its length in itself is refused; a page file and a segment may be longer.
-        #expect(isNoticed == (name == "map" || name == "kept"), "\(place): \(outcome)")
+        #expect(isNoticed == (name == "map" || name == "kept"), "\(context): \(outcome)")
         count += 1
       }
     }
@@ -101,7 +101,7 @@ struct DamageTests {
 
   /// Each file alone, and each one but the others.
   @Test(.evidence("B2"), .evidence("D10"))
-  func `gives one state or notices every exchanged file`() throws {
+  func `shows one state or detects every replaced file`() throws {
     let sample = try WrittenStore(seed: 23)
     let other = try WrittenStore(seed: 24)
     let earlier = try earlierCopy(seed: 23)
@@ -154,7 +154,7 @@ struct DamageTests {
       for length in [1, 512, HeaderSlotLayout.byteCount - 8] {
         var files = sample.files
         for offset in damaged {
-          for place in offset + 8..<offset + 8 + length { files["pages"]?[place] ^= 0xFF }
+          for position in offset + 8..<offset + 8 + length { files["pages"]?[position] ^= 0xFF }
         }
         let outcome = try sample.outcome(of: files)
         if damaged.count == 2 {

@@ -33,20 +33,20 @@ struct FailureTests {
 
   /// Runs all steps whatever they throw; the errors met, in order.
   private func runOn(
-    _ run: CrashHistory, _ place: String, _ steps: [Step] = FailureTests.steps
+    _ run: CrashHistory, _ context: String, _ steps: [Step] = FailureTests.steps
   ) -> [StorageError] {
     var errors: [StorageError] = []
     for step in steps {
       do { try run.run(step) } catch let error as StorageError {
         errors.append(error)
       } catch {
-        Issue.record("\(place): \(error)")
+        Issue.record("\(context): \(error)")
       }
       do {
         let finding = try run.findingInPinned()
-        #expect(finding == nil, "\(place)")
+        #expect(finding == nil, "\(context)")
       } catch {
-        Issue.record("\(place): a reader met \(error)")
+        Issue.record("\(context): a reader met \(error)")
       }
     }
     return errors
@@ -62,7 +62,8 @@ struct FailureTests {
   }
 
   @Test(.evidence("F1"), arguments: [false, true])
-  func `rolls back when the disk is full, and goes on when there is room`(leavesPart: Bool) throws {
+  func `rolls back when the disk is full, and continues when there is room`(leavesPart: Bool) throws
+  {
     try fillDisk(Self.steps, isSpilling: false, leavesPart: leavesPart)
   }
 
@@ -74,67 +75,67 @@ struct FailureTests {
   private func fillDisk(_ steps: [Step], isSpilling: Bool, leavesPart: Bool) throws {
     let calls = try callCount(steps, isSpilling: isSpilling)
     for call in (calls.before + 1)...calls.after {
-      let place = "full at call \(call), part \(leavesPart)"
+      let context = "full at call \(call), part \(leavesPart)"
       let run = try openedHistory(isSpilling: isSpilling)
-      run.disk.faultPlan = .failure(.full, atCall: call, leavesPart: leavesPart)
-      let errors = runOn(run, place, steps)
+      run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
+      let errors = runOn(run, context, steps)
       // A sync that fails for want of space has failed like any other.
       let syncFailed = run.disk.calls[call - 1] == .sync
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
       if !syncFailed {
-        #expect(errors.allSatisfy { $0.kind == .full }, "\(place): \(errors)")
-        #expect(throws: Never.self, "\(place)") {
+        #expect(errors.allSatisfy { $0.kind == .diskFull }, "\(context): \(errors)")
+        #expect(throws: Never.self, "\(context)") {
           try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
         }
         let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
-        #expect(finding == nil, "\(place)")
+        #expect(finding == nil, "\(context)")
       }
-      try checkAfterReopening(run, place)
+      try checkAfterReopening(run, context)
     }
   }
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
-  func `takes back a commit of which a full disk has kept the most part`(seed: UInt64) throws {
+  func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
     // Without memory the commit mark comes alone, in a write that need not arrive whole to count.
     var options = CrashHistory.options(memoryPageCount: 0)
     // All of it lies in one segment, which is not given back.
-    options.segmentByteCount = options.pageSize * 64
+    options.segmentByteCount = options.pageByteCount * 64
     func opened() throws -> CrashHistory {
       let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: 7, options: options)
       try run.open()
       try run.run(.write(.full, operationCount: 2, valueByteCount: 200))
       return run
     }
-    let whole = try opened()
-    let before = whole.disk.callCount
-    try whole.run(.write(.normal, operationCount: 1, valueByteCount: 200))
-    for call in before + 1...whole.disk.callCount {
+    let complete = try opened()
+    let before = complete.disk.callCount
+    try complete.run(.write(.normal, operationCount: 1, valueByteCount: 200))
+    for call in before + 1...complete.disk.callCount {
       let run = try opened()
-      run.disk.faultPlan = .failure(.full, atCall: call, leavesPart: true)
+      run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: true)
       do {
         try run.run(.write(.normal, operationCount: 1, valueByteCount: 200))
         continue
       } catch let error as StorageError {
-        #expect(error.kind == .full, "seed \(seed), call \(call)")
+        #expect(error.kind == .diskFull, "seed \(seed), call \(call)")
       }
       run.abandon()
       // The process dies before anything else comes to lie in that place.
-      let survivor = try Store(
+      let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
-      #expect(try CrashHistory.number(of: survivor.snapshot()) == 1, "seed \(seed), call \(call)")
+      #expect(try CrashHistory.number(of: retained.snapshot()) == 1, "seed \(seed), call \(call)")
     }
   }
 
   @Test(
     .evidence("F2"), .evidence("F3"), .evidence("F5"), arguments: [false, true], [false, true])
-  func `stays right when a call fails, once or for ever`(isLasting: Bool, drops: Bool) throws {
+  func `stays correct when a call fails, once or permanently`(isLasting: Bool, drops: Bool) throws {
     try failCalls(Self.steps, isSpilling: false, isLasting: isLasting, drops: drops)
   }
 
   @Test(
     .evidence("F2"), .evidence("F5"), .evidence("D6"), arguments: [false, true], [false, true])
-  func `stays right when a call of a larger transaction fails`(
+  func `stays correct when a call of a larger transaction fails`(
     isLasting: Bool, drops: Bool
   ) throws {
     try failCalls(Self.spillingSteps, isSpilling: true, isLasting: isLasting, drops: drops)
@@ -145,20 +146,20 @@ struct FailureTests {
   ) throws {
     let calls = try callCount(steps, isSpilling: isSpilling)
     for call in (calls.before + 1)...calls.after {
-      let place = "io at call \(call), lasting \(isLasting), dropping \(drops)"
+      let context = "io at call \(call), lasting \(isLasting), dropping \(drops)"
       let run = try openedHistory(isSpilling: isSpilling)
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
-      let errors = runOn(run, place, steps)
+      let errors = runOn(run, context, steps)
       // Segments made ahead and segments given back may fail unnoticed.
-      #expect(!errors.isEmpty || isSpilling, "\(place)")
+      #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
-      try checkAfterReopening(run, place)
+      try checkAfterReopening(run, context)
     }
   }
 
   @Test(.evidence("F2"), .evidence("F3"))
-  func `takes no more writes after a failed sync, until it is opened again`() throws {
+  func `accepts no writes after a failed sync until it is reopened`() throws {
     let run = try openedHistory()
     try run.run(.write(.full, operationCount: 2, valueByteCount: 50))
     let next = run.disk.callCount
@@ -173,15 +174,15 @@ struct FailureTests {
         try store.write { try $0.keyspace("a").put(Int64(1), [1]) }
         Issue.record("a write went through after a failed sync")
       } catch let error as StorageError {
-        #expect(error.kind == .failed)
+        #expect(error.kind == .writesDisabled)
       }
     }
     #expect(try CrashHistory.number(of: store.snapshot()) == 1)
     try checkAfterReopening(run, "after a failed sync")
   }
 
-  @Test(.evidence("F1"), .evidence("F5"), arguments: [StorageError.Kind.full, .io])
-  func `stays right when a call of a compaction fails`(kind: StorageError.Kind) throws {
+  @Test(.evidence("F1"), .evidence("F5"), arguments: [StorageError.Kind.diskFull, .io])
+  func `stays correct when a call of a compaction fails`(kind: StorageError.Kind) throws {
     func prepared() throws -> CrashHistory {
       let run = try openedHistory()
       try run.run([
@@ -189,30 +190,30 @@ struct FailureTests {
       ])
       return run
     }
-    let whole = try prepared()
-    let before = whole.disk.callCount
-    try whole.run(.compact)
-    #expect(whole.disk.callCount > before + 20)
-    for call in (before + 1)...whole.disk.callCount {
-      let place = "\(kind) at call \(call)"
+    let complete = try prepared()
+    let before = complete.disk.callCount
+    try complete.run(.compact)
+    #expect(complete.disk.callCount > before + 20)
+    for call in (before + 1)...complete.disk.callCount {
+      let context = "\(kind) at call \(call)"
       let run = try prepared()
       run.disk.faultPlan = .failure(kind, atCall: call, leavesPart: true)
       do { try run.run(.compact) } catch let error as StorageError {
-        #expect(error.kind == kind, "\(place)")
+        #expect(error.kind == kind, "\(context)")
       }
       let syncFailed = run.disk.calls[call - 1] == .sync
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
-      #expect(try run.finding(in: store, atLeast: run.acknowledgedCount) == nil, "\(place)")
-      if kind == .full, !syncFailed {
-        #expect(throws: Never.self, "\(place)") { try run.run(.compact) }
+      #expect(try run.finding(in: store, atLeast: run.acknowledgedCount) == nil, "\(context)")
+      if kind == .diskFull, !syncFailed {
+        #expect(throws: Never.self, "\(context)") { try run.run(.compact) }
       }
-      try checkAfterReopening(run, place)
+      try checkAfterReopening(run, context)
     }
   }
 
   /// After a kill and after a power cut, what was acknowledged is there, and the store can be used.
-  private func checkAfterReopening(_ run: CrashHistory, _ place: String) throws {
+  private func checkAfterReopening(_ run: CrashHistory, _ context: String) throws {
     run.abandon()
     let cut = run.disk.crashed(.nothing)
     let killed = run.disk.killed()
@@ -221,28 +222,28 @@ struct FailureTests {
       do {
         let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
         let finding = try run.finding(in: store, atLeast: least)
-        #expect(finding == nil, "\(place), \(how)")
+        #expect(finding == nil, "\(context), \(how)")
         try store.write { try $0.keyspace("after").put("failure", [1]) }
         let again = try Store(
           at: "/store", options: CrashHistory.options(), fileSystem: disk.crashed(.nothing))
         #expect(
-          try again.snapshot().keyspace("after")?.get("failure") == [1], "\(place), \(how)")
+          try again.snapshot().keyspace("after")?.get("failure") == [1], "\(context), \(how)")
       } catch {
-        Issue.record("\(place), \(how): \(error)")
+        Issue.record("\(context), \(how): \(error)")
       }
     }
   }
 
   @Test(.evidence("F4"), .evidence("F5"))
-  func `reports a failing read and reads on afterwards`() throws {
-    let whole = try openedHistory()
-    try whole.run(Self.steps)
-    whole.abandon()
-    let image = whole.disk.killed()
+  func `reports a failing read and continues to read afterwards`() throws {
+    let complete = try openedHistory()
+    try complete.run(Self.steps)
+    complete.abandon()
+    let image = complete.disk.killed()
     let counting = image.killed()
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: counting)
-      _ = try whole.finding(in: store, atLeast: 0)
+      _ = try complete.finding(in: store, atLeast: 0)
     }
     for read in 1...counting.readCount {
       let disk = image.killed()
@@ -258,18 +259,18 @@ struct FailureTests {
       let reopened =
         try store ?? Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       #expect(
-        try whole.finding(in: reopened, atLeast: whole.durableCount) == nil, "read \(read)")
+        try complete.finding(in: reopened, atLeast: complete.durableCount) == nil, "read \(read)")
     }
   }
 
   @Test(.evidence("F5"))
-  func `opens or says why when opening meets errors`() throws {
-    let whole = try openedHistory()
-    try whole.run(Self.steps)
-    whole.abandon()
-    for kind in [StorageError.Kind.io, .full] {
+  func `opens or reports why not when calls fail`() throws {
+    let complete = try openedHistory()
+    try complete.run(Self.steps)
+    complete.abandon()
+    for kind in [StorageError.Kind.io, .diskFull] {
       for call in 1...12 {
-        let disk = whole.disk.crashed(.everything)
+        let disk = complete.disk.crashed(.everything)
         disk.faultPlan = .failure(kind, atCall: call, leavesPart: true)
         do {
           _ = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -279,7 +280,7 @@ struct FailureTests {
         disk.faultPlan = FaultPlan()
         let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
         #expect(
-          try whole.finding(in: store, atLeast: whole.durableCount) == nil,
+          try complete.finding(in: store, atLeast: complete.durableCount) == nil,
           "\(kind) at call \(call)")
       }
     }

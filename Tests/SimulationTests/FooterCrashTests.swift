@@ -24,7 +24,7 @@ struct FooterCrashTests {
     let copy = disk.killed()
     let options = CrashHistory.options()
     let geometry = try #require(
-      Geometry(pageByteCount: options.pageSize, segmentByteCount: options.segmentByteCount))
+      Geometry(pageByteCount: options.pageByteCount, segmentByteCount: options.segmentByteCount))
     for name in try copy.list("/store") ?? [] where name.hasPrefix("wal-") {
       let file = try #require(try copy.open("/store/" + name, .write))
       if try file.byteCount() > geometry.footerOffset {
@@ -37,14 +37,14 @@ struct FooterCrashTests {
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
     arguments: 0..<6 as Range<UInt64>)
-  func `lead where the headers lead`(seed: UInt64) throws {
+  func `lead to the same state as the group headers`(seed: UInt64) throws {
     let steps = Self.steps(seed: seed)
-    let whole = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
-    try whole.run(steps)
+    let complete = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
+    try complete.run(steps)
     var footerCount = 0
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<SimulationScale.count(50, timesWhenLong: 2) {
-      let call = Int(generator.next() % UInt64(whole.callCount)) + 1
+      let call = Int(generator.next() % UInt64(complete.callCount)) + 1
       let run = CrashHistory(
         disk: SimulatedDisk(
           seed: seed, faultPlan: .powerCut(atCall: call, leavesPart: generator.next() % 2 == 0)),
@@ -64,26 +64,26 @@ struct FooterCrashTests {
 
   /// Opens what a cut left, with footers and without; returns how many were used.
   private func compare(
-    _ run: CrashHistory, _ disk: SimulatedDisk, _ place: String
+    _ run: CrashHistory, _ disk: SimulatedDisk, _ context: String
   ) throws -> Int {
     do {
       let plain = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: withoutFooters(disk))
-      #expect(plain.recovery.segmentFooterCount == 0, "\(place)")
+      #expect(plain.recovery.segmentFooterCount == 0, "\(context)")
       let store = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: disk)
-      #expect(store.recovery.commitCount == plain.recovery.commitCount, "\(place)")
+      #expect(store.recovery.commitCount == plain.recovery.commitCount, "\(context)")
       #expect(
         try CrashHistory.number(of: store.snapshot())
-          == CrashHistory.number(of: plain.snapshot()), "\(place)")
+          == CrashHistory.number(of: plain.snapshot()), "\(context)")
       let finding = try run.finding(in: store, atLeast: run.durableCount)
-      #expect(finding == nil, "\(place)")
+      #expect(finding == nil, "\(context)")
       // A footer that was found whole is one of a commit that was durable.
       try store.write { try $0.keyspace("after").put("crash", [1]) }
-      #expect(try store.verify().findings == [], "\(place)")
+      #expect(try store.verify().findings == [], "\(context)")
       return store.recovery.segmentFooterCount
     } catch {
-      Issue.record("\(place): \(error)")
+      Issue.record("\(context): \(error)")
       return 0
     }
   }

@@ -7,13 +7,13 @@ import Testing
 /// found something wrong with it.
 @Suite("The corpus of the fuzzer")
 struct FuzzCorpusTests {
-  private static let folder = URL(fileURLWithPath: #filePath)
+  private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fuzzing/Corpus")
 
   /// The names of all inputs, in order.
   private static let names: [String] = {
-    let found = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let found = try? FileManager.default.contentsOfDirectory(atPath: directory.path)
     return (found ?? []).filter { !$0.hasPrefix(".") }.sorted()
   }()
 
@@ -21,17 +21,17 @@ struct FuzzCorpusTests {
   private static let groupCount = 4
 
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<groupCount)
-  func `gives the right data or errors`(group: Int) throws {
-    try #require(Self.names.count >= Self.groupCount, "no corpus in \(Self.folder.path)")
+  func `leads to correct data or errors`(group: Int) throws {
+    try #require(Self.names.count >= Self.groupCount, "no corpus in \(Self.directory.path)")
     for (index, name) in Self.names.enumerated() where index % Self.groupCount == group {
-      let input = try Data(contentsOf: Self.folder.appendingPathComponent(name))
+      let input = try Data(contentsOf: Self.directory.appendingPathComponent(name))
       let damage = [UInt8](input).withBytes { StoreDamage($0) }
       #expect(try damage.run().findings == [], "\(name): \(damage)")
     }
   }
 
   @Test(arguments: 0..<20)
-  func `has inputs that mean the same when they are written again`(seed: UInt64) {
+  func `has inputs that round-trip`(seed: UInt64) {
     var mutator = Mutator(seed: seed)
     let damage = mutator.damage(
       sample: Int(seed % 5), repairs: seed % 2 == 0, isSameBoot: seed % 3 == 0)

@@ -48,7 +48,7 @@ struct InterruptionTests {
     return (content, hasFailed)
   }
 
-  @Test(.evidence("D5")) func `takes no more changes`() throws {
+  @Test(.evidence("D5")) func `accepts no further changes`() throws {
     let disk = try sample().disk
     let store = try Self.open(disk)
     var kinds: [StorageError.Kind] = []
@@ -68,7 +68,7 @@ struct InterruptionTests {
   }
 
   @Test(.evidence("D5"), .evidence("F4"))
-  func `leaves no half of that change, whatever its body does`() throws {
+  func `leaves no part of that change, whatever its body does`() throws {
     let (image, before) = try sample()
     var refused = 0
     for read in 1...80 {

@@ -30,7 +30,7 @@ struct LyingDiskTests {
 
   private enum Outcome {
     /// One state of the history, sound in every part.
-    case whole
+    case complete
     /// All that can be read is one state of the history, and verification names what is lost.
     case named
     /// Refused as damaged.
@@ -38,20 +38,20 @@ struct LyingDiskTests {
   }
 
   /// Opens what a cut left.
-  private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ place: String) -> Outcome? {
+  private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ context: String) -> Outcome? {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       let finding = try run.findingInContent(store, atLeast: 0)
-      #expect(finding == nil, "\(place)")
+      #expect(finding == nil, "\(context)")
       guard try store.verify().findings.isEmpty else { return .named }
       try store.write { try $0.keyspace("after").put("crash", [1]) }
       try StoreFixture.expectSound(store)
-      return .whole
+      return .complete
     } catch let error as StorageError {
-      #expect(error.kind == .corrupt || error.kind == .notAStore, "\(place): \(error)")
+      #expect(error.kind == .corrupt || error.kind == .notAStore, "\(context): \(error)")
       return .refused
     } catch {
-      Issue.record("\(place): \(error)")
+      Issue.record("\(context): \(error)")
       return nil
     }
   }
@@ -62,7 +62,7 @@ struct LyingDiskTests {
   /// one that is lost there and written again by a later commit harms no read, so that only
   /// verification meets it.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])
-  func `holds a prefix or says that something is missing`(alsoNames: Bool) throws {
+  func `has a prefix of the commits or reports that something is missing`(alsoNames: Bool) throws {
     var outcomes: [Outcome: Int] = [:]
     for (number, steps) in Self.histories.enumerated() {
       let run = try run(steps) { path in
@@ -71,15 +71,15 @@ struct LyingDiskTests {
       for mode in CrashMode.allCases {
         for seed in 0..<SimulationScale.count(12, timesWhenLong: 3) {
           let disk = run.disk.crashed(.seeded(UInt64(seed), mode, [.staleGarbage]))
-          let place = "history \(number), \(mode), seed \(seed)"
-          if let outcome = outcome(run, disk, place) { outcomes[outcome, default: 0] += 1 }
+          let context = "history \(number), \(mode), seed \(seed)"
+          if let outcome = outcome(run, disk, context) { outcomes[outcome, default: 0] += 1 }
         }
       }
     }
     let count = outcomes.values.reduce(0, +)
-    let whole = outcomes[.whole] ?? 0
+    let complete = outcomes[.complete] ?? 0
     let refused = outcomes[.refused] ?? 0
-    print("crash states: \(count) (lying syncs: \(whole) whole, \(refused) refused)")
-    #expect(whole > 0 && refused > 0)
+    print("crash states: \(count) (lying syncs: \(complete) whole, \(refused) refused)")
+    #expect(complete > 0 && refused > 0)
   }
 }

@@ -10,15 +10,15 @@ import Testing
 @Suite("A store with changed files")
 struct MutationTests {
   /// Whether the store met an error; what is wrong with the engine fails the test.
-  private func metError(_ damage: StoreDamage, _ place: String) throws -> Bool {
+  private func metError(_ damage: StoreDamage, _ context: String) throws -> Bool {
     let result = try damage.run()
-    #expect(result.findings == [], "\(place): \(damage)")
+    #expect(result.findings == [], "\(context): \(damage)")
     return result.metError
   }
 
   /// Changes footers only, so that each of their fields has its turn.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
-  func `gives the right data or says what is wrong when footers lie`(group: Int) throws {
+  func `returns correct data or an error when footers are wrong`(group: Int) throws {
     for number in 0..<SimulationScale.count(60, timesWhenLong: 8) {
       let seed = UInt64(group * 100_000 + number)
       var mutator = Mutator(seed: seed)
@@ -29,7 +29,7 @@ struct MutationTests {
   /// Changes numbers of nodes, of the catalog, of the map and of the list of kept generations, and
   /// lets cells overlap.
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
-  func `gives the right data or says what is wrong when it is aimed at`(aim: Mutator.Aim) throws {
+  func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
     for number in 0..<SimulationScale.count(100, timesWhenLong: 8) {
       var mutator = Mutator(seed: UInt64(number))
@@ -47,7 +47,7 @@ struct MutationTests {
   }
 
   @Test(.evidence("B1"), .evidence("B2"), .evidence("B3"), .evidence("D10"), arguments: 0..<8)
-  func `gives the right data or says what is wrong`(group: Int) throws {
+  func `returns correct data or an error`(group: Int) throws {
     let count = SimulationScale.count(80, timesWhenLong: 8)
     var refused = 0
     for number in 0..<count {
@@ -62,7 +62,7 @@ struct MutationTests {
   }
 
   @Test(.evidence("B1"), .evidence("B2"), arguments: SampleStore.all.indices)
-  func `is whole and shows what was written when nothing was changed`(sample: Int) throws {
+  func `is sound and shows its contents when nothing was changed`(sample: Int) throws {
     for isSameBoot in [false, true] {
       let damage = StoreDamage(sample: sample, repairs: true, isSameBoot: isSameBoot, edits: [])
       #expect(try !metError(damage, "sample \(sample)"))
@@ -75,7 +75,7 @@ struct MutationTests {
   }
 
   @Test(.evidence("B2"))
-  func `notices every flipped byte of a small page file it reads`() throws {
+  func `detects every flipped byte of a small page file it reads`() throws {
     let image = SampleStore.all[0].image
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {

@@ -11,7 +11,7 @@ struct ReserveCrashTests {
   private func filledStore(_ disk: SimulatedDisk) throws -> Store {
     var options = CrashHistory.options(memoryPageCount: 8)
     // So that no transaction waits for a pass.
-    options.upkeep = .background
+    options.maintenance = .background
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     try store.write { transaction in
       let keyspace = try transaction.keyspace("k")
@@ -27,7 +27,7 @@ struct ReserveCrashTests {
         }
       }
     }
-    #expect(error?.kind == .full)
+    #expect(error?.kind == .diskFull)
     // Others take all that was given back.
     disk.byteCountLimit = disk.usedByteCount
     return store
@@ -66,7 +66,7 @@ struct ReserveCrashTests {
   }
 
   /// A transaction that cannot have all the segments it needs has had some.
-  @Test(.evidence("F1")) func `leaves room when a transaction gets too few segments`() throws {
+  @Test(.evidence("F1")) func `leaves room if a transaction gets too few segments`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
     try store.write { try $0.keyspace("k").put(1, [1]) }
@@ -76,7 +76,7 @@ struct ReserveCrashTests {
       let error = #expect(throws: StorageError.self) {
         try store.write { try $0.keyspace("k").put(2, [UInt8](repeating: 1, count: 400 << 10)) }
       }
-      #expect(error?.kind == .full)
+      #expect(error?.kind == .diskFull)
       let segments = try (disk.list("/store") ?? []).filter { $0.hasPrefix("wal-") }
       let filled = segments.filter { disk.bytes(of: "/store/" + $0)?.isEmpty == false }
       #expect(filled.count <= 2, "\(filled)")

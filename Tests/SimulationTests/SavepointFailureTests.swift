@@ -6,7 +6,7 @@ import Testing
 @Suite("A savepoint on a full disk")
 struct SavepointFailureTests {
   private struct Outcome {
-    var tookBack = false
+    var rolledBack = false
     var isCommitted = false
   }
 
@@ -28,22 +28,22 @@ struct SavepointFailureTests {
         do {
           try transaction.savepoint { _ in try fill(rows, 10..<40, 2) }
         } catch {
-          outcome.tookBack = true
+          outcome.rolledBack = true
         }
         try fill(rows, 35..<60, 3)
       }
       outcome.isCommitted = true
     } catch let error as StorageError {
-      #expect(error.kind == .full)
+      #expect(error.kind == .diskFull)
     }
     return outcome
   }
 
-  private func expectShown(_ store: Store, _ outcome: Outcome, _ place: String) throws {
+  private func expectShown(_ store: Store, _ outcome: Outcome, _ context: String) throws {
     var expected: [Int: UInt8] = [:]
     if outcome.isCommitted {
       for key in 0..<20 { expected[key] = 1 }
-      if !outcome.tookBack { for key in 10..<40 { expected[key] = 2 } }
+      if !outcome.rolledBack { for key in 10..<40 { expected[key] = 2 } }
       for key in 35..<60 { expected[key] = 3 }
     }
     var found: [Int: UInt8] = [:]
@@ -51,35 +51,35 @@ struct SavepointFailureTests {
       found[try Key.decode(key, as: Int.self)] = value.withUnsafeBytes { $0[0] }
       return true
     }
-    #expect(found == expected, "\(place)")
-    #expect(try store.verify().findings == [], "\(place)")
+    #expect(found == expected, "\(context)")
+    #expect(try store.verify().findings == [], "\(context)")
   }
 
   @Test(.evidence("F1"), .evidence("D2"), arguments: [false, true])
-  func `is taken back alone, and the transaction goes on`(leavesPart: Bool) throws {
-    let whole = SimulatedDisk(seed: 3)
+  func `is rolled back alone, and the transaction continues`(leavesPart: Bool) throws {
+    let complete = SimulatedDisk(seed: 3)
     let first: Int
     do {
-      let store = try open(whole)
-      first = whole.callCount
+      let store = try open(complete)
+      first = complete.callCount
       #expect(try run(store).isCommitted)
     }
-    var counts = (tookBack: 0, gaveUp: 0)
-    for call in first + 1...whole.callCount {
-      let place = "full at call \(call), part \(leavesPart)"
+    var counts = (rolledBack: 0, gaveUp: 0)
+    for call in first + 1...complete.callCount {
+      let context = "full at call \(call), part \(leavesPart)"
       let disk = SimulatedDisk(seed: 3)
       let outcome: Outcome
       do {
         let store = try open(disk)
-        disk.faultPlan = .failure(.full, atCall: call, leavesPart: leavesPart)
+        disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
         outcome = try run(store)
-        try expectShown(store, outcome, place)
+        try expectShown(store, outcome, context)
       }
-      try expectShown(open(disk.killed()), outcome, "\(place), killed")
-      if outcome.isCommitted, outcome.tookBack { counts.tookBack += 1 }
+      try expectShown(open(disk.killed()), outcome, "\(context), killed")
+      if outcome.isCommitted, outcome.rolledBack { counts.rolledBack += 1 }
       if !outcome.isCommitted { counts.gaveUp += 1 }
     }
-    #expect(counts.tookBack > 10)
+    #expect(counts.rolledBack > 10)
     #expect(counts.gaveUp > 10)
   }
 }

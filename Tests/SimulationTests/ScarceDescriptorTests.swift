@@ -13,54 +13,54 @@ struct ScarceDescriptorTests {
   ]
 
   @Test(.evidence("F5"))
-  func `says so, loses nothing, and holds its locks`() throws {
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
-    try whole.run(Self.steps)
+  func `reports it, loses nothing, and keeps its locks`() throws {
+    let complete = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try complete.run(Self.steps)
     var errorCount = 0
-    for number in 1...whole.disk.openCount {
+    for number in 1...complete.disk.openCount {
       let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
       run.disk.faultPlan = .failingOpen(number)
-      let place = "opening \(number)"
+      let context = "opening \(number)"
       var isOpen = false
       for attempt in 0..<2 where !isOpen {
         do {
           try run.open()
           isOpen = true
         } catch let error as StorageError {
-          #expect(error.errno == 24 && attempt == 0, "\(place): \(error)")
+          #expect(error.errno == 24 && attempt == 0, "\(context): \(error)")
           errorCount += 1
         }
       }
       for step in Self.steps {
         do { try run.run(step) } catch let error as StorageError {
-          #expect(error.errno == 24 || error.kind == .failed, "\(place): \(error)")
+          #expect(error.errno == 24 || error.kind == .writesDisabled, "\(context): \(error)")
           errorCount += 1
         }
-        #expect(try run.findingInPinned() == nil, "\(place)")
+        #expect(try run.findingInPinned() == nil, "\(context)")
       }
       // The lock that keeps others out is still there.
       let locks = StoreLocks(
         file: try #require(try run.disk.open("/store/locks", .write)))
-      #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite), "\(place)")
+      #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite), "\(context)")
       run.abandon()
       let again = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
-      #expect(try run.finding(in: again, atLeast: run.acknowledgedCount) == nil, "\(place)")
-      run.expectPrefix(on: run.disk.crashed(.nothing), place)
+      #expect(try run.finding(in: again, atLeast: run.acknowledgedCount) == nil, "\(context)")
+      run.expectPrefix(on: run.disk.crashed(.nothing), context)
     }
-    print("openings that failed: \(whole.disk.openCount), errors: \(errorCount)")
+    print("openings that failed: \(complete.disk.openCount), errors: \(errorCount)")
     #expect(errorCount > 10)
   }
 
   /// Every call that changes something fails from some moment on, closing included.
-  @Test(.evidence("F5"), arguments: [StorageError.Kind.io, .full])
+  @Test(.evidence("F5"), arguments: [StorageError.Kind.io, .diskFull])
   func `can be closed when every call fails`(kind: StorageError.Kind) throws {
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
-    try whole.open()
-    let before = whole.disk.callCount
-    try whole.run(Self.steps)
-    for call in stride(from: before + 1, through: whole.disk.callCount, by: 3) {
-      let place = "call \(call)"
+    let complete = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
+    try complete.open()
+    let before = complete.disk.callCount
+    try complete.run(Self.steps)
+    for call in stride(from: before + 1, through: complete.disk.callCount, by: 3) {
+      let context = "call \(call)"
       let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
       try run.open()
       run.disk.faultPlan = .failure(kind, atCall: call, isLasting: true, leavesPart: true)
@@ -69,14 +69,14 @@ struct ScarceDescriptorTests {
       }
       let calls = run.disk.callCount
       let store = try #require(run.store)
-      #expect(throws: StorageError.self, "\(place)") { try store.close() }
+      #expect(throws: StorageError.self, "\(context)") { try store.close() }
       // It gives up at once instead of trying again and again.
-      #expect(run.disk.callCount - calls < 40, "\(place)")
+      #expect(run.disk.callCount - calls < 40, "\(context)")
       run.abandon()
       run.disk.faultPlan = FaultPlan()
       let again = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk)
-      #expect(try run.finding(in: again, atLeast: run.durableCount) == nil, "\(place)")
+      #expect(try run.finding(in: again, atLeast: run.durableCount) == nil, "\(context)")
       try again.close()
     }
   }

@@ -14,10 +14,12 @@ struct SuccessionTests {
   ]
 
   @Test(.evidence("D1"), .evidence("D4"), .evidence("D8"))
-  func `keeps what the next one writes through a power cut, wherever it died`() throws {
-    let whole = CrashHistory(disk: SimulatedDisk(seed: 3), seed: 3)
-    try whole.run(Self.steps)
-    for call in 1...whole.callCount {
+  func `keeps the commits of the next process through a power cut, wherever the last one died`()
+    throws
+  {
+    let complete = CrashHistory(disk: SimulatedDisk(seed: 3), seed: 3)
+    try complete.run(Self.steps)
+    for call in 1...complete.callCount {
       let run = CrashHistory(
         disk: SimulatedDisk(seed: 3, faultPlan: .powerCut(atCall: call)), seed: 3)
       do { try run.run(Self.steps) } catch is StorageError {}

@@ -68,7 +68,7 @@ struct WrittenStore {
   private func read(_ store: Store) throws -> Outcome {
     let newest = try CrashHistory.number(of: store.snapshot())
     var snapshots = [try store.snapshot()]
-    for generation in try store.keptGenerations().values {
+    for generation in try store.namedGenerations().values {
       snapshots.append(try store.snapshot(at: generation))
     }
     for snapshot in snapshots {

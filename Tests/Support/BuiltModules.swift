@@ -3,17 +3,17 @@ import Foundation
 /// What was built with these tests, for programs that are compiled by them.
 package enum BuiltModules {
   /// The folder of the modules; `nil` if it is not beside the tests.
-  package static let folder: String? = {
+  package static let directory: String? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    let modules = folder.appending(path: "Modules").path
+    let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let modules = directory.appending(path: "Modules").path
     let module = modules + "/Heartwood.swiftmodule"
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
   /// The object files of both modules; those of sources that are gone may lie beside them.
-  package static func objects(in folder: String) throws -> [String] {
-    let parent = URL(filePath: folder).deletingLastPathComponent()
+  package static func objects(in directory: String) throws -> [String] {
+    let parent = URL(filePath: directory).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized
     return try ["Heartwood", "HeartwoodEngine"].flatMap { module in
       let built = parent.appending(path: "\(module).build")
@@ -29,14 +29,14 @@ package enum BuiltModules {
   /// Runs a program that is found as a shell would; what it says, complaints included, and its exit
   /// code.
   ///
-  /// - Parameter folder: Where it runs, if not here.
+  /// - Parameter directory: Where it runs, if not here.
   package static func run(
-    _ program: String, _ arguments: [String], in folder: String? = nil
+    _ program: String, _ arguments: [String], in directory: String? = nil
   ) throws -> (output: String, exitCode: Int32) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [program] + arguments
-    if let folder { process.currentDirectoryURL = URL(filePath: folder) }
+    if let directory { process.currentDirectoryURL = URL(filePath: directory) }
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = pipe

@@ -24,7 +24,7 @@ package struct CallCounts: Equatable, Sendable {
 
   private static let all: [(name: String, count: any Count)] = [
     ("opens", \.opens), ("reads", \.reads), ("bytesRead", \.bytesRead), ("writes", \.writes),
-    ("bytesWritten", \.bytesWritten), ("syncs", \.syncs), ("directorySyncs", \.directorySyncs),
+    ("bytesWritten", \.bytesWritten), ("syncs", \.syncs), ("directorySyncs", \.directorySyncCount),
     ("maps", \.maps), ("locks", \.locks), ("touches", \.touches), ("stamps", \.stamps),
     ("names", \.names), ("others", \.others),
   ]

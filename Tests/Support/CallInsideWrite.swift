@@ -7,7 +7,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case newestSnapshot = "snapshot()"
   case snapshotAtGeneration = "snapshot(at:) of a generation"
   case snapshotAtToken = "snapshot(at:) of a token"
-  case keep, release, keptGenerations, changes, commits, copy, liveGenerations, holders, pageUse
+  case keep, release, namedGenerations, changes, commits, copy, liveGenerations, holders, pageUsage
   case statistics, recovery
   case readingSnapshot = "reading a snapshot"
   case endingSnapshot = "ending a snapshot"
@@ -25,24 +25,24 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   package struct Scene {
     package let store: Store
     /// A place for files of the call's own.
-    package let folder: String
+    package let directory: String
     package let options: StoreOptions
     package var snapshot: Snapshot?
     package var opening: Store?
     package let another: Store
 
     /// A store with a generation that is held, one that is kept as `kept`, and one more.
-    package init(in folder: String, options: StoreOptions) throws {
-      self.folder = folder
+    package init(in directory: String, options: StoreOptions) throws {
+      self.directory = directory
       self.options = options
-      store = try Store(at: folder + "/store", options: options)
+      store = try Store(at: directory + "/store", options: options)
       another = try Store.inMemory()
       for byte: UInt8 in 1...3 {
         try store.write { try $0.keyspace("k").put(1, [byte]) }
         if byte == 1 { try store.keep(store.snapshot().generation, as: "kept") }
         if byte == 2 { snapshot = try store.snapshot() }
       }
-      opening = try Store(at: folder + "/store", options: options)
+      opening = try Store(at: directory + "/store", options: options)
     }
   }
 
@@ -68,22 +68,22 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
       return try store.snapshot(at: newest.token).keyspace("k")?.get(1) == [3]
     case .keep: try store.keep(newest.generation, as: "inside")
     case .release: try store.release("kept")
-    case .keptGenerations: return try store.keptGenerations()["kept"] != nil
+    case .namedGenerations: return try store.namedGenerations()["kept"] != nil
     case .changes: return try changes(scene) == 1
     case .commits: _ = store.commits()
-    case .copy: try store.copy(newest, to: scene.folder + "/copy")
+    case .copy: try store.copy(newest, to: scene.directory + "/copy")
     case .liveGenerations: return try !store.liveGenerations().isEmpty
     case .holders: return try store.holders().contains { $0.isThisProcess }
-    case .pageUse: return try !store.pageUse(of: newest).isEmpty
-    case .statistics: return store.statistics.newest == newest.generation
+    case .pageUsage: return try !store.pageUsage(of: newest).isEmpty
+    case .statistics: return store.statistics.newestGeneration == newest.generation
     case .recovery: return store.recovery.discardedFrameCount == 0
     case .readingSnapshot: return try scene.snapshot?.keyspace("k")?.get(1) == [2]
     case .endingSnapshot: scene.snapshot = nil
     case .opening:
-      let second = try Store(at: scene.folder + "/store", options: scene.options)
+      let second = try Store(at: scene.directory + "/store", options: scene.options)
       return try second.snapshot().keyspace("k")?.get(1) == [3]
     case .endingOpening: scene.opening = nil
-    case .openingAnother: try Store(at: scene.folder + "/other").close()
+    case .openingAnother: try Store(at: scene.directory + "/other").close()
     case .writingToAnother: try scene.another.write { try $0.keyspace("k").put(1, [1]) }
     }
     return true

@@ -52,17 +52,17 @@ struct ChunkedBytes {
     while done < source.count {
       let (chunk, start) = (offset + done).quotientAndRemainder(dividingBy: Self.chunkByteCount)
       let length = min(source.count - done, Self.chunkByteCount - start)
-      let piece = source.slice(done, length)
+      let chunk = source.slice(done, length)
       if length == Self.chunkByteCount {
         // A fresh array, since writing into a shared one would first copy what is replaced.
-        chunks[chunk] = piece.copied()
+        chunks[chunk] = chunk.copied()
       } else {
         if chunks[chunk].isEmpty {
           chunks[chunk] = [UInt8](repeating: 0, count: Self.chunkByteCount)
         }
         chunks[chunk].withUnsafeMutableBytes { buffer in
           guard let base = buffer.baseAddress else { return }
-          MutableBytes(base, count: buffer.count).copy(piece, to: start)
+          MutableBytes(base, count: buffer.count).copy(chunk, to: start)
         }
       }
       done += length

@@ -85,7 +85,7 @@ package final class CountingFileSystem: FileSystem {
   }
 
   package func syncDirectory(_ path: String) throws(StorageError) {
-    counter.add { $0.directorySyncs += 1 }
+    counter.add { $0.directorySyncCount += 1 }
     try inner.syncDirectory(path)
   }
 

@@ -19,7 +19,7 @@ package enum CrashMode: String, Sendable, CaseIterable {
   /// All but the newest write are kept, and of that one any of its sectors.
   case tornNewest
   /// Each write is kept as a whole or not at all.
-  case wholeWrites
+  case completeWrites
 }
 
 /// Further freedom of a power cut.
@@ -61,7 +61,7 @@ struct CrashDice {
     switch mode {
     case .mostlyOld: generator.isTrue(in256: 32)
     case .mostlyNew: generator.isTrue(in256: 224)
-    case .uniform, .tornNewest, .wholeWrites: generator.isTrue(in256: 128)
+    case .uniform, .tornNewest, .completeWrites: generator.isTrue(in256: 128)
     }
   }
 }

@@ -12,21 +12,21 @@ struct DiskContent {
 
   // MARK: Names
 
-  /// What is at `place` now; `nil` if nothing is.
-  func entry(at place: MemoryPath) -> DirectoryEntry? {
-    place.isRoot ? .directory : directories[place.parent]?.newest[place.name]
+  /// What is at `location` now; `nil` if nothing is.
+  func entry(at location: MemoryPath) -> DirectoryEntry? {
+    location.isRoot ? .directory : directories[location.parent]?.newest[location.name]
   }
 
-  func file(at place: MemoryPath) -> FileHistory? {
-    guard case .file(let number) = entry(at: place) else { return nil }
+  func file(at location: MemoryPath) -> FileHistory? {
+    guard case .file(let number) = entry(at: location) else { return nil }
     return files[number]
   }
 
-  /// Whether every crash leaves what is at `place` now there.
-  func isNameDurable(_ place: MemoryPath) -> Bool {
-    guard !place.isRoot else { return true }
-    guard let directory = directories[place.parent] else { return false }
-    return directory.isDurable(place.name) && isNameDurable(place.parent)
+  /// Whether every crash leaves what is at `location` now there.
+  func isNameDurable(_ location: MemoryPath) -> Bool {
+    guard !location.isRoot else { return true }
+    guard let directory = directories[location.parent] else { return false }
+    return directory.isDurable(location.name) && isNameDurable(location.parent)
   }
 
   /// Bytes of all files that have a name now.
@@ -38,20 +38,20 @@ struct DiskContent {
   }
 
   /// Makes an empty file in an existing directory and returns its number.
-  mutating func createFile(_ place: MemoryPath) -> Int {
+  mutating func createFile(_ location: MemoryPath) -> Int {
     lastFile += 1
     files[lastFile] = FileHistory()
-    directories[place.parent]?.make(.create(place.name, .file(lastFile)))
+    directories[location.parent]?.make(.create(location.name, .file(lastFile)))
     return lastFile
   }
 
-  mutating func createDirectory(_ place: MemoryPath) {
-    directories[place.parent]?.make(.create(place.name, .directory))
-    directories[place] = DirectoryHistory()
+  mutating func createDirectory(_ location: MemoryPath) {
+    directories[location.parent]?.make(.create(location.name, .directory))
+    directories[location] = DirectoryHistory()
   }
 
-  mutating func remove(_ place: MemoryPath, _ entry: DirectoryEntry) {
-    directories[place.parent]?.make(.remove(place.name, entry))
+  mutating func remove(_ location: MemoryPath, _ entry: DirectoryEntry) {
+    directories[location.parent]?.make(.remove(location.name, entry))
   }
 
   /// Renames within one directory.
@@ -61,17 +61,17 @@ struct DiskContent {
     // Found under both names, since a crash may take the new one back.
     let moved = MemoryPath(source.parent.text + "/" + target)
     directories[moved] = directories[source]
-    for (place, names) in directories {
-      guard let rest = place.rest(below: source) else { continue }
+    for (location, names) in directories {
+      guard let rest = location.rest(below: source) else { continue }
       directories[MemoryPath(moved.text + "/" + rest)] = names
     }
   }
 
-  mutating func syncDirectory(_ place: MemoryPath, openFiles: Set<Int>) {
-    directories[place]?.sync()
+  mutating func syncDirectory(_ location: MemoryPath, openFiles: Set<Int>) {
+    directories[location]?.sync()
     // What lost its name has lost it for good.
     let lost = directories.keys.filter {
-      !$0.isRoot && $0.parent == place && entry(at: $0) != .directory
+      !$0.isRoot && $0.parent == location && entry(at: $0) != .directory
     }
     for directory in lost {
       directories = directories.filter {
@@ -142,8 +142,8 @@ struct DiskContent {
       var dice = CrashDice(seed: seed, mode: mode, options: options)
       var names: [MemoryPath: [String: DirectoryEntry]] = [:]
       // In a fixed order, as each takes its numbers from the same dice.
-      for place in directories.keys.sorted(by: { $0.text < $1.text }) {
-        names[place] = directories[place].map { Self.names($0, &dice) }
+      for location in directories.keys.sorted(by: { $0.text < $1.text }) {
+        names[location] = directories[location].map { Self.names($0, &dice) }
       }
       let newestOrder = changeCount
       return rebuilt(names) { _, file in
@@ -199,8 +199,8 @@ struct DiskContent {
       guard let file = files[number], let kept = bytes(number, file) else { continue }
       content.files[number] = FileHistory(kept)
     }
-    for (place, entries) in reached {
-      content.directories[place] = DirectoryHistory(
+    for (location, entries) in reached {
+      content.directories[location] = DirectoryHistory(
         entries.filter { entry in
           guard case .file(let number) = entry.value else { return true }
           return content.files[number] != nil
@@ -223,11 +223,11 @@ struct DiskContent {
   ) -> [MemoryPath: [String: DirectoryEntry]] {
     var result: [MemoryPath: [String: DirectoryEntry]] = [:]
     var open = [MemoryPath("")]
-    while let place = open.popLast() {
-      let entries = names[place] ?? [:]
-      result[place] = entries
+    while let location = open.popLast() {
+      let entries = names[location] ?? [:]
+      result[location] = entries
       for (name, entry) in entries where entry == .directory {
-        open.append(MemoryPath(place.text + "/" + name))
+        open.append(MemoryPath(location.text + "/" + name))
       }
     }
     return result
@@ -256,11 +256,11 @@ struct DiskContent {
 
   private func allNames(limit: Int) -> [[MemoryPath: [String: DirectoryEntry]]]? {
     var states: [[MemoryPath: [String: DirectoryEntry]]] = [[:]]
-    for (place, directory) in directories.sorted(by: { $0.key.text < $1.key.text }) {
+    for (location, directory) in directories.sorted(by: { $0.key.text < $1.key.text }) {
       guard states.count * (directory.changes.count + 1) <= limit else { return nil }
       states = states.flatMap { state in
         (0...directory.changes.count).map { count in
-          state.merging([place: directory.kept { $0 < count }]) { _, new in new }
+          state.merging([location: directory.kept { $0 < count }]) { _, new in new }
         }
       }
     }

@@ -80,7 +80,7 @@ package struct FaultPlan: Sendable, Equatable {
   /// What happens instead of a call; `nil` if it goes through.
   func outcome(ofCall number: Int, _ kind: CallKind) -> Outcome? {
     guard let call, number == call || (isLasting && number > call) else { return nil }
-    if outcome == .failure(.full), !kind.needsSpace { return nil }
+    if outcome == .failure(.diskFull), !kind.needsSpace { return nil }
     return outcome
   }
 }

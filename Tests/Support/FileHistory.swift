@@ -164,9 +164,9 @@ extension FileHistory {
     }
     let base = dice.options.contains(.staleGarbage) ? withGarbage(&dice) : durable
     switch dice.mode {
-    case .wholeWrites:
-      let whole = changes.map { _ in dice.keeps() }
-      return kept(lengths: lengths, onto: base) { change, _ in whole[change] }
+    case .completeWrites:
+      let complete = changes.map { _ in dice.keeps() }
+      return kept(lengths: lengths, onto: base) { change, _ in complete[change] }
     case .tornNewest:
       return kept(lengths: lengths, onto: base) { change, _ in
         changes[change].order != newestOrder || dice.keeps()

@@ -81,10 +81,10 @@ package struct ForkedProcess {
 
 /// The descriptors of this process that are open on files in a folder.
 ///
-/// - Parameter folder: Files in it are told by device and number.
-package func descriptors(openIn folder: String) -> [Int32] {
+/// - Parameter directory: Files in it are told by device and number.
+package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []
-  guard let directory = opendir(folder) else { return [] }
+  guard let directory = opendir(directory) else { return [] }
   defer { closedir(directory) }
   var status = stat()
   func identity() -> FileIdentity {
@@ -96,7 +96,7 @@ package func descriptors(openIn folder: String) -> [Int32] {
     let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
       pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
     }
-    if name != ".", name != "..", stat(folder + "/" + name, &status) == 0 {
+    if name != ".", name != "..", stat(directory + "/" + name, &status) == 0 {
       identities.insert(identity())
     }
   }

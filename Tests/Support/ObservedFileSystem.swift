@@ -25,14 +25,14 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
 
   /// Called before the names of a folder are synced.
-  package var onFolderSync: (() throws(StorageError) -> Void)?
+  package var onDirectorySync: (() throws(StorageError) -> Void)?
 
   /// Called before a file is synced, with its path.
   package var onSync: ((String) -> Void)?
 
   /// A call that can fail because there is too little of something.
   package enum Demand: CaseIterable, Sendable {
-    case descriptor, newFile, memory, space, quota, folder
+    case descriptor, newFile, memory, space, quota, directory
   }
 
   /// Called before each such call, with its path; what it throws is the outcome.
@@ -53,7 +53,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try observed.onDemand?(.descriptor, path)
     }
     return ObservedFileSystem(try inner.entering(path, newFileMode: newFileMode), observed)
@@ -62,8 +62,8 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package func createDirectory(
     _ path: String, forFilesOf mode: UInt16?
   ) throws(StorageError) {
-    try ObservedFileSystem.tell { () throws(StorageError) in
-      try observed.onDemand?(.folder, path)
+    try ObservedFileSystem.run { () throws(StorageError) in
+      try observed.onDemand?(.directory, path)
     }
     try inner.createDirectory(path, forFilesOf: mode)
   }
@@ -81,7 +81,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     if let onDemand = observed.onDemand {
       let isThere = access == .create ? try inner.open(path, .read) != nil : true
-      try ObservedFileSystem.tell { () throws(StorageError) in
+      try ObservedFileSystem.run { () throws(StorageError) in
         try onDemand(isThere ? .descriptor : .newFile, path)
       }
     }
@@ -90,14 +90,14 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   }
 
   package func createDirectory(_ path: String) throws(StorageError) {
-    try ObservedFileSystem.tell { () throws(StorageError) in
-      try observed.onDemand?(.folder, path)
+    try ObservedFileSystem.run { () throws(StorageError) in
+      try observed.onDemand?(.directory, path)
     }
     try inner.createDirectory(path)
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try observed.onDemand?(.descriptor, path)
     }
     return try inner.list(path)
@@ -114,11 +114,11 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   }
 
   package func syncDirectory(_ path: String) throws(StorageError) {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try observed.onDemand?(.descriptor, path)
     }
-    try ObservedFileSystem.tell { () throws(StorageError) in
-      try observed.onFolderSync?()
+    try ObservedFileSystem.run { () throws(StorageError) in
+      try observed.onDirectorySync?()
     }
     try inner.syncDirectory(path)
   }
@@ -127,20 +127,20 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   ///
   /// What it does stands for other threads and processes, so that it holds no lock of the call in
   /// which it runs.
-  fileprivate static func tell(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
+  fileprivate static func run(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
     try LockOrder.asAnother { () throws(StorageError) in try hook() }
   }
 
-  fileprivate static func tellQuietly(_ hook: () -> Void) {
+  fileprivate static func runQuietly(_ hook: () -> Void) {
     try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
   /// Space is lacking on the disk, or in what the user is allowed of it.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.space, path)
     }
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.quota, path)
     }
   }
@@ -166,7 +166,7 @@ private final class ObservedFile: File {
 
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     let count = try inner.read(into: target, at: offset)
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try fileSystem.onRead?(path, offset)
     }
     return count
@@ -174,7 +174,7 @@ private final class ObservedFile: File {
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     try fileSystem.demandSpace(path)
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try fileSystem.onWrite?(path, offset)
     }
     try inner.write(parts, at: offset)
@@ -198,34 +198,34 @@ private final class ObservedFile: File {
   func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
 
   func sync() throws(StorageError) {
-    ObservedFileSystem.tellQuietly { fileSystem.onSync?(path) }
+    ObservedFileSystem.runQuietly { fileSystem.onSync?(path) }
     try inner.sync()
   }
 
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try fileSystem.onDemand?(.memory, path)
     }
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try fileSystem.onMap?(path)
     }
     return try inner.map(offset, byteCount: byteCount)
   }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {
-    try ObservedFileSystem.tell { () throws(StorageError) in
+    try ObservedFileSystem.run { () throws(StorageError) in
       try fileSystem.onDemand?(.memory, path)
     }
     return try inner.mapShared(byteCount: byteCount)
   }
 
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
-    ObservedFileSystem.tellQuietly { fileSystem.onLock?(kind, range) }
+    ObservedFileSystem.runQuietly { fileSystem.onLock?(kind, range) }
     return try inner.lock(kind, range)
   }
 
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
-    ObservedFileSystem.tellQuietly { fileSystem.onQuestion?() }
+    ObservedFileSystem.runQuietly { fileSystem.onQuestion?() }
     return try inner.lockedByOthers(in: range)
   }
 

@@ -41,13 +41,13 @@ package enum PrivateMounts {
     }
 
     /// Shows the folder `source` at another path too.
-    package static func mountFolder(_ source: String, on path: String) -> Bool {
+    package static func mountDirectory(_ source: String, on path: String) -> Bool {
       mount?(source, path, nil, bind, nil) == 0
     }
 
     /// Mounts a folder on itself, for reading only.
     package static func mountReadOnly(_ path: String) -> Bool {
-      mountFolder(path, on: path) && mount?(nil, path, nil, remount | bind | readOnly, nil) == 0
+      mountDirectory(path, on: path) && mount?(nil, path, nil, remount | bind | readOnly, nil) == 0
     }
 
     /// Mounts an empty layer of changes over the folder `lower`; changes go to `upper`.
@@ -68,7 +68,7 @@ package enum PrivateMounts {
   #else
     package static func begin() -> Bool { false }
     package static func mountMemory(on path: String) -> Bool { false }
-    package static func mountFolder(_ source: String, on path: String) -> Bool { false }
+    package static func mountDirectory(_ source: String, on path: String) -> Bool { false }
     package static func mountReadOnly(_ path: String) -> Bool { false }
     package static func mountOverlay(
       on path: String, lower: String, upper: String, work: String

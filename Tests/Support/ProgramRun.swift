@@ -20,24 +20,24 @@ package struct ProgramRun {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     // Files, because pipes that fill up in turn need a reader or writer each.
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     process.standardOutput = output
-    process.standardError = try Self.file(folder.path(of: "complaint")).forWriting
-    process.standardInput = try Self.file(folder.path(of: "input"), input).forReading
+    process.standardError = try Self.file(directory.path(of: "complaint")).forWriting
+    process.standardInput = try Self.file(directory.path(of: "input"), input).forReading
     try process.run()
     let said = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     try #require(process.terminationReason == .exit, "ended by a signal: \(arguments)")
     self.output = String(decoding: said, as: UTF8.self)
-    complaint = try String(contentsOfFile: folder.path(of: "complaint"), encoding: .utf8)
+    complaint = try String(contentsOfFile: directory.path(of: "complaint"), encoding: .utf8)
     exitCode = process.terminationStatus
   }
 
   /// The executable lies beside the bundle of the tests, wherever that was built.
   package static func executable(_ program: String) throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let folder = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    let executable = folder.appendingPathComponent(program)
+    let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let executable = directory.appendingPathComponent(program)
     try #require(FileManager.default.isExecutableFile(atPath: executable.path), "\(executable)")
     return executable
   }

@@ -27,9 +27,9 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
     return total
   }
 
-  fileprivate func take(_ count: UInt64, _ path: String) throws(StorageError) {
+  fileprivate func reserve(_ count: UInt64, _ path: String) throws(StorageError) {
     guard try used() + count > limit else { return }
-    throw StorageError(.full, "The disk is full by plan.", file: path, errno: 28)
+    throw StorageError(.diskFull, "The disk is full by plan.", file: path, errno: 28)
   }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
@@ -76,7 +76,7 @@ private final class QuotaFile: File {
 
   private func grow(to count: UInt64) throws(StorageError) {
     let now = try inner.byteCount()
-    if count > now { try fileSystem.take(count - now, path) }
+    if count > now { try fileSystem.reserve(count - now, path) }
   }
 
   var path: String { inner.path }

@@ -51,7 +51,8 @@ extension SimulatedDisk {
       guard growth > 0, byteCountLimit < Int.max, content.namedByteCount + growth > byteCountLimit
       else { return }
     }
-    throw StorageError(.full, "The simulated disk has no room for it.", file: file.path, errno: 28)
+    throw StorageError(
+      .diskFull, "The simulated disk has no room for it.", file: file.path, errno: 28)
   }
 
   func byteCount(_ file: SimulatedFile) throws(StorageError) -> UInt64 {

@@ -107,9 +107,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   /// Whether every crash leaves the newest bytes in `byteRange` of a file, and the file's name.
   package func isDurable(_ path: String, _ byteRange: Range<Int>) -> Bool {
     lock.withLock {
-      let place = MemoryPath(path)
-      return content.isNameDurable(place)
-        && content.file(at: place)?.isDurable(byteRange) == true
+      let location = MemoryPath(path)
+      return content.isNameDurable(location)
+        && content.file(at: location)?.isDurable(byteRange) == true
     }
   }
 
@@ -164,18 +164,18 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       if opens == faultPlan.failingOpen {
         throw .unchanged(.io, "Open \(opens) fails by plan.", file: path, errno: 24)
       }
-      let place = MemoryPath(path)
+      let location = MemoryPath(path)
       let number: Int
-      switch content.entry(at: place) {
+      switch content.entry(at: location) {
       case .directory:
         throw StorageError(.notAStore, "This is not a regular file.", file: path)
       case .file(let existing):
         number = existing
       case nil where access == .create:
-        try requireDirectory(place.parent, for: path)
-        number = try change(.create, path) { $0.createFile(place) }
+        try requireDirectory(location.parent, for: path)
+        number = try change(.create, path) { $0.createFile(location) }
       case nil:
-        if case .file = content.entry(at: place.parent) { throw MemoryPath.isNoDirectory(path) }
+        if case .file = content.entry(at: location.parent) { throw MemoryPath.isNoDirectory(path) }
         return nil
       }
       openCounts[number, default: 0] += 1
@@ -186,13 +186,13 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package func createDirectory(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      let place = MemoryPath(path)
-      switch content.entry(at: place) {
+      let location = MemoryPath(path)
+      switch content.entry(at: location) {
       case .directory: return
       case .file: throw MemoryPath.isNoDirectory(path)
       case nil:
-        try requireDirectory(place.parent, for: path)
-        try change(.createDirectory, path) { $0.createDirectory(place) }
+        try requireDirectory(location.parent, for: path)
+        try change(.createDirectory, path) { $0.createDirectory(location) }
       }
     }
   }
@@ -200,22 +200,22 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package func list(_ path: String) throws(StorageError) -> [String]? {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      let place = MemoryPath(path)
-      let entry = content.entry(at: place)
+      let location = MemoryPath(path)
+      let entry = content.entry(at: location)
       if case .file = entry { throw MemoryPath.isNoDirectory(path) }
       guard entry == .directory else { return nil }
       // Sorted, because the order of a dictionary differs from run to run.
-      return content.directories[place]?.newest.keys.sorted()
+      return content.directories[location]?.newest.keys.sorted()
     }
   }
 
   package func remove(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      let place = MemoryPath(path)
-      guard let entry = content.entry(at: place) else { return }
+      let location = MemoryPath(path)
+      guard let entry = content.entry(at: location) else { return }
       guard entry != .directory else { throw MemoryPath.isNoFile("remove", path) }
-      try change(.remove, path) { $0.remove(place, entry) }
+      try change(.remove, path) { $0.remove(location, entry) }
     }
   }
 
@@ -245,12 +245,12 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package func syncDirectory(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       try requirePower()
-      let place = MemoryPath(path)
-      try requireDirectory(place, for: path)
+      let location = MemoryPath(path)
+      try requireDirectory(location, for: path)
       let openFiles = Set(openCounts.keys)
       let lies = liesAboutSync?(path) ?? false
       try change(.syncDirectory, path, partly: { _, _, _ in }) {
-        if !lies { $0.syncDirectory(place, openFiles: openFiles) }
+        if !lies { $0.syncDirectory(location, openFiles: openFiles) }
       }
     }
   }
@@ -269,8 +269,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     if isPowerOff { throw Self.powerIsOff }
   }
 
-  private func requireDirectory(_ place: MemoryPath, for path: String) throws(StorageError) {
-    switch content.entry(at: place) {
+  private func requireDirectory(_ location: MemoryPath, for path: String) throws(StorageError) {
+    switch content.entry(at: location) {
     case .directory: return
     case .file: throw MemoryPath.isNoDirectory(path)
     case nil: throw MemoryPath.missingDirectory(path)
@@ -304,7 +304,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     case .failure(let errorKind):
       throw StorageError(
         errorKind, "Call \(history.count) (\(kind.rawValue)) fails by plan.", file: path,
-        errno: errorKind == .full ? 28 : 5)
+        errno: errorKind == .diskFull ? 28 : 5)
     }
   }
 }

@@ -9,27 +9,27 @@ package struct StoreFixture: Sendable {
   package let path: String
   package var options: StoreOptions
   /// Kept for as long as the fixture, then removed.
-  private let folder: ScratchDirectory?
+  private let directory: ScratchDirectory?
 
   private init(
-    _ fileSystem: any FileSystem, path: String, options: StoreOptions, folder: ScratchDirectory?
+    _ fileSystem: any FileSystem, path: String, options: StoreOptions, directory: ScratchDirectory?
   ) {
     self.fileSystem = fileSystem
     self.path = path
     self.options = options
-    self.folder = folder
+    self.directory = directory
   }
 
   /// A place on the machine's own files.
   package static func onDisk(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     return StoreFixture(
-      PosixFileSystem(), path: folder.path(of: "store"), options: options, folder: folder)
+      PosixFileSystem(), path: directory.path(of: "store"), options: options, directory: directory)
   }
 
   /// A place on the machine's own files, in a directory that somebody else keeps.
   package static func onDisk(at path: String, _ options: StoreOptions) -> StoreFixture {
-    StoreFixture(PosixFileSystem(), path: path, options: options, folder: nil)
+    StoreFixture(PosixFileSystem(), path: path, options: options, directory: nil)
   }
 
   /// A place in memory, with upkeep by the caller of `write`, so that each run does the same.
@@ -43,13 +43,13 @@ package struct StoreFixture: Sendable {
   ) -> StoreFixture {
     var options = options
     options.access = .buffered
-    options.upkeep = .inline
-    return StoreFixture(fileSystem, path: "/store", options: options, folder: nil)
+    options.maintenance = .inline
+    return StoreFixture(fileSystem, path: "/store", options: options, directory: nil)
   }
 
   /// The same place through another file system.
   package func with(_ fileSystem: any FileSystem) -> StoreFixture {
-    StoreFixture(fileSystem, path: path, options: options, folder: folder)
+    StoreFixture(fileSystem, path: path, options: options, directory: directory)
   }
 
   /// Opens the store and leaves the rest to the caller.
@@ -87,9 +87,9 @@ package struct StoreFixture: Sendable {
   }
 
   /// The words that processes share, as another opening of their file.
-  package func words() throws -> SharedWords {
+  package func counters() throws -> SharedCounters {
     let file = try #require(try fileSystem.open(path(of: "counters"), .write))
-    return SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+    return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
   }
 
   /// The bytes of a file of the store.

@@ -27,7 +27,7 @@ extension SwiftSource {
   var declarations: [Declaration] {
     var result: [Declaration] = []
     var depth = 0
-    for (place, token) in tokens.enumerated() {
+    for (position, token) in tokens.enumerated() {
       if token.text == "{" { depth += 1 }
       if token.text == "}" { depth -= 1 }
       let kind: Declaration.Kind
@@ -38,8 +38,8 @@ extension SwiftSource {
       } else {
         continue
       }
-      guard isKeyword(place), let name = name(after: place, kind) else { continue }
-      let end = kind == .function ? endOfBody(after: place) : nil
+      guard isKeyword(position), let name = name(after: position, kind) else { continue }
+      let end = kind == .function ? endOfBody(after: position) : nil
       result.append(
         Declaration(
           kind: kind, name: name, line: token.line,
@@ -49,22 +49,24 @@ extension SwiftSource {
   }
 
   /// Whether the token is used as a keyword, not as a member or an argument label.
-  private func isKeyword(_ place: Int) -> Bool {
-    if place > 0, [".", "("].contains(tokens[place - 1].text) { return false }
-    if place > 0, tokens[place].text == "init", tokens[place - 1].text == ":" { return false }
-    return place + 1 >= tokens.count || tokens[place + 1].text != ":"
+  private func isKeyword(_ position: Int) -> Bool {
+    if position > 0, [".", "("].contains(tokens[position - 1].text) { return false }
+    if position > 0, tokens[position].text == "init", tokens[position - 1].text == ":" {
+      return false
+    }
+    return position + 1 >= tokens.count || tokens[position + 1].text != ":"
   }
 
-  private func name(after place: Int, _ kind: Declaration.Kind) -> String? {
-    guard kind == .type || tokens[place].text == "func" else { return tokens[place].text }
-    guard place + 1 < tokens.count else { return nil }
-    let next = tokens[place + 1].text
+  private func name(after position: Int, _ kind: Declaration.Kind) -> String? {
+    guard kind == .type || tokens[position].text == "func" else { return tokens[position].text }
+    guard position + 1 < tokens.count else { return nil }
+    let next = tokens[position + 1].text
     return kind == .type && Self.memberWords.contains(next) ? nil : next
   }
 
   /// The line of the brace that closes the body of a function; `nil` if it has none.
-  private func endOfBody(after place: Int) -> Int? {
-    var next = place + 1
+  private func endOfBody(after position: Int) -> Int? {
+    var next = position + 1
     var open = 0
     while next < tokens.count {
       switch tokens[next].text {
@@ -82,9 +84,9 @@ extension SwiftSource {
     return nil
   }
 
-  private func lineOfClosingBrace(from place: Int) -> Int? {
+  private func lineOfClosingBrace(from position: Int) -> Int? {
     var depth = 0
-    for token in tokens[place...] {
+    for token in tokens[position...] {
       if token.text == "{" { depth += 1 }
       if token.text == "}" { depth -= 1 }
       if depth == 0 { return token.line }

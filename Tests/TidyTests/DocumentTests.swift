@@ -9,12 +9,12 @@ struct DocumentTests {
 
   @Test func `link only to what exists`() throws {
     for path in try Self.paths() {
-      let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+      let directory = path.split(separator: "/").dropLast().joined(separator: "/")
       for link in try Package.text(of: path).matches(of: /\]\(([^)\s]+)\)/) {
         let target = String(link.output.1)
         if target.contains("://") || target.hasPrefix("mailto:") { continue }
         let parts = target.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
-        let file = parts[0].isEmpty ? path : Self.normalized(folder + "/" + parts[0])
+        let file = parts[0].isEmpty ? path : Self.normalized(directory + "/" + parts[0])
         #expect(Package.contains(file), "\(path) links to \(target)")
         if parts.count > 1, file.hasSuffix(".md"), Package.contains(file) {
           #expect(

@@ -1,7 +1,7 @@
 import Testing
 
 /// The promises of the documents: each numbered clause is cited by a test that shows it to hold.
-@Suite("The clauses")
+@Suite("The guarantees")
 struct EvidenceTests {
   private static let documents = [
     "Docs/Reference/Engine.md", "Docs/Reference/ObjectGraph.md",
@@ -9,7 +9,7 @@ struct EvidenceTests {
   ]
 
   /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.
-  private static func clauses(of path: String) throws -> [String] {
+  private static func guarantees(of path: String) throws -> [String] {
     try Package.text(of: path).matches(of: /\*\*([A-Z]+-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }
 
@@ -19,8 +19,8 @@ struct EvidenceTests {
     for path in try Package.files(under: ["Tests"], ending: ".swift")
     where !path.hasPrefix("Tests/TidyTests/") && !path.hasPrefix("Tests/Support/") {
       for call in try Package.text(of: path).matches(of: /\.evidence\(([^)]*)\)/) {
-        for clause in call.output.1.matches(of: /"([A-Z]+-?[0-9]+)"/) {
-          result.insert(String(clause.output.1))
+        for guarantee in call.output.1.matches(of: /"([A-Z]+-?[0-9]+)"/) {
+          result.insert(String(guarantee.output.1))
         }
       }
     }
@@ -28,19 +28,19 @@ struct EvidenceTests {
   }
 
   @Test func `are numbered once each`() throws {
-    let clauses = try Self.documents.flatMap(Self.clauses)
-    #expect(!clauses.isEmpty)
-    #expect(clauses.count == Set(clauses).count, "\(clauses)")
+    let guarantees = try Self.documents.flatMap(Self.guarantees)
+    #expect(!guarantees.isEmpty)
+    #expect(guarantees.count == Set(guarantees).count, "\(guarantees)")
   }
 
   @Test(arguments: documents) func `are each cited by a test`(document: String) throws {
     let cited = try Self.cited()
-    let uncited = try Self.clauses(of: document).filter { !cited.contains($0) }
-    #expect(uncited == [], "no test cites these clauses of \(document)")
+    let uncited = try Self.guarantees(of: document).filter { !cited.contains($0) }
+    #expect(uncited == [], "no test cites these guarantees of \(document)")
   }
 
   @Test func `are cited only where they exist`() throws {
-    let clauses = Set(try Self.documents.flatMap(Self.clauses))
-    #expect(try Self.cited().subtracting(clauses).sorted() == [])
+    let guarantees = Set(try Self.documents.flatMap(Self.guarantees))
+    #expect(try Self.cited().subtracting(guarantees).sorted() == [])
   }
 }

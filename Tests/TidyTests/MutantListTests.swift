@@ -84,7 +84,7 @@ struct MutantListTests {
     }
   }
 
-  @Test func `names suites that there are`() throws {
+  @Test func `names existing suites`() throws {
     let suites = Set(
       try SwiftSource.all(under: "Tests/").flatMap(\.declarations)
         .filter { $0.kind == .type }.map(\.name))

@@ -16,10 +16,10 @@ enum Package {
   }
 
   /// The paths of all files under some folders whose names end like this, in order.
-  static func files(under folders: [String], ending: String) throws -> [String] {
-    try folders.flatMap { folder in
-      try FileManager.default.subpathsOfDirectory(atPath: path + "/" + folder)
-        .filter { $0.hasSuffix(ending) }.map { folder + "/" + $0 }
+  static func files(under directories: [String], ending: String) throws -> [String] {
+    try directories.flatMap { directory in
+      try FileManager.default.subpathsOfDirectory(atPath: path + "/" + directory)
+        .filter { $0.hasSuffix(ending) }.map { directory + "/" + $0 }
     }
     .sorted()
   }

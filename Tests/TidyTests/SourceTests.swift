@@ -11,7 +11,7 @@ struct SourceTests {
     "States/GenerationState.swift",
     "States/PageIndex.swift",
     "States/PageView.swift",
-    "Sharing/SharedWords.swift",
+    "Sharing/SharedCounters.swift",
     "Sharing/Suspensions.swift",
     "Writing/WorkingPages.swift",
     "States/WorkingTable.swift",
@@ -70,7 +70,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `import the C library in the folder of the operating system only`() throws {
+  @Test func `import the C library in the directory of the operating system only`() throws {
     for source in try SwiftSource.all(under: Self.engine)
     where !source.path.hasPrefix(Self.engine + "Files/") {
       for module in ["Glibc", "Musl", "Darwin", "Foundation"] {
@@ -172,8 +172,8 @@ struct SourceTests {
 
   @Test func `argue for every unchecked promise to the compiler`() throws {
     for source in try SwiftSource.all() {
-      for (place, token) in source.tokens.enumerated()
-      where token.text == "unchecked" && place > 0 && source.tokens[place - 1].text == "@" {
+      for (position, token) in source.tokens.enumerated()
+      where token.text == "unchecked" && position > 0 && source.tokens[position - 1].text == "@" {
         // In the doc comment above the declaration, or right behind its opening brace.
         let nearby = source.lines[max(token.line - 16, 0)..<min(token.line + 4, source.lines.count)]
         let isArgued = nearby.contains { line in

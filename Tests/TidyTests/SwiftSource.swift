@@ -28,8 +28,8 @@ struct SwiftSource: Sendable {
   var name: String { String(path.split(separator: "/").last ?? "") }
 
   /// All Swift files of the package, or those under one folder, by path.
-  static func all(under folder: String = "") throws -> [SwiftSource] {
-    try parsed.get().filter { $0.path.hasPrefix(folder) }
+  static func all(under directory: String = "") throws -> [SwiftSource] {
+    try parsed.get().filter { $0.path.hasPrefix(directory) }
   }
 
   /// Parsed once for all tests; without what users write, which is as they write it.
@@ -55,23 +55,23 @@ struct SwiftSource: Sendable {
   private static func blankingText(_ bytes: [UInt8]) -> [UInt8] {
     var result = bytes
     var contexts: [Context] = [.code]
-    var place = 0
-    while place < bytes.count {
+    var position = 0
+    while position < bytes.count {
       let length: Int
       switch contexts[contexts.count - 1] {
       case .code, .interpolation:
-        length = stepInCode(bytes, place, &contexts, &result)
+        length = stepInCode(bytes, position, &contexts, &result)
       case .string(let hashes, let isMultiline):
-        length = stepInString(bytes, place, hashes, isMultiline, &contexts)
-        blank(&result, place, length)
+        length = stepInString(bytes, position, hashes, isMultiline, &contexts)
+        blank(&result, position, length)
       case .lineComment:
         length = 1
-        if bytes[place] == newline { contexts.removeLast() } else { blank(&result, place, 1) }
+        if bytes[position] == newline { contexts.removeLast() } else { blank(&result, position, 1) }
       case .blockComment(let depth):
-        length = stepInBlockComment(bytes, place, depth, &contexts)
-        blank(&result, place, length)
+        length = stepInBlockComment(bytes, position, depth, &contexts)
+        blank(&result, position, length)
       }
-      place += length
+      position += length
     }
     return result
   }
@@ -81,34 +81,34 @@ struct SwiftSource: Sendable {
   private static let hash = UInt8(ascii: "#")
 
   private static func blank(_ bytes: inout [UInt8], _ start: Int, _ count: Int) {
-    for place in start..<min(start + count, bytes.count) where bytes[place] != newline {
-      bytes[place] = UInt8(ascii: " ")
+    for position in start..<min(start + count, bytes.count) where bytes[position] != newline {
+      bytes[position] = UInt8(ascii: " ")
     }
   }
 
   private static func stepInCode(
-    _ bytes: [UInt8], _ place: Int, _ contexts: inout [Context], _ result: inout [UInt8]
+    _ bytes: [UInt8], _ position: Int, _ contexts: inout [Context], _ result: inout [UInt8]
   ) -> Int {
-    if starts(bytes, place, "//") {
+    if starts(bytes, position, "//") {
       contexts.append(.lineComment)
       return 0
     }
-    if starts(bytes, place, "/*") {
+    if starts(bytes, position, "/*") {
       contexts.append(.blockComment(depth: 0))
       return 0
     }
-    if let end = endOfRawName(bytes, place) { return end - place }
-    let hashes = bytes[place...].prefix { $0 == hash }.count
-    if place + hashes < bytes.count, bytes[place + hashes] == quote {
-      let isMultiline = starts(bytes, place + hashes, "\"\"\"")
+    if let end = endOfRawName(bytes, position) { return end - position }
+    let hashes = bytes[position...].prefix { $0 == hash }.count
+    if position + hashes < bytes.count, bytes[position + hashes] == quote {
+      let isMultiline = starts(bytes, position + hashes, "\"\"\"")
       contexts.append(.string(hashes: hashes, isMultiline: isMultiline))
       let length = hashes + (isMultiline ? 3 : 1)
-      blank(&result, place, length)
+      blank(&result, position, length)
       return length
     }
     if case .interpolation(let open) = contexts[contexts.count - 1] {
       let change =
-        bytes[place] == UInt8(ascii: "(") ? 1 : bytes[place] == UInt8(ascii: ")") ? -1 : 0
+        bytes[position] == UInt8(ascii: "(") ? 1 : bytes[position] == UInt8(ascii: ")") ? -1 : 0
       contexts[contexts.count - 1] = .interpolation(open: open + change)
       if open + change == 0 { contexts.removeLast() }
     }
@@ -116,31 +116,31 @@ struct SwiftSource: Sendable {
   }
 
   private static func stepInString(
-    _ bytes: [UInt8], _ place: Int, _ hashes: Int, _ isMultiline: Bool,
+    _ bytes: [UInt8], _ position: Int, _ hashes: Int, _ isMultiline: Bool,
     _ contexts: inout [Context]
   ) -> Int {
     let marks = String(repeating: "#", count: hashes)
-    if starts(bytes, place, "\\" + marks + "(") {
+    if starts(bytes, position, "\\" + marks + "(") {
       contexts.append(.interpolation(open: 1))
       return 2 + hashes
     }
-    if starts(bytes, place, "\\" + marks) { return 2 + hashes }
+    if starts(bytes, position, "\\" + marks) { return 2 + hashes }
     let end = (isMultiline ? "\"\"\"" : "\"") + marks
-    if starts(bytes, place, end) || (!isMultiline && bytes[place] == newline) {
+    if starts(bytes, position, end) || (!isMultiline && bytes[position] == newline) {
       contexts.removeLast()
-      return bytes[place] == newline ? 1 : end.utf8.count
+      return bytes[position] == newline ? 1 : end.utf8.count
     }
     return 1
   }
 
   private static func stepInBlockComment(
-    _ bytes: [UInt8], _ place: Int, _ depth: Int, _ contexts: inout [Context]
+    _ bytes: [UInt8], _ position: Int, _ depth: Int, _ contexts: inout [Context]
   ) -> Int {
-    if starts(bytes, place, "/*") {
+    if starts(bytes, position, "/*") {
       contexts[contexts.count - 1] = .blockComment(depth: depth + 1)
       return 2
     }
-    if starts(bytes, place, "*/") {
+    if starts(bytes, position, "*/") {
       contexts.removeLast()
       if depth > 1 { contexts.append(.blockComment(depth: depth - 1)) }
       return 2
@@ -149,17 +149,17 @@ struct SwiftSource: Sendable {
   }
 
   /// The place behind a name in backticks, which may hold any words and marks.
-  private static func endOfRawName(_ bytes: [UInt8], _ place: Int) -> Int? {
-    guard bytes[place] == UInt8(ascii: "`") else { return nil }
-    let rest = bytes[(place + 1)...]
+  private static func endOfRawName(_ bytes: [UInt8], _ position: Int) -> Int? {
+    guard bytes[position] == UInt8(ascii: "`") else { return nil }
+    let rest = bytes[(position + 1)...]
     guard let end = rest.firstIndex(where: { $0 == UInt8(ascii: "`") || $0 == newline }) else {
       return nil
     }
     return end + 1
   }
 
-  private static func starts(_ bytes: [UInt8], _ place: Int, _ text: String) -> Bool {
-    bytes[place...].starts(with: text.utf8)
+  private static func starts(_ bytes: [UInt8], _ position: Int, _ text: String) -> Bool {
+    bytes[position...].starts(with: text.utf8)
   }
 
   // MARK: Tokens
@@ -167,20 +167,21 @@ struct SwiftSource: Sendable {
   private static func tokens(of code: [UInt8]) -> [Token] {
     var tokens: [Token] = []
     var line = 1
-    var place = 0
-    while place < code.count {
-      var end = place
+    var position = 0
+    while position < code.count {
+      var end = position
       while end < code.count, isWordPart(code[end]) { end += 1 }
-      if end == place, let rawEnd = endOfRawName(code, place) { end = rawEnd }
-      if end == place {
-        if code[place] == newline { line += 1 }
-        if code[place] > 32 {
-          tokens.append(Token(text: String(decoding: [code[place]], as: UTF8.self), line: line))
+      if end == position, let rawEnd = endOfRawName(code, position) { end = rawEnd }
+      if end == position {
+        if code[position] == newline { line += 1 }
+        if code[position] > 32 {
+          tokens.append(Token(text: String(decoding: [code[position]], as: UTF8.self), line: line))
         }
-        place += 1
+        position += 1
       } else {
-        tokens.append(Token(text: String(decoding: code[place..<end], as: UTF8.self), line: line))
-        place = end
+        tokens.append(
+          Token(text: String(decoding: code[position..<end], as: UTF8.self), line: line))
+        position = end
       }
     }
     return tokens

@@ -48,14 +48,14 @@ struct CommandLineTests {
       "not a semantic version")
   }
 
-  @Test func `needs a command that there is`() throws {
+  @Test func `rejects an unknown command`() throws {
     try ToolRun([]).expectComplaint("A command is missing", exitCode: 2)
     try ToolRun("dmup", "x").expectComplaint("no command dmup. Did you mean dump?", exitCode: 2)
     try ToolRun("veri", "x").expectComplaint("Did you mean verify?", exitCode: 2)
     try ToolRun("q", "x").expectComplaint("no command q. Type ", exitCode: 2)
   }
 
-  @Test func `needs the words that belong to a command and no others`() throws {
+  @Test func `requires exactly the operands of a command`() throws {
     try ToolRun("info").expectComplaint(
       "PATH is missing. Type: heartwoodctl info PATH [--json]", exitCode: 2)
     try ToolRun("copy", "a").expectComplaint("TARGET is missing", exitCode: 2)
@@ -66,7 +66,7 @@ struct CommandLineTests {
     try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command a\u{1B}[31m\n."#, exitCode: 2)
   }
 
-  @Test func `refuses options that make no sense`() throws {
+  @Test func `rejects invalid options`() throws {
     try ToolRun("dump", "a", "--form", "1").expectComplaint(
       "dump has no option --form. Did you mean --from?", exitCode: 2)
     try ToolRun("info", "a", "--limit", "1").expectComplaint("no option --limit", exitCode: 2)
@@ -74,18 +74,18 @@ struct CommandLineTests {
     try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x is invalid", exitCode: 2)
     try ToolRun("dump", "a", "--at", "-1").expectComplaint("--at -1 is invalid", exitCode: 2)
     try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
-    try ToolRun("dump", "a", "--at", "1", "--kept", "b").expectComplaint(
+    try ToolRun("dump", "a", "--at", "1", "--named", "b").expectComplaint(
       "Type only one of them", exitCode: 2)
     try ToolRun("dump", "a", "--from", "1").expectComplaint("needs a keyspace", exitCode: 2)
   }
 
-  @Test func `takes what follows two hyphens as words`() throws {
+  @Test func `treats arguments after two hyphens as operands`() throws {
     try ToolRun("info", "--", "--json").expectComplaint("nothing at --json", exitCode: 1)
     try ToolRun("info", "--", "--help").expectComplaint("nothing at --help", exitCode: 1)
   }
 
   @Test(arguments: [#""a"#, #"("a", )"#, #"("a, 1)"#, #""\q""#, ""])
-  func `refuses a key that cannot be read`(key: String) throws {
+  func `rejects a key that cannot be parsed`(key: String) throws {
     try ToolRun("keys", "a", "b", "--from", key).expectComplaint("The key ", exitCode: 2)
   }
 }

@@ -64,7 +64,7 @@ struct ToolStore {
   func damageLeaf() throws -> Int {
     let pages = try fixture.run { store throws in
       try store.checkpoint()
-      return try store.pageUse(of: store.snapshot())
+      return try store.pageUsage(of: store.snapshot())
     }
     let leaves = pages.indices.filter { pages[$0].kind == .leaf }
     let fullest = leaves.max { pages[$0].usedByteCount < pages[$1].usedByteCount }

@@ -35,7 +35,7 @@ extension PersistentContainer {
     var done: [Store] = []
     do {
       for (attached, snapshot) in all {
-        let isNew = try attached.store.keptGenerations()[name] == nil
+        let isNew = try attached.store.namedGenerations()[name] == nil
         try attached.store.keep(snapshot.generation, as: name)
         if isNew { done.append(attached.store) }
       }
@@ -51,7 +51,7 @@ extension PersistentContainer {
   /// - Complexity: Reads the list of named generations, and pins the generation.
   public func keptGeneration(_ name: String) throws -> QueryGenerationToken? {
     let tokens = try group.attachedStores.compactMap { attached in
-      try attached.store.keptGenerations()[name].map { try attached.store.snapshot(at: $0).token }
+      try attached.store.namedGenerations()[name].map { try attached.store.snapshot(at: $0).token }
     }
     return tokens.isEmpty ? nil : QueryGenerationToken(tokens)
   }
@@ -74,7 +74,7 @@ extension PersistentContainer {
     get throws {
       var all: [String: [Snapshot]] = [:]
       for attached in group.attachedStores {
-        for (name, generation) in try attached.store.keptGenerations() {
+        for (name, generation) in try attached.store.namedGenerations() {
           all[name, default: []].append(try attached.store.snapshot(at: generation))
         }
       }

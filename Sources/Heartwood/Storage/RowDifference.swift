@@ -56,19 +56,20 @@ struct RowDifference {
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
     // Only changed leaves are compared, and the condition skips those of other keyspaces.
     let known = self
-    try store.changes(from: source, to: target, in: known.isRelevant) { try record($0) }
+    try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
 
   /// Records the differences between two generations while a condition on the number of rows holds.
   ///
   /// - Returns: Whether the result is complete.
-  mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot,
+  mutating func recordChanges(
+    in store: Store, from source: Snapshot, to target: Snapshot,
     while isWanted: (_ count: Int) throws -> Bool
   ) throws -> Bool {
     struct End: Error {}
     let known = self
     do {
-      try store.changes(from: source, to: target, in: known.isRelevant) { change in
+      try store.changes(from: source, to: target, where: known.isRelevant) { change in
         try record(change)
         guard try isWanted(rows.count) else { throw End() }
       }

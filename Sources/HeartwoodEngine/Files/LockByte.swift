@@ -8,12 +8,12 @@ package enum LockByte {
   package static let keep: UInt64 = 5
   package static let doorbell: UInt64 = 6
   package static let probe: UInt64 = 7
-  package static let supply: UInt64 = 8
-  package static let listening: UInt64 = 9
+  package static let allocator: UInt64 = 8
+  package static let observing: UInt64 = 9
   /// Byte `holder` + r is locked by the process that owns row r of the file `holders`.
-  package static let holder: UInt64 = 1 << 32
+  package static let holderRow: UInt64 = 1 << 32
   /// Byte `live` + g is read-locked by every process in which generation g is live.
   package static let live: UInt64 = 1 << 40
-  /// Holder locks start here: processes record what they have open and hold, see `HolderMark`.
-  package static let mark: UInt64 = 1 << 61
+  /// Holder locks start here: processes record what they have open and hold, see `HolderLock`.
+  package static let holderLock: UInt64 = 1 << 61
 }

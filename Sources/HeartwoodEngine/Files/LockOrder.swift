@@ -10,7 +10,7 @@ package final class LockOrder: @unchecked Sendable {
 
   /// A thread that holds one of these locks of a store may only request later ones of that store.
   private static let order = [
-    LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.supply, LockByte.keep,
+    LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.allocator, LockByte.keep,
   ]
 
   private let lock = Lock()
@@ -18,7 +18,7 @@ package final class LockOrder: @unchecked Sendable {
 
   private struct Hold: Equatable {
     let store: ObjectIdentifier
-    let place: Int
+    let rank: Int
   }
 
   private init() {}
@@ -32,7 +32,7 @@ package final class LockOrder: @unchecked Sendable {
     return ofThisProcess.lock.withLock {
       let others = ofThisProcess.held[thread] ?? []
       ofThisProcess.held[thread] = others + [hold]
-      return others.allSatisfy { $0.store != hold.store || $0.place < hold.place }
+      return others.allSatisfy { $0.store != hold.store || $0.rank < hold.rank }
     }
   }
 
@@ -42,7 +42,7 @@ package final class LockOrder: @unchecked Sendable {
     let thread = SystemThread.current
     ofThisProcess.lock.withLock {
       var holds = ofThisProcess.held[thread] ?? []
-      if let place = holds.lastIndex(of: hold) { holds.remove(at: place) }
+      if let rank = holds.lastIndex(of: hold) { holds.remove(at: rank) }
       ofThisProcess.held[thread] = holds.isEmpty ? nil : holds
     }
     return true
@@ -58,6 +58,6 @@ package final class LockOrder: @unchecked Sendable {
   }
 
   private static func hold(_ byte: UInt64, _ locks: any File) -> Hold? {
-    order.firstIndex(of: byte).map { Hold(store: ObjectIdentifier(locks), place: $0) }
+    order.firstIndex(of: byte).map { Hold(store: ObjectIdentifier(locks), rank: $0) }
   }
 }

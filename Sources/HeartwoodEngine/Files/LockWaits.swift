@@ -5,7 +5,7 @@ package final class LockWaits: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let lock = Lock()
   private var waits: [UInt64: Wait] = [:]
-  private var lastNumber: UInt64 = 0
+  private var lastWaitID: UInt64 = 0
 
   /// A wait that has not ended.
   package struct Wait: Sendable {
@@ -21,12 +21,12 @@ package final class LockWaits: @unchecked Sendable {
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
     let wait = Wait(byte: byte, since: SystemThread.monotonicMilliseconds)
-    let number = lock.withLock {
-      lastNumber += 1
-      waits[lastNumber] = wait
-      return lastNumber
+    let id = lock.withLock {
+      lastWaitID += 1
+      waits[lastWaitID] = wait
+      return lastWaitID
     }
-    defer { lock.withLock { waits[number] = nil } }
+    defer { lock.withLock { waits[id] = nil } }
     return try body()
   }
 

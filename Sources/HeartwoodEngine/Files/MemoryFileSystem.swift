@@ -16,19 +16,19 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
     try lock.withLock { () throws(StorageError) in
-      let place = MemoryPath(path)
-      guard !directories.contains(place) else {
+      let location = MemoryPath(path)
+      guard !directories.contains(location) else {
         throw StorageError(.notAStore, "This is not a regular file.", file: path)
       }
       let content: MemoryContent
-      if let existing = files[place] {
+      if let existing = files[location] {
         content = existing
       } else if access == .create {
-        try requireDirectory(place.parent, for: path)
+        try requireDirectory(location.parent, for: path)
         lastNumber += 1
         content = MemoryContent(FileIdentity(device: device, inode: lastNumber))
-        files[place] = content
-      } else if files[place.parent] != nil {
+        files[location] = content
+      } else if files[location.parent] != nil {
         throw MemoryPath.isNoDirectory(path)
       } else {
         return nil
@@ -39,29 +39,30 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 
   package func createDirectory(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
-      let place = MemoryPath(path)
-      guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
-      guard !directories.contains(place) else { return }
-      try requireDirectory(place.parent, for: path)
-      directories.insert(place)
+      let location = MemoryPath(path)
+      guard files[location] == nil else { throw MemoryPath.isNoDirectory(path) }
+      guard !directories.contains(location) else { return }
+      try requireDirectory(location.parent, for: path)
+      directories.insert(location)
     }
   }
 
   package func list(_ path: String) throws(StorageError) -> [String]? {
     try lock.withLock { () throws(StorageError) in
-      let place = MemoryPath(path)
-      guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
-      guard directories.contains(place) else { return nil }
-      return (files.keys.filter { $0.lies(in: place) } + directories.filter { $0.lies(in: place) })
+      let location = MemoryPath(path)
+      guard files[location] == nil else { throw MemoryPath.isNoDirectory(path) }
+      guard directories.contains(location) else { return nil }
+      return
+        (files.keys.filter { $0.lies(in: location) } + directories.filter { $0.lies(in: location) })
         .map(\.name)
     }
   }
 
   package func remove(_ path: String) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
-      let place = MemoryPath(path)
-      guard !directories.contains(place) else { throw MemoryPath.isNoFile("remove", path) }
-      files[place] = nil
+      let location = MemoryPath(path)
+      guard !directories.contains(location) else { throw MemoryPath.isNoFile("remove", path) }
+      files[location] = nil
     }
   }
 
@@ -83,14 +84,14 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
     guard files[new] == nil, !directories.contains(new), !old.isRoot, new.rest(below: old) == nil
     else { throw MemoryPath.isNoFile("replace", target) }
     try requireDirectory(new.parent, for: target)
-    for (place, content) in files {
-      guard let rest = place.rest(below: old) else { continue }
-      files[place] = nil
+    for (location, content) in files {
+      guard let rest = location.rest(below: old) else { continue }
+      files[location] = nil
       files[MemoryPath(new.text + "/" + rest)] = content
     }
-    for place in directories {
-      guard let rest = place == old ? "" : place.rest(below: old) else { continue }
-      directories.remove(place)
+    for location in directories {
+      guard let rest = location == old ? "" : location.rest(below: old) else { continue }
+      directories.remove(location)
       directories.insert(MemoryPath(new.text + "/" + rest))
     }
   }
@@ -113,9 +114,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 
   package func random() -> UInt64 { UInt64.random(in: .min ... .max) }
 
-  private func requireDirectory(_ place: MemoryPath, for path: String) throws(StorageError) {
-    guard files[place] == nil else { throw MemoryPath.isNoDirectory(path) }
-    guard directories.contains(place) else { throw MemoryPath.missingDirectory(path) }
+  private func requireDirectory(_ location: MemoryPath, for path: String) throws(StorageError) {
+    guard files[location] == nil else { throw MemoryPath.isNoDirectory(path) }
+    guard directories.contains(location) else { throw MemoryPath.missingDirectory(path) }
   }
 }
 
@@ -143,7 +144,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   /// Splits a range by chunks, and calls `body` with each chunk's index, and the offset in it and
   /// length.
-  private func forEachPiece(
+  private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
     var position = offset
@@ -164,7 +165,7 @@ private final class MemoryContent: @unchecked Sendable {
     guard offset < UInt64(byteCount) else { return 0 }
     let count = min(target.count, byteCount - Int(offset))
     var done = 0
-    forEachPiece(Int(offset), count) { chunk, start, length in
+    forEachChunk(Int(offset), count) { chunk, start, length in
       if let block = chunks[chunk] {
         target.copy(block.bytes.bytes.slice(start, length), to: done)
       } else {
@@ -182,7 +183,7 @@ private final class MemoryContent: @unchecked Sendable {
       var position = offset
       for part in parts {
         var done = 0
-        forEachPiece(position, part.count) { chunk, start, length in
+        forEachChunk(position, part.count) { chunk, start, length in
           block(chunk).bytes.copy(part.slice(done, length), to: start)
           done += length
         }
@@ -226,7 +227,7 @@ private final class MemoryContent: @unchecked Sendable {
     lock.withLock {
       let end = min(offset + count, byteCount)
       guard offset < end else { return }
-      forEachPiece(offset, end - offset) { chunk, start, length in
+      forEachChunk(offset, end - offset) { chunk, start, length in
         guard let block = chunks[chunk] else { return }
         block.bytes.clear(start, length)
         let words = stride(from: 0, to: Self.chunkByteCount, by: 8)

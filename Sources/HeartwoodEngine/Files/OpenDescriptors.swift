@@ -40,12 +40,12 @@ enum OpenDescriptors {
     acquire()
     defer { release() }
     guard registration == 0 else { return .failure(SystemError(code: registration)) }
-    let result = SystemCalls.placedDescriptor(make)
-    if case .success(let descriptor) = result { note(descriptor) }
+    let result = SystemCalls.highDescriptor(make)
+    if case .success(let descriptor) = result { register(descriptor) }
     return result
   }
 
-  private static func note(_ descriptor: Int32) {
+  private static func register(_ descriptor: Int32) {
     let number = Int(descriptor)
     if number >= isOurs.count {
       isOurs += repeatElement(false, count: max(64, number + 1 - isOurs.count))
@@ -60,7 +60,7 @@ enum OpenDescriptors {
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }
-    return SystemCalls.placedDescriptor(open)
+    return SystemCalls.highDescriptor(open)
   }
 
   /// Returns the first 4,096 bytes of a system file; `nil` if it cannot be read.

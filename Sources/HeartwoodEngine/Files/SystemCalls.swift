@@ -54,7 +54,7 @@ enum SystemCalls {
   /// Returns a new descriptor from `make`, above the numbers of the standard streams.
   ///
   /// For one thread at a time.
-  static func placedDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
+  static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Other code prints to descriptors 0 to 2: a store must never have one of them, not even until
     // it is moved. So placeholders occupy the free ones while the file is opened.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
@@ -204,7 +204,7 @@ struct SystemError: Error {
     switch code {
     case ENOSPC, EDQUOT, EFBIG:
       return StorageError(
-        .full, "Cannot \(action): \(reason). Make room and try again.", file: path, errno: code)
+        .diskFull, "Cannot \(action): \(reason). Make room and try again.", file: path, errno: code)
     case EROFS, EACCES, EPERM:
       return StorageError(
         .io,

@@ -68,9 +68,9 @@ extension Bytes {
     guard value <= high else { return length }
     // Halved, so that they fit a signed number; this also works for numbers shorter than eight
     // bytes.
-    let part = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
-    let whole = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
-    let guess = min(Int(part / whole * Double(last) + bias), last)
+    let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
+    let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
+    let guess = min(Int(distance / extent * Double(last) + bias), last)
     if loadUnchecked64(offset &+ guess &* 8) >= value {
       // Not 0, because the first number is smaller.
       if loadUnchecked64(offset &+ (guess &- 1) &* 8) < value { return guess }

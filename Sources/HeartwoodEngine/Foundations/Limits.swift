@@ -26,7 +26,7 @@ package enum Limits {
   /// Longest keyspace name in UTF-8 bytes: a name is a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
   /// Longest name of a named generation in UTF-8 bytes: names are for people.
-  package static let maxKeptNameByteCount = 255
+  package static let maxGenerationNameByteCount = 255
   /// Most pages in the page file: page numbers have 32 bits, and the last value means "none".
   package static let maxPageCount = UInt64(UInt32.max)
   /// Most entries in a keyspace: more than all pages have room for, and few enough that counts can
@@ -53,13 +53,13 @@ package enum Limits {
   package static let maxUnsyncedSegmentCount = 16
   /// Retained generations that the decision record can list; with more, a maintenance run reclaims
   /// less.
-  package static let maxDecisionBoundCount = 200
+  package static let maxRetainedGenerationCount = 200
   /// Rows in the file `holders`; a process that finds all of them taken is reported by its
   /// program's name.
   package static let maxHolderRowCount = 256
   /// Generations that a process marks as held: each takes one more lock that the kernel has to
   /// search, and users look at the oldest ones.
-  package static let maxMarkedGenerationCount = 256
+  package static let maxHeldGenerationLockCount = 256
   /// Attempts of a loop that starts over when another process changes what it reads.
   ///
   /// Each needs a change within microseconds, so this many in a row have another cause.

@@ -23,7 +23,7 @@ public struct StorageError: Error, Hashable, Sendable {
     /// The operating system reported an error while reading or writing.
     public static let io = Kind(name: "io")
     /// The device is full, or a quota is exhausted.
-    public static let full = Kind(name: "full")
+    public static let diskFull = Kind(name: "diskFull")
     /// The store has been closed.
     public static let closed = Kind(name: "closed")
     /// The store is suspended.
@@ -37,7 +37,7 @@ public struct StorageError: Error, Hashable, Sendable {
     /// The path does not lead to a Heartwood store.
     public static let notAStore = Kind(name: "notAStore")
     /// An earlier write or sync failed; the store accepts no writes until it is reopened.
-    public static let failed = Kind(name: "failed")
+    public static let writesDisabled = Kind(name: "writesDisabled")
     /// An argument is not valid here; the message says which and why.
     public static let invalidArgument = Kind(name: "invalidArgument")
   }
@@ -72,11 +72,11 @@ public struct StorageError: Error, Hashable, Sendable {
 extension StorageError: CustomStringConvertible {
   /// The message, followed by the file, page and error number if they are known.
   public var description: String {
-    var place: [String] = []
-    if let file { place.append(file) }
-    if let page { place.append("page \(page)") }
-    if let errno { place.append("errno \(errno)") }
-    return place.isEmpty ? message : "\(message) [\(place.joined(separator: ", "))]"
+    var details: [String] = []
+    if let file { details.append(file) }
+    if let page { details.append("page \(page)") }
+    if let errno { details.append("errno \(errno)") }
+    return details.isEmpty ? message : "\(message) [\(details.joined(separator: ", "))]"
   }
 }
 

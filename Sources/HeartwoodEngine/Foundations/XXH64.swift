@@ -28,8 +28,8 @@ package struct XXH64 {
       pendingByteCount = 0
     }
     let rest = bytes.slice(start, bytes.count - start)
-    let taken = lanes.mixStripes(of: rest)
-    hold(rest.slice(taken, rest.count - taken))
+    let consumed = lanes.mixStripes(of: rest)
+    hold(rest.slice(consumed, rest.count - consumed))
   }
 
   /// Keeps bytes for later: fewer than complete a stripe, or exactly as many.

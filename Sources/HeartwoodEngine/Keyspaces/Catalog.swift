@@ -33,12 +33,12 @@ package enum Catalog {
     guard view.pageCount > 0 else { return [] }
     var rows: [(String, Row)] = []
     let cursor = TreeCursor(view: view, root: root)
-    var isValid = try cursor.first()
+    var isValid = try cursor.moveToFirst()
     while isValid {
       if let name = try name(of: cursor.key), let value = try cursor.value() {
         rows.append((name, try decode(value.value)))
       }
-      isValid = try cursor.next()
+      isValid = try cursor.moveToNext()
     }
     return rows
   }

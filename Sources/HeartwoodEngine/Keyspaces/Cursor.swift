@@ -12,7 +12,7 @@ public final class Cursor {
   private let reads: KeyspaceReads
   private let owner: Owner
   private let cursor: TreeCursor
-  private var isPlaced = false
+  private var isPositioned = false
 
   init(_ reads: KeyspaceReads, owner: Owner) {
     self.reads = reads
@@ -32,7 +32,7 @@ public final class Cursor {
   /// Prepares for a new position.
   private func begin() throws(StorageError) {
     try checkMove()
-    isPlaced = true
+    isPositioned = true
   }
 
   private func check() {
@@ -59,36 +59,36 @@ public final class Cursor {
 
   /// Moves to the first entry; false if the keyspace is empty.
   @discardableResult
-  public func first() throws -> Bool {
+  public func moveToFirst() throws -> Bool {
     try begin()
-    return try cursor.first()
+    return try cursor.moveToFirst()
   }
 
   /// Moves to the last entry; false if the keyspace is empty.
   @discardableResult
-  public func last() throws -> Bool {
+  public func moveToLast() throws -> Bool {
     try begin()
-    return try cursor.last()
+    return try cursor.moveToLast()
   }
 
   /// Moves to the next entry, or to the first if the cursor is new; false at the end.
   @discardableResult
-  public func next() throws -> Bool {
-    if !isPlaced { return try first() }
+  public func moveToNext() throws -> Bool {
+    if !isPositioned { return try moveToFirst() }
     try checkMove()
-    return try cursor.next()
+    return try cursor.moveToNext()
   }
 
   /// Moves to the previous entry, or to the last if the cursor is new; false at the start.
   @discardableResult
-  public func previous() throws -> Bool {
-    if !isPlaced { return try last() }
+  public func moveToPrevious() throws -> Bool {
+    if !isPositioned { return try moveToLast() }
     try checkMove()
-    return try cursor.previous()
+    return try cursor.moveToPrevious()
   }
 
   /// Whether the cursor is at an entry.
-  public var isValid: Bool { isPlaced && reads.view.isCurrent && cursor.isValid }
+  public var isValid: Bool { isPositioned && reads.view.isCurrent && cursor.isValid }
 
   /// The encoded key of the current entry, or `nil`.
   public var key: [UInt8]? {
@@ -104,7 +104,7 @@ public final class Cursor {
       try checkMove()
       guard isValid, let found = try cursor.value() else { return nil }
       guard found.isOverflow else { return found.value.copied() }
-      return try reads.whole(found.value)
+      return try reads.copiedValue(found.value)
     }
   }
 

@@ -14,12 +14,12 @@ public struct Key: Hashable, Sendable {
   /// The encoded components; they sort like the keys.
   public var bytes: [UInt8] { encoded }
 
-  /// Encodes `parts` as a key.
+  /// Encodes `components` as a key.
   ///
   /// The length is not checked here: a store rejects a key that is longer than its limit.
-  public init<each Part: KeyConvertible>(_ parts: repeat each Part) {
+  public init<each Component: KeyConvertible>(_ components: repeat each Component) {
     var encoder = KeyEncoder()
-    repeat (each parts).encode(into: &encoder)
+    repeat (each components).encode(into: &encoder)
     encoded = encoder.bytes
   }
 
@@ -28,7 +28,7 @@ public struct Key: Hashable, Sendable {
   /// Throws ``StorageError/Kind/corrupt`` if `bytes` are not exactly the encoding of some
   /// components.
   public init(encoded bytes: [UInt8]) throws(StorageError) {
-    _ = try Part.all(in: bytes)
+    _ = try Component.all(in: bytes)
     encoded = bytes
   }
 
@@ -40,14 +40,14 @@ public struct Key: Hashable, Sendable {
   /// Decodes the components of the encoded key in `bytes`.
   ///
   /// Throws if the components are of other kinds, or if there are fewer or more of them.
-  public static func decode<each Part: KeyConvertible>(
-    _ bytes: RawSpan, as types: repeat (each Part).Type
-  ) throws(StorageError) -> (repeat each Part) {
+  public static func decode<each Component: KeyConvertible>(
+    _ bytes: RawSpan, as types: repeat (each Component).Type
+  ) throws(StorageError) -> (repeat each Component) {
     try bytes.withBytes { bytes throws(StorageError) in
       var decoder = KeyDecoder(bytes)
-      let parts = (repeat try (each Part).decode(from: &decoder))
+      let components = (repeat try (each Component).decode(from: &decoder))
       try decoder.finish()
-      return parts
+      return components
     }
   }
 }
@@ -86,14 +86,14 @@ extension Key: CustomStringConvertible {
   /// The components in parentheses, such as `("nc", 73275410)`; the bytes in hexadecimal if they
   /// are not a valid encoding.
   public var description: String {
-    guard let parts = try? Part.all(in: encoded) else { return encoded.hexadecimal }
-    return "(\(parts.map(\.description).joined(separator: ", ")))"
+    guard let components = try? Component.all(in: encoded) else { return encoded.hexadecimal }
+    return "(\(components.map(\.description).joined(separator: ", ")))"
   }
 }
 
 extension Key {
   /// One component of a key of unknown types, for checks, messages and tools.
-  package enum Part: CustomStringConvertible {
+  package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)
     case integer(Int64)
@@ -105,14 +105,14 @@ extension Key {
     case bytes([UInt8])
 
     /// Decodes every component of an encoded key.
-    package static func all(in bytes: [UInt8]) throws(StorageError) -> [Part] {
+    package static func all(in bytes: [UInt8]) throws(StorageError) -> [Component] {
       try bytes.withBytes { bytes throws(StorageError) in
         var decoder = KeyDecoder(bytes)
-        var parts: [Part] = []
+        var components: [Component] = []
         while let kind = try decoder.nextKind() {
-          parts.append(try Part(of: kind, from: &decoder))
+          components.append(try Component(of: kind, from: &decoder))
         }
-        return parts
+        return components
       }
     }
 

@@ -11,7 +11,7 @@ public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
   /// The number of components that were begun.
-  private var partCount = 0
+  private var componentCount = 0
 
   package init(_ bytes: Bytes) {
     self.bytes = bytes
@@ -24,7 +24,7 @@ public struct KeyDecoder: ~Copyable {
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
-    partCount += 1
+    componentCount += 1
     return true
   }
 
@@ -107,7 +107,7 @@ public struct KeyDecoder: ~Copyable {
   package func nextKind() throws(StorageError) -> KeyTag? {
     guard !isAtEnd else { return nil }
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
-      throw .corrupt("\(place(partCount + 1)) has the unknown kind \(bytes.load8(offset)).")
+      throw .corrupt("\(ordinal(componentCount + 1)) has the unknown kind \(bytes.load8(offset)).")
     }
     return tag
   }
@@ -117,7 +117,7 @@ public struct KeyDecoder: ~Copyable {
     guard let found = try nextKind() else { return }
     throw StorageError(
       .invalidArgument,
-      "\(place(partCount + 1)) is \(found.kindName), but no more components were requested.")
+      "\(ordinal(componentCount + 1)) is \(found.kindName), but no more components were requested.")
   }
 }
 
@@ -126,10 +126,11 @@ extension KeyDecoder {
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
-        .invalidArgument, "\(place(partCount + 1)) is missing; \(asked.kindName) was requested.")
+        .invalidArgument,
+        "\(ordinal(componentCount + 1)) is missing; \(asked.kindName) was requested.")
     }
     offset += 1
-    partCount += 1
+    componentCount += 1
     return tag
   }
 
@@ -185,7 +186,7 @@ extension KeyDecoder {
   }
 
   /// "The key's second component".
-  private func place(_ number: Int) -> String {
+  private func ordinal(_ number: Int) -> String {
     let ordinals = [
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
     ]
@@ -196,17 +197,18 @@ extension KeyDecoder {
   /// The error for a component of another kind than the requested one.
   private func mismatch(_ found: KeyTag, asking asked: KeyTag) -> StorageError {
     StorageError(
-      .invalidArgument, "\(place(partCount)) is \(found.kindName), not \(asked.kindName).")
+      .invalidArgument, "\(ordinal(componentCount)) is \(found.kindName), not \(asked.kindName).")
   }
 
   /// The error for a number that does not fit the requested type.
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
-      .invalidArgument, "\(place(partCount)) is the number \(number), which does not fit \(asked).")
+      .invalidArgument,
+      "\(ordinal(componentCount)) is the number \(number), which does not fit \(asked).")
   }
 
   /// The error for a component that no encoder writes in this form.
   private func malformed(_ complaint: String) -> StorageError {
-    .corrupt("\(place(partCount)) \(complaint).")
+    .corrupt("\(ordinal(componentCount)) \(complaint).")
   }
 }

@@ -30,21 +30,23 @@ public struct KeyRange: Hashable, Sendable {
     // No component begins with FF. A string or byte string followed by another component ends with
     // a zero byte; a zero byte within it is followed by FF.
     var end = key.encoded
-    switch try? Key.Part.all(in: key.encoded).last {
+    switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]
     default: end.append(.max)
     }
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of the keys whose first components are `parts`, followed by a string that
-  /// begins with `prefix`.
+  /// Creates the range of the keys whose first components are `components`, followed by a string
+  /// that begins with `prefix`.
   ///
   /// Strings are compared in encoded form: a letter with a combining accent begins with the letter,
   /// a composed one does not.
-  public init<each Part: KeyConvertible>(_ parts: repeat each Part, stringPrefix prefix: String) {
+  public init<each Component: KeyConvertible>(
+    _ components: repeat each Component, stringPrefix prefix: String
+  ) {
     var encoder = KeyEncoder()
-    repeat (each parts).encode(into: &encoder)
+    repeat (each components).encode(into: &encoder)
     prefix.encode(into: &encoder)
     self.init(from: Key(unverified: encoder.bytes), upTo: Key.successor(of: encoder.bytes))
   }

@@ -60,7 +60,7 @@ extension KeyspaceReader {
   ///   written.
   /// - Complexity: One page read for each level of the tree, and each page of the value once.
   @inlinable @discardableResult
-  public func forEachPiece<K: LookupKey & ~Escapable>(
+  public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
     defer { withExtendedLifetime(self) {} }

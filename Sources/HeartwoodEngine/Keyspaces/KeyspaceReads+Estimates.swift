@@ -3,14 +3,14 @@ extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
     // Keys are never empty, so this one sorts before all of them.
-    let first = try place(of: lower ?? Key())
-    guard let upper else { return count - (try place(of: Key())).distance(to: first, of: count) }
-    return first.distance(to: try place(of: upper), of: count)
+    let first = try position(of: lower ?? Key())
+    guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
+    return first.distance(to: try position(of: upper), of: count)
   }
 
-  private func place(of key: Key) throws(StorageError) -> TreePlace {
+  private func position(of key: Key) throws(StorageError) -> KeyPosition {
     try withSearchBytes(key) { key throws(StorageError) in
-      try TreePlace(of: SearchKey(key), view, root)
+      try KeyPosition(of: SearchKey(key), view, root)
     }
   }
 }

@@ -76,7 +76,7 @@ package struct KeyspaceReads {
   }
 
   /// Returns the value that a leaf refers to, copied into one array.
-  func whole(_ cell: Bytes) throws(StorageError) -> [UInt8] {
+  func copiedValue(_ cell: Bytes) throws(StorageError) -> [UInt8] {
     let block = try copy(try OverflowReference(cell, in: view))
     defer { block.keep() }
     return block.bytes.bytes.copied()
@@ -110,8 +110,8 @@ package struct KeyspaceReads {
     guard let found = try find(key) else { return .success(false) }
     defer { view.release(found.reference) }
     var failure: (any Error)?
-    func pass(_ piece: Bytes) throws(StorageError) {
-      do { try body(piece.buffer.bytes) } catch {
+    func pass(_ chunk: Bytes) throws(StorageError) {
+      do { try body(chunk.buffer.bytes) } catch {
         failure = error
         throw StorageError(.invalidArgument, "The reader stopped.")
       }
@@ -124,7 +124,7 @@ package struct KeyspaceReads {
           try Self.check(range, reference.length)
           try overflow.read(reference, from: range.lowerBound, count: range.count, pass)
         } else {
-          try overflow.forEachPiece(reference, pass)
+          try overflow.forEachChunk(reference, pass)
         }
       } else {
         let range = range ?? 0..<found.value.count
@@ -162,14 +162,14 @@ package struct KeyspaceReads {
     let end = bound.map { block.bytes.bytes.slice(0, $0.bytes.count) }
     if !savesKey, !reversed {
       while isValid, try passLeaf(cursor, before: end.map { SearchKey($0) }, body) {
-        isValid = try cursor.next()
+        isValid = try cursor.moveToNext()
       }
       return
     }
     while isValid, end.map({ (cursor.key.compare($0) >= 0) == reversed }) ?? true,
       try pass(cursor, body)
     {
-      isValid = reversed ? try cursor.previous() : try cursor.next()
+      isValid = reversed ? try cursor.moveToPrevious() : try cursor.moveToNext()
     }
   }
 
@@ -191,12 +191,12 @@ package struct KeyspaceReads {
     _ cursor: TreeCursor, _ lower: Key?, _ upper: Key?, reversed: Bool
   ) throws(StorageError) -> Bool {
     if reversed {
-      guard let upper else { return try cursor.last() }
+      guard let upper else { return try cursor.moveToLast() }
       return try withSearchBytes(upper) { key throws(StorageError) in
         try cursor.seekBefore(SearchKey(key))
       }
     }
-    guard let lower else { return try cursor.first() }
+    guard let lower else { return try cursor.moveToFirst() }
     return try withSearchBytes(lower) { key throws(StorageError) in
       try cursor.seek(SearchKey(key))
     }

@@ -39,7 +39,7 @@ package struct SnapshotDifference {
   ///   and both catalogs are.
   package init(
     from source: GenerationState, to target: GenerationState,
-    in isWanted: (_ keyspace: String) -> Bool = { _ in true }
+    where isWanted: (_ keyspace: String) -> Bool = { _ in true }
   ) throws(StorageError) {
     if source.generation <= target.generation {
       let pages = try PageDifference(from: source, to: target)
@@ -87,24 +87,24 @@ package struct SnapshotDifference {
   ) throws {
     let old = source.scanner(of: sourceTree)
     let new = target.scanner(of: targetTree)
-    var hasOld = try old.next()
-    var hasNew = try new.next()
+    var hasOld = try old.moveToNext()
+    var hasNew = try new.moveToNext()
     while hasOld || hasNew {
       let order = hasOld && hasNew ? old.key.compare(new.key) : hasOld ? -1 : 1
       if order < 0 {
         try body(StoreChange(keyspace: name, key: old.key.copied(), kind: .deleted))
-        hasOld = try old.next()
+        hasOld = try old.moveToNext()
       } else if order > 0 {
         try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .inserted))
-        hasNew = try new.next()
+        hasNew = try new.moveToNext()
       } else {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
         // Most entries of a written leaf are unchanged.
-        old.passSame(as: new)
-        hasOld = try old.next()
-        hasNew = try new.next()
+        old.skipSame(as: new)
+        hasOld = try old.moveToNext()
+        hasNew = try new.moveToNext()
       }
     }
   }
@@ -124,11 +124,11 @@ package struct SnapshotDifference {
     var isEqual = true
     var offset = 0
     try oldValue.read(oldReference, from: 0, count: oldReference.length) {
-      piece throws(StorageError) in
-      try newValue.read(newReference, from: offset, count: piece.count) { other in
-        isEqual = isEqual && piece.equals(other)
+      chunk throws(StorageError) in
+      try newValue.read(newReference, from: offset, count: chunk.count) { other in
+        isEqual = isEqual && chunk.equals(other)
       }
-      offset += piece.count
+      offset += chunk.count
     }
     return isEqual
   }

@@ -84,8 +84,8 @@ package final class LogFiles: Sendable {
 
   /// Opens a segment that is ready for frames, regardless of the process that created it; `nil` if
   /// it is missing, was emptied, or belongs to another lineage.
-  package func whole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
-    guard let file = try pool.open(path(number), .write), try isWhole(file, number, lineage)
+  package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
+    guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
     return try segment(number, file, .write, isMapped: isMapped)
   }
@@ -105,12 +105,12 @@ package final class LogFiles: Sendable {
   }
 
   /// Returns whether a segment is ready for frames.
-  package func isWhole(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
+  package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
-    return try isWhole(file, number, lineage)
+    return try isComplete(file, number, lineage)
   }
 
-  private func isWhole(
+  private func isComplete(
     _ file: any File, _ number: UInt64, _ lineage: UInt64
   ) throws(StorageError) -> Bool {
     guard try file.byteCount() == UInt64(geometry.segmentByteCount),

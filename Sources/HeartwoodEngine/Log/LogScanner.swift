@@ -125,7 +125,7 @@ package struct LogScanner {
       images.append(LogStep.Image(page: row.page, frame: first + UInt64(row.slot), hash: row.hash))
     }
     return LogStep(
-      point: footer.point, witness: footer.point.frame, images: images,
+      point: footer.point, durableWatermark: footer.point.frame, images: images,
       commitCount: footer.commitCount - metCount, isFooter: true)
   }
 
@@ -174,10 +174,10 @@ package struct LogScanner {
     guard !isJump || geometry.slot(of: start) == 1 else { return nil }
     var images: [LogStep.Image] = []
     var voids: [VoidRange] = []
-    var witness: FrameNumber = 0
+    var durableWatermark: FrameNumber = 0
     var group = first
     while true {
-      witness = max(witness, group.header.durableUpTo)
+      durableWatermark = max(durableWatermark, group.header.durableUpTo)
       voids += group.header.voids
       var frame = group.header.frame
       for image in group.header.images {
@@ -192,7 +192,7 @@ package struct LogScanner {
           point: CommitPoint(
             frame: frame, digest: group.digest, lineage: group.header.lineage,
             pageCount: commit.pageCount, time: commit.time),
-          witness: witness, images: images,
+          durableWatermark: durableWatermark, images: images,
           ended: isJump ? EndedLineage(lineage: point.lineage, end: point.frame) : nil)
       }
       guard let following = try header(at: geometry.next(after: frame)),

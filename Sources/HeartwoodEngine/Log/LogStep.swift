@@ -5,7 +5,7 @@ package struct LogStep {
   package var point: CommitPoint
   /// A generation known to be durable: the largest watermark in the headers of the commit, or the
   /// last commit of a footer, since those are written for synced commits only.
-  package var witness: FrameNumber
+  package var durableWatermark: FrameNumber
   /// The page images in log order, or by page; if a page occurs twice, the later image counts.
   package var images: [Image]
   /// Set if the commit starts a lineage: the previous lineage and its end.

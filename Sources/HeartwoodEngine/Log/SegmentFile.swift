@@ -87,14 +87,14 @@ package final class SegmentFile: Sendable {
   /// Truncates the file to zero bytes, including those that wait for a sync.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
-    pool.noteEmptied(entry)
+    pool.recordEmptied(entry)
   }
 
   package func sync() throws(StorageError) { try pool.sync(entry, present()) }
 
   func map(byteCount: Int) throws(StorageError) -> Mapping? {
     let mapping = try present().map(0, byteCount: byteCount)
-    if mapping != nil { pool.noteMapped(entry) }
+    if mapping != nil { pool.recordMapping(entry) }
     return mapping
   }
 }

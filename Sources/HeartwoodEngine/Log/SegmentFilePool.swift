@@ -99,7 +99,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   }
 
   /// Records that a segment is mapped, so that reading it needs no descriptor.
-  func noteMapped(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
+  func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
   /// Closes the descriptors of mapped segments with smaller numbers, whose frames are all synced.
   func closeMapped(below segment: UInt64) {
@@ -150,5 +150,5 @@ package final class SegmentFilePool: @unchecked Sendable {
   }
 
   /// Records that a file was emptied, so that no bytes wait for a sync.
-  func noteEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
+  func recordEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
 }

@@ -27,7 +27,7 @@ extension LogFiles {
       if try file.byteCount() > wanted { try file.setByteCount(wanted) }
       return true
     } catch {
-      guard error.kind == .full else { throw error }
+      guard error.kind == .diskFull else { throw error }
       try fileSystem.remove(reservePath)
       return false
     }

@@ -7,7 +7,7 @@ final class Maintenance: @unchecked Sendable {
   private let files: StoreFiles
   private let table: GenerationTable
   private let queue: SyncQueue
-  private let gate: WriterGate
+  private let writerLock: WriterLock
   private let lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
@@ -20,26 +20,26 @@ final class Maintenance: @unchecked Sendable {
   private var isStopped = false
   /// The thread, until it is stopped.
   private var thread: SystemThread?
-  private var wantsPass = false
-  private var passCount = 0
+  private var isRunRequested = false
+  private var runCount = 0
   private var lastError: StorageError?
-  private var wantsSegments = false
+  private var areSegmentsRequested = false
   private var ages = false
   /// The time of the next check for generations held for a while; `nil` while none is held.
-  private var nextMarkAt: UInt64?
+  private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
   /// The first segment that has not requested its successor yet.
   private var nextSegment: UInt64 = 0
 
   init(
-    files: StoreFiles, table: GenerationTable, queue: SyncQueue, gate: WriterGate,
+    files: StoreFiles, table: GenerationTable, queue: SyncQueue, writerLock: WriterLock,
     lineages: [EndedLineage], holder: HolderEntry, schedule: MaintenanceSchedule, isInline: Bool,
     busyMilliseconds: UInt64, report: @escaping @Sendable (StorageError) -> Void
   ) {
     self.files = files
     self.table = table
     self.queue = queue
-    self.gate = gate
+    self.writerLock = writerLock
     self.lineages = lineages
     self.holder = holder
     self.schedule = schedule
@@ -50,10 +50,10 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// The interval of checks whether another process has checkpointed the log.
-  private static let othersMilliseconds: UInt64 = 5000
+  private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
   /// The interval of checks for held generations; those held at two checks get a holder lock.
-  private static let markMilliseconds: UInt64 = 500
+  private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread, if there is to be one, and publishes that the store is open here; may be
   /// called again after a stop.
@@ -67,8 +67,9 @@ final class Maintenance: @unchecked Sendable {
       thread = SystemThread { [self] in work() }
     }
     table.observe(
-      pin: { [weak self] in self?.notePin() }, linger: { [weak self] in self?.startAging() },
-      expiry: { [weak self] in self?.noteExpiry() })
+      pin: { [weak self] in self?.scheduleHolderCheck() },
+      linger: { [weak self] in self?.startAging() },
+      expiry: { [weak self] in self?.scheduleAfterExpiry() })
   }
 
   /// Stops the thread, and waits until it has ended and released the store's parts.
@@ -84,38 +85,38 @@ final class Maintenance: @unchecked Sendable {
 
   /// Checks whether a commit has made the log long enough for a run, or used up a segment; waits
   /// for a run if the log grows faster than runs shorten it.
-  func noteCommit(_ generation: FrameNumber) throws(StorageError) {
+  func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     // The next segment is created once half of the current one is used.
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
     let isDue =
       schedule.isDue(at: generation, holdsOlder: table.holdsOldGenerations)
-      || files.supply.needsRoom
+      || files.allocator.needsRoom
     let segment = files.geometry.segment(of: generation)
     let needsSegment = isHalfWay && segment >= nextSegment
     if needsSegment { nextSegment = segment + 1 }
     if !isInline {
-      wantsPass = wantsPass || isDue
-      wantsSegments = wantsSegments || needsSegment
+      isRunRequested = isRunRequested || isDue
+      areSegmentsRequested = areSegmentsRequested || needsSegment
       if isDue || needsSegment { lock.wakeAll() }
-      if schedule.stalls(at: generation), !waitForPass() {
+      if schedule.stalls(at: generation), !waitForRun() {
         schedule.stopStalling(at: generation)
       }
     }
     lock.release()
     guard isInline else { return }
     if needsSegment { try makeSegments() }
-    if isDue { _ = try runPass(isScheduled: true) }
+    if isDue { _ = try run(isScheduled: true) }
   }
 
   /// Waits until one run has ended; with the lock held.
   ///
   /// - Returns: Whether a run has ended; false after the timeout. A process suspended in the middle
   ///   of its run must not keep others from committing for ever.
-  private func waitForPass() -> Bool {
-    let count = passCount
+  private func waitForRun() -> Bool {
+    let count = runCount
     let clock = SystemThread.monotonicMilliseconds
-    while passCount == count, thread != nil {
+    while runCount == count, thread != nil {
       let waited = SystemThread.monotonicMilliseconds - clock
       guard waited < busyMilliseconds else { return false }
       lock.wait(milliseconds: busyMilliseconds - waited)
@@ -125,11 +126,11 @@ final class Maintenance: @unchecked Sendable {
 
   /// Creates segments ahead, and seals full ones: a store with rare checkpoints has many.
   private func makeSegments() throws(StorageError) {
-    let words = files.words
+    let counters = files.counters
     try files.opened.require()
-    try files.supply.refill(lineage: table.appended.point.lineage) { words.appended }
+    try files.allocator.refill(lineage: table.appended.point.lineage) { counters.appended }
     try files.maintenance.withLock { () throws(StorageError) in
-      if !files.words.hasFailed { sealing.seal(upTo: table.durable) }
+      if !files.counters.hasFailed { sealing.seal(upTo: table.durable) }
       files.closeDurableSegments()
     }
   }
@@ -138,51 +139,52 @@ final class Maintenance: @unchecked Sendable {
   var error: StorageError? {
     let own = lock.withLock { lastError }
     if own?.kind == .foreignStore { return own }
-    guard let failure = files.words.maintenanceFailure else { return nil }
+    guard let failure = files.counters.maintenanceFailure else { return nil }
     return own.map(MaintenanceFailure.init) == failure ? own : failure.error
   }
 
   /// Runs maintenance now, after waiting for a run in progress.
   ///
   /// - Parameter isScheduled: Whether to reclaim log only if there is enough of it.
-  func runPass(
-    writesWitness: Bool = false, isScheduled: Bool = false
+  func run(
+    writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
     // Cleared before the run: it may be too late for a request made during the run.
-    lock.withLock { wantsPass = false }
-    let start = files.words.appended
+    lock.withLock { isRunRequested = false }
+    let start = files.counters.appended
     let stretch = lock.withLock {
       schedule.heldStretch(retaining: files.reclaimed.last?.distinctPageCount ?? 0)
     }
-    let pass = Pass(
-      files: files, table: table, queue: queue, gate: gate, lineages: lineages, sealing: sealing,
-      writesWitness: writesWitness, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
-    let result = Result { () throws(StorageError) in try pass.run() }
+    let run = MaintenanceRun(
+      files: files, table: table, queue: queue, writerLock: writerLock, lineages: lineages,
+      sealing: sealing,
+      writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
+    let result = Result { () throws(StorageError) in try run.run() }
     // First wake the threads that wait for this run; what follows may fail.
     switch result {
     case .success(let done):
-      noteRun(from: start, held: done.heldBackBy == nil ? nil : stretch, error: nil)
-    case .failure(let error): noteRun(from: start, held: nil, error: error)
+      recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
+    case .failure(let error): recordRun(from: start, held: nil, error: error)
     }
-    if files.supply.needsRoom, case .success = result { try files.supply.fillReserve() }
+    if files.allocator.needsRoom, case .success = result { try files.allocator.fillReserve() }
     return try result.get()
   }
 
-  private func noteRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
+  private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
     // If the files were replaced, nothing is written to them, including this word.
-    if error?.kind != .foreignStore { files.words.noteMaintenance(error) }
+    if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
-      passCount += 1
+      runCount += 1
       lastError = error
-      schedule.noteRun(from: start, held: stretch)
+      schedule.recordRun(from: start, held: stretch)
       lock.wakeAll()
     }
   }
 
-  private func notePin() {
+  private func scheduleHolderCheck() {
     lock.withLock {
-      guard nextMarkAt == nil else { return }
-      nextMarkAt = SystemThread.monotonicMilliseconds + Self.markMilliseconds
+      guard nextHolderCheckAt == nil else { return }
+      nextHolderCheckAt = SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds
       lock.wakeAll()
     }
   }
@@ -196,11 +198,13 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// An old generation has expired: the log it retained may be worth a run.
-  func noteExpiry() {
+  func scheduleAfterExpiry() {
     lock.withLock {
-      let words = files.words
-      guard schedule.isWorthwhile(afterExpiry: words.durable &- words.backfilled) else { return }
-      wantsPass = true
+      let counters = files.counters
+      guard schedule.isWorthwhile(afterExpiry: counters.durable &- counters.checkpointed) else {
+        return
+      }
+      isRunRequested = true
       lock.wakeAll()
     }
   }
@@ -210,17 +214,17 @@ final class Maintenance: @unchecked Sendable {
     var reported: StorageError?
     lock.acquire()
     while !isStopped {
-      if wantsSegments {
-        wantsSegments = false
+      if areSegmentsRequested {
+        areSegmentsRequested = false
         lock.release()
         // A writer that finds no segment creates it and gets the error.
         try? makeSegments()
         lock.acquire()
-      } else if wantsPass {
-        wantsPass = false
+      } else if isRunRequested {
+        isRunRequested = false
         lock.release()
         do throws(StorageError) {
-          _ = try runPass(isScheduled: true)
+          _ = try run(isScheduled: true)
           reported = nil
         } catch {
           // The error is in the statistics too, and the next run throws it again.
@@ -228,11 +232,12 @@ final class Maintenance: @unchecked Sendable {
           reported = error
         }
         lock.acquire()
-      } else if millisecondsToMarks == 0 {
+      } else if millisecondsToHolderCheck == 0 {
         lock.release()
         let holdsAny = holder.refresh(table.lockedGenerations)
         lock.acquire()
-        nextMarkAt = holdsAny ? SystemThread.monotonicMilliseconds + Self.markMilliseconds : nil
+        nextHolderCheckAt =
+          holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
         // Cleared before the check: a pin that starts to linger afterwards sets it again.
@@ -242,23 +247,24 @@ final class Maintenance: @unchecked Sendable {
         lock.acquire()
         if lingersStill { ages = true }
       } else if table.needsLog {
-        lock.wait(milliseconds: min(Self.othersMilliseconds, millisecondsToMarks ?? .max))
+        lock.wait(
+          milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
         // An error is ignored here: the next reader gets it.
-        try? table.noteOthersPasses()
+        try? table.releaseCheckpointedSegments()
         // Other processes may have synced what this one has written.
         files.closeDurableSegments()
         lock.acquire()
       } else {
-        lock.wait(milliseconds: millisecondsToMarks)
+        lock.wait(milliseconds: millisecondsToHolderCheck)
       }
     }
     lock.release()
   }
 
   /// The time until the next check for held generations; `nil` if none are held.
-  private var millisecondsToMarks: UInt64? {
-    nextMarkAt.map { time in
+  private var millisecondsToHolderCheck: UInt64? {
+    nextHolderCheckAt.map { time in
       let now = SystemThread.monotonicMilliseconds
       return time > now ? time - now : 0
     }

@@ -10,7 +10,7 @@ struct MaintenanceSchedule {
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
   /// The next check for held generations, which make a run due sooner.
-  private var nextLookAt: FrameNumber
+  private var nextHeldCheckAt: FrameNumber
   /// The commit at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
@@ -34,14 +34,14 @@ struct MaintenanceSchedule {
     length = checkpointByteCount > 0 ? frames(checkpointByteCount) : Self.never
     heldLength = checkpointByteCount > 0 ? min(length, frames(reclaimByteCount)) : Self.never
     nextRunAt = start + length
-    nextLookAt = start + heldLength
+    nextHeldCheckAt = start + heldLength
     stallAt = start + Self.stallFactor * length
   }
 
   /// Whether a commit makes a run due.
   mutating func isDue(at generation: FrameNumber, holdsOlder: @autoclosure () -> Bool) -> Bool {
-    if generation >= nextLookAt {
-      nextLookAt = generation + heldLength
+    if generation >= nextHeldCheckAt {
+      nextHeldCheckAt = generation + heldLength
       if holdsOlder() {
         nextRunAt = generation
         // However long the run takes to start: held generations bound the log from now on.
@@ -74,9 +74,9 @@ struct MaintenanceSchedule {
   /// - Parameters:
   ///   - start: The newest commit it could see.
   ///   - stretch: As ``heldStretch(retaining:)``; `nil` if nothing holds the page file back.
-  mutating func noteRun(from start: FrameNumber, held stretch: UInt64?) {
+  mutating func recordRun(from start: FrameNumber, held stretch: UInt64?) {
     nextRunAt = start + (stretch ?? length)
-    nextLookAt = start + (stretch ?? min(length, heldLength))
+    nextHeldCheckAt = start + (stretch ?? min(length, heldLength))
     // While generations are held, the size of the log is guaranteed: half as much again is the
     // limit.
     stallAt = start + (stretch.map { $0 * 3 / 2 } ?? Self.stallFactor * length)

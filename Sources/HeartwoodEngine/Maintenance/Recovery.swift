@@ -13,7 +13,7 @@ public struct RecoveryReport: Hashable, Sendable {
   /// acknowledged tail.
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
-  public var witness = Generation(frame: 0)
+  public var durableWatermark = Generation(frame: 0)
   /// Whether the machine was restarted since the store was last open, which started a new lineage.
   public var startedLineage = false
   /// The duration of recovery.
@@ -35,7 +35,7 @@ package struct Recovery {
   private let table: SegmentTable
   /// A scanner at the start; walks continue from copies of it.
   private let scanner: LogScanner
-  private var witness: FrameNumber
+  private var durableWatermark: FrameNumber
 
   /// Walks the log after the state in the page file.
   ///
@@ -56,7 +56,7 @@ package struct Recovery {
     self.table = table
     walk = LogWalk(from: start)
     // A map ends at a commit that was durable when the map was made.
-    witness = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
+    durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
     try readOn()
@@ -64,7 +64,7 @@ package struct Recovery {
     report.commitCount = walk.commitCount
     report.segmentFooterCount = walk.footerCount
     report.generation = Generation(frame: point.frame)
-    report.witness = Generation(frame: witness)
+    report.durableWatermark = Generation(frame: durableWatermark)
   }
 
   /// R1.3: accepts commits by their headers or a footer, and verifies the images of those above the
@@ -74,16 +74,16 @@ package struct Recovery {
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
     var before = scanner.point
     while let step = try scanner.step() {
-      witness = max(witness, step.witness)
+      durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
       // Commits below the watermark of a later header or a footer were synced and need no
       // verification. Keeping only the others bounds the memory.
-      let covered = unsynced.prefix { $0.commit.point.frame <= witness }.count
+      let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
       before = step.point
     }
-    for (before, commit) in unsynced where commit.point.frame > witness {
+    for (before, commit) in unsynced where commit.point.frame > durableWatermark {
       guard try scanner.verifyImages(of: commit) else {
         try rebuild(upTo: before)
         return
@@ -106,20 +106,21 @@ package struct Recovery {
     let stop = geometry.next(after: point.frame)
     for segment in table.segments where segment.number >= geometry.segment(of: stop) {
       if let footer = try scanner.footer(of: segment.number) {
-        witness = max(witness, footer.point.frame)
+        durableWatermark = max(durableWatermark, footer.point.frame)
       }
       for slot in 1..<(geometry.framesPerSegment - geometry.footerFrames) {
         let frame = geometry.firstFrame(of: segment.number) + UInt64(slot - 1)
         guard frame >= stop else { continue }
         guard let found = try scanner.header(at: frame) else { continue }
-        witness = max(witness, found.header.durableUpTo)
+        durableWatermark = max(durableWatermark, found.header.durableUpTo)
         report.discardedFrameCount += 1 + found.header.images.count
       }
     }
-    guard witness < stop else {
+    guard durableWatermark < stop else {
       throw .corrupt(
         "The log is damaged: frame \(stop) does not continue it, but everything up to frame "
-          + "\(witness) had been synced. Restore a backup, or copy the files and examine them.",
+          + "\(durableWatermark) had been synced. Restore a backup, or copy the files and examine "
+          + "them.",
         file: geometry.segmentName(geometry.segment(of: stop)))
     }
   }
@@ -129,7 +130,8 @@ package struct Recovery {
   /// Segments that end at or below the watermark are durable already. A sync of a file without
   /// dirty pages still waits for the disk to flush its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
-    for segment in table.segments where log.geometry.lastFrame(of: segment.number) > witness {
+    for segment in table.segments
+    where log.geometry.lastFrame(of: segment.number) > durableWatermark {
       try segment.file.sync()
     }
     try log.syncDirectory()

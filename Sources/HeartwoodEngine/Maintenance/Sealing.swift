@@ -57,7 +57,7 @@ final class Sealing: @unchecked Sendable {
   /// Returns the start of unprocessed group headers: after the page file's state and the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
-    var start = reached.frame < header.backfilled.frame ? header.backfilled : reached
+    var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached
     if let end = files.reclaimed.last?.end, end.frame > start.frame { start = end }
     return start
   }

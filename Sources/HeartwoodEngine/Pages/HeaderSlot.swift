@@ -13,7 +13,7 @@ package enum HeaderSlotLayout {
   package static let storeHigh = Field("storeHigh", at: 32, 8)
   package static let storeLow = Field("storeLow", at: 40, 8)
   package static let sequence = Field("sequence", at: 48, 8)
-  package static let backfilled = Field("backfilled", at: 56, 8)
+  package static let checkpointed = Field("checkpointed", at: 56, 8)
   package static let digest = Field("digest", at: 64, 8)
   package static let lineage = Field("lineage", at: 72, 8)
   package static let durableUpTo = Field("durableUpTo", at: 80, 8)
@@ -24,7 +24,7 @@ package enum HeaderSlotLayout {
   package static let hash = Field("hash", at: 4088, 8)
   package static let fields = [
     magic, version, features, pageByteCount, framesPerSegment, footerFrames, lineageCount,
-    storeHigh, storeLow, sequence, backfilled, digest, lineage, durableUpTo, time, pageCount,
+    storeHigh, storeLow, sequence, checkpointed, digest, lineage, durableUpTo, time, pageCount,
     reserved, lineages, hash,
   ]
   package static let byteCount = 4096
@@ -92,19 +92,19 @@ package struct HeaderSlot: Hashable, Sendable {
   package var identity: StoreIdentity
   package var sequence: UInt64
   /// The commit whose state the page file holds: the checkpointed generation.
-  package var backfilled: CommitPoint
+  package var checkpointed: CommitPoint
   /// The durable watermark: a generation that was synced when this slot was written.
   package var durableUpTo: FrameNumber
   package var lineages: [EndedLineage]
 
   package init(
-    geometry: Geometry, identity: StoreIdentity, sequence: UInt64, backfilled: CommitPoint,
+    geometry: Geometry, identity: StoreIdentity, sequence: UInt64, checkpointed: CommitPoint,
     durableUpTo: FrameNumber, lineages: [EndedLineage]
   ) {
     self.geometry = geometry
     self.identity = identity
     self.sequence = sequence
-    self.backfilled = backfilled
+    self.checkpointed = checkpointed
     self.durableUpTo = durableUpTo
     self.lineages = lineages
   }
@@ -121,12 +121,12 @@ package struct HeaderSlot: Hashable, Sendable {
     target.store64(identity.high, Layout.storeHigh.offset)
     target.store64(identity.low, Layout.storeLow.offset)
     target.store64(sequence, Layout.sequence.offset)
-    target.store64(backfilled.frame, Layout.backfilled.offset)
-    target.store64(backfilled.digest, Layout.digest.offset)
-    target.store64(backfilled.lineage, Layout.lineage.offset)
+    target.store64(checkpointed.frame, Layout.checkpointed.offset)
+    target.store64(checkpointed.digest, Layout.digest.offset)
+    target.store64(checkpointed.lineage, Layout.lineage.offset)
     target.store64(durableUpTo, Layout.durableUpTo.offset)
-    target.store64(backfilled.time, Layout.time.offset)
-    target.store32(backfilled.pageCount, Layout.pageCount.offset)
+    target.store64(checkpointed.time, Layout.time.offset)
+    target.store32(checkpointed.pageCount, Layout.pageCount.offset)
     let kept = lineages.suffix(Limits.maxLineageCount)
     target.store32(UInt32(kept.count), Layout.lineageCount.offset)
     for (position, ended) in kept.enumerated() {
@@ -171,7 +171,7 @@ package struct HeaderSlot: Hashable, Sendable {
         .incompatibleFormat, "The header contains invalid page and segment sizes.",
         file: "pages")
     }
-    guard bytes.load64(Layout.backfilled.offset) <= Limits.maxFrame,
+    guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
       bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
     else {
       throw .corrupt("The header contains invalid frame numbers.", file: "pages")
@@ -187,8 +187,8 @@ package struct HeaderSlot: Hashable, Sendable {
       identity: StoreIdentity(
         high: bytes.load64(Layout.storeHigh.offset), low: bytes.load64(Layout.storeLow.offset)),
       sequence: bytes.load64(Layout.sequence.offset),
-      backfilled: CommitPoint(
-        frame: bytes.load64(Layout.backfilled.offset),
+      checkpointed: CommitPoint(
+        frame: bytes.load64(Layout.checkpointed.offset),
         digest: bytes.load64(Layout.digest.offset),
         lineage: bytes.load64(Layout.lineage.offset),
         pageCount: bytes.load32(Layout.pageCount.offset),

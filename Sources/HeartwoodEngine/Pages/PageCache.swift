@@ -7,18 +7,18 @@ package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
   /// The location a page was read from: `frame << 1 | 1` in the log, `page << 1` in the page file.
-  package typealias Place = UInt64
+  package typealias Location = UInt64
 
   /// One cached page.
   package final class Entry {
-    let place: Place
+    let location: Location
     let block: ByteBlock
     fileprivate let shard: Int
     fileprivate(set) var pins = 1
     fileprivate var wasUsed = true
 
-    fileprivate init(place: Place, block: ByteBlock, shard: Int) {
-      self.place = place
+    fileprivate init(location: Location, block: ByteBlock, shard: Int) {
+      self.location = location
       self.block = block
       self.shard = shard
     }
@@ -26,7 +26,7 @@ package final class PageCache: @unchecked Sendable {
 
   private final class Shard {
     let lock = Lock()
-    var entries: [Place: Entry] = [:]
+    var entries: [Location: Entry] = [:]
     var order: [Entry] = []
     var hand = 0
     var hits = 0
@@ -43,29 +43,29 @@ package final class PageCache: @unchecked Sendable {
     entriesPerShard = max(4, byteCount / pageByteCount / 16)
   }
 
-  private func shard(of place: Place) -> Int {
-    Int(truncatingIfNeeded: (place &* 0x9E37_79B9_7F4A_7C15) >> 60)
+  private func shard(of location: Location) -> Int {
+    Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Returns the page at `place`, pinned; if it is not cached, `load` reads and verifies it.
+  /// Returns the page at `location`, pinned; if it is not cached, `load` reads and verifies it.
   package func pin(
-    _ place: Place, load: (MutableBytes) throws(StorageError) -> Void
+    _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
-    let number = shard(of: place)
+    let number = shard(of: location)
     let shard = shards[number]
     return try shard.lock.withLock { () throws(StorageError) in
-      if let entry = shard.entries[place] {
+      if let entry = shard.entries[location] {
         shard.hits += 1
         entry.pins += 1
         entry.wasUsed = true
         return entry
       }
       shard.misses += 1
-      let entry = Entry(place: place, block: ByteBlock(count: pageByteCount), shard: number)
+      let entry = Entry(location: location, block: ByteBlock(count: pageByteCount), shard: number)
       // A page that fails verification is never inserted, so a later attempt reads it again.
       try load(entry.block.bytes)
       makeRoom(in: shard)
-      shard.entries[place] = entry
+      shard.entries[location] = entry
       shard.order.append(entry)
       return entry
     }
@@ -76,10 +76,10 @@ package final class PageCache: @unchecked Sendable {
   }
 
   /// Evicts a page whose location is about to be overwritten.
-  package func forget(_ place: Place) {
-    let shard = shards[shard(of: place)]
+  package func forget(_ location: Location) {
+    let shard = shards[shard(of: location)]
     shard.lock.withLock {
-      if let entry = shard.entries.removeValue(forKey: place) {
+      if let entry = shard.entries.removeValue(forKey: location) {
         shard.order.removeAll { $0 === entry }
       }
     }
@@ -94,12 +94,12 @@ package final class PageCache: @unchecked Sendable {
   /// Evicts all pages of the page file, because another process may have written there.
   package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
 
-  private func forget(where isGone: (Place) -> Bool) {
+  private func forget(where isGone: (Location) -> Bool) {
     for shard in shards {
       shard.lock.withLock {
         shard.order.removeAll { entry in
-          guard isGone(entry.place) else { return false }
-          shard.entries.removeValue(forKey: entry.place)
+          guard isGone(entry.location) else { return false }
+          shard.entries.removeValue(forKey: entry.location)
           return true
         }
       }
@@ -119,7 +119,7 @@ package final class PageCache: @unchecked Sendable {
         entry.wasUsed = false
         shard.hand += 1
       } else {
-        shard.entries.removeValue(forKey: entry.place)
+        shard.entries.removeValue(forKey: entry.location)
         shard.order[shard.hand] = shard.order[shard.order.count - 1]
         shard.order.removeLast()
       }

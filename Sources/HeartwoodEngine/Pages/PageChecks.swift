@@ -28,7 +28,7 @@ package enum PageChecks {
   }
 
   /// Stamps a page that is about to be written to the log with its frame and hash.
-  package static func seal(_ page: MutableBytes, frame: FrameNumber, seed: UInt64) -> UInt64 {
+  package static func stamp(_ page: MutableBytes, frame: FrameNumber, seed: UInt64) -> UInt64 {
     page.store64(frame, PageLayout.frame.offset)
     let hash = hash(page.bytes, seed: seed)
     page.store64(hash, PageLayout.hash.offset)

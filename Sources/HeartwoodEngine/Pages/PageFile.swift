@@ -61,14 +61,14 @@ package final class PageFile: @unchecked Sendable {
   ///
   /// Call this before anything reads through an index that starts at that state. Readers of an
   /// older one resolve every changed page to the log.
-  package func noteState(_ backfilled: FrameNumber, _ cache: PageCache) {
+  package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
-      guard state.load(ordering: .acquiring) != backfilled else { return }
+      guard state.load(ordering: .acquiring) != checkpointed else { return }
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
       // Stored last: a thread that sees this state reads through an index that starts at it.
-      state.store(backfilled, ordering: .releasing)
+      state.store(checkpointed, ordering: .releasing)
     }
   }
 
@@ -76,8 +76,8 @@ package final class PageFile: @unchecked Sendable {
   package var knownState: FrameNumber { state.load(ordering: .acquiring) }
 
   /// Records the state to which this process itself has brought the file, page by page.
-  package func noteOwnState(_ backfilled: FrameNumber) {
-    state.store(backfilled, ordering: .releasing)
+  package func setOwnState(_ checkpointed: FrameNumber) {
+    state.store(checkpointed, ordering: .releasing)
   }
 
   /// Clears the verified bit of a page whose bytes are about to change.
@@ -103,7 +103,7 @@ package final class PageFile: @unchecked Sendable {
   /// Allocates disk space for `pageCount` pages before they are needed, and for some more.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
-  /// - Throws: `full` if the file system has no space; the file is then unchanged.
+  /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
   /// - Complexity: One system call for most page counts, as space is allocated in steps; none if
   ///   the space exists and cannot have been truncated.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
@@ -115,7 +115,7 @@ package final class PageFile: @unchecked Sendable {
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))
       } catch {
-        guard error.kind == .full else { throw error }
+        guard error.kind == .diskFull else { throw error }
         // The last free space goes to pages that exist, not to pages that may come.
         try file.reserve(byteCount: needed)
       }

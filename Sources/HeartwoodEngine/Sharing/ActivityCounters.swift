@@ -1,25 +1,25 @@
 /// The activity of an open store since it was opened, as counts that only grow.
 public struct StoreActivity: Hashable, Sendable {
   /// Committed transactions.
-  public var commits = 0
+  public var commitCount = 0
   /// Page images written to the log.
-  public var pagesLogged = 0
+  public var loggedPageCount = 0
   /// Bytes written to the log, including group headers.
-  public var bytesLogged = 0
+  public var loggedByteCount = 0
   /// Syncs of log segments.
-  public var logSyncs = 0
+  public var logSyncCount = 0
   /// Syncs of the store's directory.
-  public var directorySyncs = 0
+  public var directorySyncCount = 0
   /// Maintenance runs that moved pages from the log to the page file.
-  public var checkpoints = 0
+  public var checkpointCount = 0
   /// Pages written by those runs.
-  public var pagesCheckpointed = 0
+  public var checkpointedPageCount = 0
   /// Syncs of the page file.
-  public var pageFileSyncs = 0
+  public var pageFileSyncCount = 0
   /// Log segments deleted.
-  public var segmentsDeleted = 0
+  public var deletedSegmentCount = 0
   /// Pages whose hash and structure were verified on first touch.
-  public var pagesVerified = 0
+  public var verifiedPageCount = 0
 }
 
 /// The counts of one open store; thread-safe.

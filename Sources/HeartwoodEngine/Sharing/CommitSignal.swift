@@ -9,22 +9,22 @@ import Synchronization
 /// check the newest generation once a second. Thread-safe.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
-  private let words: SharedWords
+  private let counters: SharedCounters
   private let locks: StoreLocks
   private let fileSystem: any FileSystem
-  private let hasListeners = Atomic<Bool>(false)
-  private let othersListen = Atomic<Bool>(false)
+  private let hasObservers = Atomic<Bool>(false)
+  private let othersObserve = Atomic<Bool>(false)
   /// The last check of the byte, in monotonic milliseconds.
-  private let lookedAt = Atomic<UInt64>(0)
+  private let lastCheckAt = Atomic<UInt64>(0)
   private let lock = Lock()
-  private var listenerCount = 0
+  private var observerCount = 0
   private var waiters: [UInt64: Waiter] = [:]
-  private var lastNumber: UInt64 = 0
+  private var lastWaitID: UInt64 = 0
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
   /// The number of the current thread among all that have existed.
-  private var threadNumber: UInt64 = 0
+  private var threadID: UInt64 = 0
 
   private struct Waiter {
     let owner: ObjectIdentifier
@@ -35,12 +35,12 @@ package final class CommitSignal: @unchecked Sendable {
   /// The maximum age of the cached answer whether another process observes.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for itself.
-  private static let lookMilliseconds: UInt64 = 1000
+  private static let checkMilliseconds: UInt64 = 1000
   /// The same interval while signals may not arrive yet, or never arrive.
-  private static let earlyLookMilliseconds: UInt64 = 10
+  private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
-    words = files.words
+    counters = files.counters
     locks = files.locks
     fileSystem = files.fileSystem
   }
@@ -50,46 +50,46 @@ package final class CommitSignal: @unchecked Sendable {
   /// N2: signals a commit that is now visible.
   ///
   /// - Complexity: Without observers, one clock read, and one lock query per tenth of a second.
-  package func ring() {
+  package func notify() {
     // Order: commit, then check for observers. Observers register first, then check for commits.
-    words.fence()
-    if hasListeners.load(ordering: .acquiring) { wake() }
+    counters.fence()
+    if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
-    if now &- lookedAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
-      lookedAt.store(now, ordering: .relaxed)
+    if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
+      lastCheckAt.store(now, ordering: .relaxed)
       // If the query fails, other processes are not notified; they check for themselves.
-      othersListen.store(
-        (try? locks.isLockedElsewhere(byte: LockByte.listening)) ?? false, ordering: .relaxed)
+      othersObserve.store(
+        (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
-    if othersListen.load(ordering: .relaxed) { try? locks.file.touch() }
+    if othersObserve.load(ordering: .relaxed) { try? locks.file.touch() }
   }
 
   // MARK: Observing
 
   /// Adds an observer; each call needs a matching call of ``leave()``.
-  package func enter() {
+  package func addObserver() {
     lock.withLock {
-      listenerCount += 1
-      hasListeners.store(true, ordering: .releasing)
+      observerCount += 1
+      hasObservers.store(true, ordering: .releasing)
       startThread()
     }
   }
 
   /// Removes an observer.
-  package func leave() {
+  package func removeObserver() {
     let ended = lock.withLock {
-      listenerCount -= 1
-      hasListeners.store(listenerCount > 0, ordering: .releasing)
-      return listenerCount == 0 ? stopThread() : nil
+      observerCount -= 1
+      hasObservers.store(observerCount > 0, ordering: .releasing)
+      return observerCount == 0 ? stopThread() : nil
     }
     ended?.join()
   }
 
   /// Returns the number of a future wait.
-  package func nextNumber() -> UInt64 {
+  package func makeWaitID() -> UInt64 {
     lock.withLock {
-      lastNumber += 1
-      return lastNumber
+      lastWaitID += 1
+      return lastWaitID
     }
   }
 
@@ -97,39 +97,39 @@ package final class CommitSignal: @unchecked Sendable {
   /// `nil` if the wait is cancelled or its owner ends.
   ///
   /// - Parameters:
-  ///   - number: A number from ``nextNumber()``, by which the wait can be cancelled.
+  ///   - id: A number from ``nextNumber()``, by which the wait can be cancelled.
   ///   - isOver: Returns whether the wait was cancelled before it began; called once it can be
   ///     cancelled.
   package func wait(
-    _ number: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
+    _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
   ) {
-    lock.withLock { waiters[number] = Waiter(owner: owner, known: known, resume: resume) }
-    if isOver() { giveUp(number) }
+    lock.withLock { waiters[id] = Waiter(owner: owner, known: known, resume: resume) }
+    if isOver() { cancel(id) }
     wake()
   }
 
   /// Cancels a wait, if it has not ended.
-  package func giveUp(_ number: UInt64) {
-    lock.withLock { waiters.removeValue(forKey: number) }?.resume(nil)
+  package func cancel(_ id: UInt64) {
+    lock.withLock { waiters.removeValue(forKey: id) }?.resume(nil)
   }
 
   /// Cancels all waits of an owner.
   package func end(_ owner: ObjectIdentifier) {
-    for waiter in take(where: { $0.owner == owner }) { waiter.resume(nil) }
+    for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
   /// N1: wakes the waits for which there is a newer generation.
   private func wake() {
-    words.fence()
-    let newest = words.committed
-    for waiter in take(where: { $0.known < newest }) { waiter.resume(newest) }
+    counters.fence()
+    let newest = counters.committed
+    for waiter in removeWaiters(where: { $0.known < newest }) { waiter.resume(newest) }
   }
 
-  private func take(where isChosen: (Waiter) -> Bool) -> [Waiter] {
+  private func removeWaiters(where isChosen: (Waiter) -> Bool) -> [Waiter] {
     lock.withLock {
       let chosen = waiters.filter { isChosen($0.value) }
-      for number in chosen.keys { waiters[number] = nil }
+      for id in chosen.keys { waiters[id] = nil }
       return Array(chosen.values)
     }
   }
@@ -153,19 +153,19 @@ package final class CommitSignal: @unchecked Sendable {
   }
 
   private func startThread() {
-    guard listenerCount > 0, !isSuspended, thread == nil else { return }
-    _ = try? locks.tryLock(.shared, byte: LockByte.listening)
+    guard observerCount > 0, !isSuspended, thread == nil else { return }
+    _ = try? locks.tryLock(.shared, byte: LockByte.observing)
     let watch = fileSystem.watch(locks.file.path)
     threadWatch = watch
-    threadNumber += 1
-    let number = threadNumber
-    thread = SystemThread { [self] in listen(number, watch) }
+    threadID += 1
+    let id = threadID
+    thread = SystemThread { [self] in observe(id, watch) }
   }
 
   /// Returns the thread that now ends, to be joined without the lock.
   private func stopThread() -> SystemThread? {
-    try? locks.unlock(byte: LockByte.listening)
-    threadNumber += 1
+    try? locks.unlock(byte: LockByte.observing)
+    threadID += 1
     threadWatch?.end()
     threadWatch = nil
     lock.wakeAll()
@@ -174,18 +174,18 @@ package final class CommitSignal: @unchecked Sendable {
   }
 
   /// The body of the thread.
-  private func listen(_ number: UInt64, _ watch: (any FileWatch)?) {
+  private func observe(_ id: UInt64, _ watch: (any FileWatch)?) {
     let start = SystemThread.monotonicMilliseconds
     lock.acquire()
-    while number == threadNumber {
+    while id == threadID {
       lock.release()
       wake()
       // Until every process has an answer that is younger than the lock on the byte.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
-      if let watch, !isNew { watch.wait(milliseconds: Self.lookMilliseconds) }
+      if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()
-      if number == threadNumber, isNew || watch == nil {
-        lock.wait(milliseconds: Self.earlyLookMilliseconds)
+      if id == threadID, isNew || watch == nil {
+        lock.wait(milliseconds: Self.earlyCheckMilliseconds)
       }
     }
     lock.release()

@@ -9,7 +9,7 @@ package final class HolderEntry: @unchecked Sendable {
   private var rowByte: UInt64?
   /// The generations held at the last check.
   private var seen: Set<FrameNumber> = []
-  private var marked: Set<FrameNumber> = []
+  private var locked: Set<FrameNumber> = []
 
   package init(_ row: HolderRow, isReadOnly: Bool, locks: StoreLocks) {
     self.row = row
@@ -31,13 +31,13 @@ package final class HolderEntry: @unchecked Sendable {
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.
   package func refresh(_ held: Set<FrameNumber>) -> Bool {
-    for generation in marked.subtracting(held) {
+    for generation in locked.subtracting(held) {
       locks.remove(.holding(generation, row.process))
-      marked.remove(generation)
+      locked.remove(generation)
     }
-    for generation in held.intersection(seen).subtracting(marked).sorted()
-    where marked.count < Limits.maxMarkedGenerationCount {
-      if locks.set(.holding(generation, row.process)) { marked.insert(generation) }
+    for generation in held.intersection(seen).subtracting(locked).sorted()
+    where locked.count < Limits.maxHeldGenerationLockCount {
+      if locks.set(.holding(generation, row.process)) { locked.insert(generation) }
     }
     seen = held
     return !held.isEmpty

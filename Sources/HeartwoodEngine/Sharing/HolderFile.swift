@@ -14,7 +14,8 @@ package struct HolderFile: Sendable {
 
   private var path: String { log.directory + "/holders" }
 
-  private static let bytes = LockByte.holder..<LockByte.holder + UInt64(Limits.maxHolderRowCount)
+  private static let bytes =
+    LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 
   /// Takes the first free row, and writes it.
   ///
@@ -60,6 +61,6 @@ package struct HolderFile: Sendable {
   }
 
   private static func offset(of byte: UInt64) -> UInt64 {
-    (byte - LockByte.holder) * UInt64(HolderLayout.rowByteCount)
+    (byte - LockByte.holderRow) * UInt64(HolderLayout.rowByteCount)
   }
 }

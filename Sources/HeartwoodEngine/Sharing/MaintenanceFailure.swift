@@ -8,7 +8,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
 
   /// The kinds by number; a kind that is not listed is reported as the first.
   private static let kinds: [StorageError.Kind] = [
-    .io, .full, .corrupt, .failed, .busy,
+    .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]
 
   package init(_ error: StorageError) {

@@ -10,14 +10,14 @@ package final class StoreFiles: Sendable {
   package let identity: StoreIdentity
   package let pageFile: PageFile
   package let log: LogFiles
-  package let words: SharedWords
+  package let counters: SharedCounters
   package let locks: StoreLocks
   package let cache: PageCache
   package let structure: StructureCheck
   package let suspensions = Suspensions()
-  package let counters = ActivityCounters()
+  package let activity = ActivityCounters()
   /// The source of the segments that a writer enters.
-  package let supply: SegmentSupply
+  package let allocator: SegmentAllocator
   /// The commit from which on the log is read by its group headers.
   package let start: CommitPoint
   /// Serialises maintenance runs.
@@ -31,15 +31,15 @@ package final class StoreFiles: Sendable {
   /// The unlimited waits of this process.
   package let waits = LockWaits()
   /// The result of the last log reclamation.
-  package let reclaimed = ReclaimRecord()
+  package let reclaimed = LogReclamationRecord()
 
   /// - Parameters:
   ///   - start: The commit from which on the log is read by its group headers.
-  ///   - countersFile: The file of `words`; `nil` if they are private to this process.
+  ///   - countersFile: The file of `counters`; `nil` if they are private to this process.
   ///   - busyMilliseconds: The time that a writer waits for a process that creates segments or
   ///     replaces the list of named generations; in both cases the writer has changed nothing yet.
   package init(
-    pageFile: PageFile, log: LogFiles, words: SharedWords, locks: StoreLocks,
+    pageFile: PageFile, log: LogFiles, counters: SharedCounters, locks: StoreLocks,
     start: CommitPoint, countersFile: FileIdentity? = nil, cacheByteCount: Int,
     busyMilliseconds: UInt64? = nil, structure: @escaping StructureCheck
   ) {
@@ -49,15 +49,16 @@ package final class StoreFiles: Sendable {
     identity = log.identity
     self.pageFile = pageFile
     self.log = log
-    self.words = words
+    self.counters = counters
     self.locks = locks
     self.structure = structure
     self.busyMilliseconds = busyMilliseconds
     self.start = start
     opened = OpenedFiles(log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
-    supply = SegmentSupply(
-      files: log, making: ExclusiveByte(LockByte.supply, of: locks.file, timeout: busyMilliseconds),
-      words: words, counters: counters)
+    allocator = SegmentAllocator(
+      files: log,
+      making: ExclusiveByte(LockByte.allocator, of: locks.file, timeout: busyMilliseconds),
+      counters: counters, activity: activity)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
       LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits)
@@ -65,16 +66,16 @@ package final class StoreFiles: Sendable {
   }
 
   /// Closes the descriptors of segments that are read in place and will not be written to.
-  package func closeDurableSegments() { log.closeMapped(upTo: words.durable) }
+  package func closeDurableSegments() { log.closeMapped(upTo: counters.durable) }
 
   /// Deletes segments that are no longer needed.
   package func deleteSegments(_ segments: [UInt64]) throws(StorageError) {
     guard !segments.isEmpty else { return }
     for segment in segments { try log.remove(segment) }
     try log.syncDirectory()
-    counters.update {
-      $0.segmentsDeleted += segments.count
-      $0.directorySyncs += 1
+    activity.update {
+      $0.deletedSegmentCount += segments.count
+      $0.directorySyncCount += 1
     }
   }
 }

@@ -17,12 +17,12 @@ package final class Suspensions: @unchecked Sendable {
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   /// A mark set now.
-  var mark: Mark { Mark(count: count, value: count.pointee.load(ordering: .relaxed)) }
+  var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
   /// A period between two suspensions; it is checked for each page and retains nothing.
   ///
   /// Valid as long as the `Suspensions` object it is from.
-  struct Mark {
+  struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
 

@@ -40,7 +40,7 @@ package final class GenerationState: @unchecked Sendable {
         pageShift: files.geometry.pageShift, pageCount: point.pageCount,
         isMapped: files.log.isMapped && !alwaysVerifies, working: nil,
         loader: Unmanaged.passUnretained(loader), changeCount: 0,
-        suspension: files.suspensions.mark))
+        suspension: files.suspensions.period))
   }
 
   deinit {
@@ -84,14 +84,14 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns the same state without index entries up to `backfilled`, whose pages are in the page
+  /// Returns the same state without index entries up to `checkpointed`, whose pages are in the page
   /// file, and without deleted segments, which contain nothing that is still read.
   package func pruned(
-    backfilled: FrameNumber, gone: Set<UInt64>
+    checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     let kept = PageIndex()
-    index.forEach(newerThan: backfilled) { page, frame in kept.set(page, to: frame) }
-    let first = files.geometry.segment(of: files.geometry.next(after: backfilled))
+    index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }
+    let first = files.geometry.segment(of: files.geometry.next(after: checkpointed))
     return try GenerationState(
       point: point, index: kept, segments: segments.dropping(below: first, gone), files: files,
       lowestFree: lowestFree)

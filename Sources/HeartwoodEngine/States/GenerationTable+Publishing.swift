@@ -5,12 +5,12 @@ extension GenerationTable {
   /// - Complexity: A check of one page header if no other process has written, else as
   ///   ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
-    let generation = files.words.appended
+    let generation = files.counters.appended
     var state = lock.withLock { appendedState }
     if state.generation != generation { state = try self.state(at: generation) }
     while let next = try files.adoptable(after: state) {
       state = next
-      files.words.store(state.generation, CountersLayout.appended)
+      files.counters.store(state.generation, CountersLayout.appended)
     }
     lock.withLock { appendedState = state }
     return state
@@ -18,17 +18,17 @@ extension GenerationTable {
 
   /// W1.6: publishes the state on which every later writer builds; under the writer lock.
   package func publishAppended(_ state: GenerationState) {
-    files.words.store(state.generation, CountersLayout.appended)
+    files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
   }
 
   /// Publishes a state to new readers, unless a newer one is visible already.
   package func publishVisible(_ state: GenerationState) {
-    files.words.raise(CountersLayout.committed, to: state.generation)
-    lock.withLock { noteVisible(state) }
+    files.counters.raise(CountersLayout.committed, to: state.generation)
+    lock.withLock { advanceVisible(state) }
   }
 
-  private func noteVisible(_ state: GenerationState) {
+  private func advanceVisible(_ state: GenerationState) {
     guard state.generation > visibleState.generation else { return }
     visibleState = state
     guard let old = newest else { return }
@@ -41,10 +41,10 @@ extension GenerationTable {
   /// It becomes visible before durable, never the other way round: if the process died in between,
   /// the floor could otherwise be above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
-    files.words.raise(CountersLayout.committed, to: generation)
-    files.words.raise(CountersLayout.durable, to: generation)
+    files.counters.raise(CountersLayout.committed, to: generation)
+    files.counters.raise(CountersLayout.durable, to: generation)
     lock.withLock {
-      if appendedState.generation <= generation { noteVisible(appendedState) }
+      if appendedState.generation <= generation { advanceVisible(appendedState) }
       for state in [visibleState, appendedState]
       where state.generation <= generation && state.generation > durableState.generation {
         durableState = state
@@ -52,21 +52,21 @@ extension GenerationTable {
     }
   }
 
-  /// Replaces the newest states with copies that no longer need the log up to `backfilled`, nor the
-  /// deleted segments: the disk space of a segment is freed once no process has it open.
+  /// Replaces the newest states with copies that no longer need the log up to `checkpointed`, nor
+  /// the deleted segments: the disk space of a segment is freed once no process has it open.
   ///
   /// States appended meanwhile stay unchanged. Snapshots keep their states.
-  package func prune(backfilled: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
+  package func prune(checkpointed: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
     }
-    let newAppended = try appended.pruned(backfilled: backfilled, gone: gone)
+    let newAppended = try appended.pruned(checkpointed: checkpointed, gone: gone)
     let newDurable =
       durable.generation == appended.generation
-      ? newAppended : try durable.pruned(backfilled: backfilled, gone: gone)
+      ? newAppended : try durable.pruned(checkpointed: checkpointed, gone: gone)
     var newVisible = visible.generation == durable.generation ? newDurable : newAppended
     if newVisible.generation != visible.generation {
-      newVisible = try visible.pruned(backfilled: backfilled, gone: gone)
+      newVisible = try visible.pruned(checkpointed: checkpointed, gone: gone)
     }
     lock.withLock {
       if appendedState === appended { appendedState = newAppended }
@@ -80,17 +80,17 @@ extension GenerationTable {
 
   /// Releases segments whose pages another process has checkpointed, so that the disk space of
   /// deleted segments is freed even without readers here.
-  package func noteOthersPasses() throws(StorageError) {
-    guard files.words.backfilled > files.pageFile.knownState else { return }
+  package func releaseCheckpointedSegments() throws(StorageError) {
+    guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()
     defer { unpin(pin.entry) }
-    let backfilled = files.words.backfilled
-    files.pageFile.noteState(backfilled, files.cache)
-    try prune(backfilled: backfilled, gone: [])
+    let checkpointed = files.counters.checkpointed
+    files.pageFile.adoptState(checkpointed, files.cache)
+    try prune(checkpointed: checkpointed, gone: [])
   }
 
   /// Whether the newest state known here needs the log.
   package var needsLog: Bool {
-    lock.withLock { appendedState.generation } > files.words.backfilled
+    lock.withLock { appendedState.generation } > files.counters.checkpointed
   }
 }

@@ -58,7 +58,7 @@ package final class GenerationTable: @unchecked Sendable {
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
-      let generation = files.words.committed
+      let generation = files.counters.committed
       try acquireActive()
       if let entry = newest, entry.generation == generation { return share(entry) }
       if let entry = entries[generation] {
@@ -91,8 +91,8 @@ package final class GenerationTable: @unchecked Sendable {
   /// Steps 3 to 5 of P1.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
-    files.words.fence()
-    if files.words.floor <= generation { return true }
+    files.counters.fence()
+    if files.counters.floor <= generation { return true }
     try unlock(generation)
     return false
   }
@@ -156,16 +156,16 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Steps 3 to 6 of P3; false while a maintenance run is deciding.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
-    let words = files.words
-    guard generation <= words.committed else { throw Self.expired(generation) }
+    let counters = files.counters
+    guard generation <= counters.committed else { throw Self.expired(generation) }
     try files.locks.lockLive(generation)
-    words.fence()
-    let epoch = words.epoch
+    counters.fence()
+    let epoch = counters.epoch
     var isAlive = false
     var isDecided = isDeciding ? false : try !hasDecider(epoch)
     if isDecided {
-      isAlive = words.decision.isAlive(generation)
-      isDecided = words.epoch == epoch
+      isAlive = counters.decision.isAlive(generation)
+      isDecided = counters.epoch == epoch
     }
     if isDecided, isAlive { return true }
     try unlock(generation)

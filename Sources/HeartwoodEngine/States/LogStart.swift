@@ -1,7 +1,7 @@
 /// The start of reading the log: the page file's state, or the end of the map of retained frames.
 package struct LogStart {
   /// The state the page file holds.
-  package let backfilled: CommitPoint
+  package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
   package let point: CommitPoint
   /// The location of the pages at `point` that are not in the page file.
@@ -9,7 +9,7 @@ package struct LogStart {
   /// The lineages that ended up to `point`.
   package let lineages: [EndedLineage]
   /// The map, if it extends beyond the page file.
-  package let map: SurvivorMap?
+  package let map: RetainedFrameMap?
   /// The number of the map in the file, whether or not it is used.
   package let serial: UInt64?
 
@@ -18,13 +18,13 @@ package struct LogStart {
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
-    backfilled = header.backfilled
+    checkpointed = header.checkpointed
     index = PageIndex()
-    let map = try SurvivorMap.read(log)
+    let map = try RetainedFrameMap.read(log)
     serial = map?.serial
-    guard let map, map.end.frame > backfilled.frame, generation != backfilled.frame else {
-      guard generation >= backfilled.frame else { return nil }
-      point = backfilled
+    guard let map, map.end.frame > checkpointed.frame, generation != checkpointed.frame else {
+      guard generation >= checkpointed.frame else { return nil }
+      point = checkpointed
       lineages = header.lineages
       self.map = nil
       return
@@ -33,30 +33,32 @@ package struct LogStart {
     lineages = map.lineages
     if generation >= map.end.frame {
       point = map.end
-    } else if let boundary = map.boundaries.first(where: { $0.frame == generation }) {
-      point = boundary
+    } else if let retainedGeneration = map.retainedGenerations.first(where: {
+      $0.frame == generation
+    }) {
+      point = retainedGeneration
     } else {
       return nil
     }
     // Ascending by frame, so that the newest image of a page is set last.
-    for survivor in map.survivors
-    where survivor.frame > backfilled.frame && survivor.frame <= point.frame {
-      index.set(survivor.page, to: survivor.frame)
+    for retained in map.retainedFrames
+    where retained.frame > checkpointed.frame && retained.frame <= point.frame {
+      index.set(retained.page, to: retained.frame)
     }
     // If it was made for a later state of the page file, it lacks the pages between the two.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
-      from: backfilled.pageCount, to: point.pageCount,
+      from: checkpointed.pageCount, to: point.pageCount,
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
-      throw SurvivorMap.file.damaged(
+      throw RetainedFrameMap.file.damaged(
         "The map counts \(point.pageCount) pages, but bitmap page \(bitmap) is missing.")
     }
   }
 
   /// Whether the page file has advanced since its header was read: a map is written after the
   /// header of the state it starts at is durable.
-  package var isOutdated: Bool { (map?.start ?? 0) > backfilled.frame }
+  package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
 /// The state that a walk over the log from its start has reached.

@@ -26,7 +26,7 @@ package struct PageDifference {
     let (countBefore, countAfter) = (older.point.pageCount, newer.point.pageCount)
     for page in changed {
       if Int(page) % perBitmap == 0 {
-        if page < min(countBefore, countAfter) { try noteFreed(by: page) }
+        if page < min(countBefore, countAfter) { try addFreedPages(by: page) }
         continue
       }
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
@@ -36,14 +36,14 @@ package struct PageDifference {
     // there.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
-      try noteFreed(by: PageNumber(bitmap))
+      try addFreedPages(by: PageNumber(bitmap))
     }
     replaced.sort()
   }
 
   /// Adds the pages of one bitmap that only the older state uses and that have not been written
   /// since: the written ones are known from the index.
-  private mutating func noteFreed(by bitmap: PageNumber) throws(StorageError) {
+  private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }
     let exists = bitmap < newer.point.pageCount

@@ -173,7 +173,7 @@ extension PageIndex {
     fileprivate var newest: FrameNumber { header[2] }
 
     /// Returns the index of a slot's word, whether or not the slot has one.
-    private func place(of slot: Int) -> Int {
+    private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
 
@@ -190,13 +190,13 @@ extension PageIndex {
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
       // Without gaps below there is nothing to count, and some machines count bits slowly.
-      let place = lower == bit &- 1 ? slot : lower.nonzeroBitCount
-      return memory[Self.headerWordCount &+ place]
+      let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
+      return memory[Self.headerWordCount &+ wordIndex]
     }
 
     /// Replaces the word of a slot that has one; `newest` is the highest frame under it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
-      words[place(of: slot)] = word
+      words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)
     }
 
@@ -230,7 +230,7 @@ extension PageIndex {
       if copy.slots == node.slots {
         copy.words.update(from: node.words, count: slots.nonzeroBitCount)
       } else {
-        node.forEachWord { copy.words[copy.place(of: $0)] = $1 }
+        node.forEachWord { copy.words[copy.wordIndex(of: $0)] = $1 }
       }
       if node.isAlone {
         node.deallocate()
@@ -258,9 +258,10 @@ extension PageIndex {
 
     /// Inserts a word for a slot without one, in a node with free capacity.
     private func open(_ slot: Int) {
-      let place = place(of: slot)
-      (words + place + 1).update(from: words + place, count: slots.nonzeroBitCount - place)
-      words[place] = 0
+      let wordIndex = wordIndex(of: slot)
+      (words + wordIndex + 1).update(
+        from: words + wordIndex, count: slots.nonzeroBitCount - wordIndex)
+      words[wordIndex] = 0
       header[1] |= 1 << UInt64(slot)
     }
 

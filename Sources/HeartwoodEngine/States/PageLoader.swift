@@ -31,7 +31,8 @@ package final class PageLoader: Sendable {
     if let region = segment.region {
       return try mapped(number, region, geometry.slot(of: frame), name, frame)
     }
-    return try cached(number, place: frame << 1 | 1, name, frame) { target throws(StorageError) in
+    return try cached(number, location: frame << 1 | 1, name, frame) {
+      target throws(StorageError) in
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
       // A checkpoint has deleted the segment, whose frames are now in the page file. While this one
@@ -50,7 +51,7 @@ package final class PageLoader: Sendable {
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
       return try mapped(number, windows[window], position, "pages", nil)
     }
-    return try cached(number, place: UInt64(number) << 1, "pages", nil) {
+    return try cached(number, location: UInt64(number) << 1, "pages", nil) {
       target throws(StorageError) in
       try files.pageFile.read(number, into: target)
     }
@@ -68,11 +69,11 @@ package final class PageLoader: Sendable {
   }
 
   private func cached(
-    _ number: PageNumber, place: PageCache.Place, _ name: String, _ frame: FrameNumber?,
+    _ number: PageNumber, location: PageCache.Location, _ name: String, _ frame: FrameNumber?,
     _ read: (MutableBytes) throws(StorageError) -> Int
   ) throws(StorageError) -> PageReference {
-    if alwaysVerifies { cache.forget(place) }
-    let entry = try cache.pin(place) { target throws(StorageError) in
+    if alwaysVerifies { cache.forget(location) }
+    let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
         throw .corrupt("The file ends before the end of the page.", file: name, page: number)
       }
@@ -84,7 +85,7 @@ package final class PageLoader: Sendable {
   private func verify(
     _ bytes: Bytes, _ number: PageNumber, _ name: String, _ frame: FrameNumber?
   ) throws(StorageError) {
-    files.counters.update { $0.pagesVerified += 1 }
+    files.activity.update { $0.verifiedPageCount += 1 }
     try PageChecks.verify(
       bytes, page: number, seed: files.identity.seed, file: name, structure: files.structure)
     let found = bytes.load64(PageLayout.frame.offset)
@@ -92,7 +93,7 @@ package final class PageLoader: Sendable {
       throw .corrupt(
         "Frame \(found) is in the location of frame \(frame).", file: name, page: number)
     }
-    if frame == nil, found > files.words.backfilled {
+    if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(
         "The page is from frame \(found), which was never written to the page file.", file: name,
         page: number)

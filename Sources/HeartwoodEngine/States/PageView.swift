@@ -30,7 +30,7 @@ package struct PageSource {
   /// Incremented with each change of the writer.
   var changeCount: Int
   let origin = ProcessOrigin()
-  let suspension: Suspensions.Mark
+  let suspension: Suspensions.Period
 }
 
 /// The pages of a store as of one state; the writer's view includes its own changes.
@@ -40,7 +40,7 @@ package struct PageSource {
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 
-  package var pageSize: Int {
+  package var pageByteCount: Int {
     @inline(__always) get { 1 &<< source.pointee.pageShift }
   }
 
@@ -50,7 +50,7 @@ package struct PageView {
 
   /// Makes cursors in a writer's view search their position again.
   @inline(__always)
-  package func noteChange() { source.pointee.changeCount &+= 1 }
+  package func recordChange() { source.pointee.changeCount &+= 1 }
 
   package var pageCount: PageNumber {
     @inline(__always) get { source.pointee.pageCount }

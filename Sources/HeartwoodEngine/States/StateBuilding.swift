@@ -24,14 +24,14 @@ extension StoreFiles {
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
         // A checkpoint may have advanced the page file and deleted segments that the index refers
         // to.
-        words.backfilled == header.backfilled.frame
+        counters.checkpointed == header.checkpointed.frame
       {
-        pageFile.noteState(header.backfilled.frame, cache)
+        pageFile.adoptState(header.checkpointed.frame, cache)
         return found
       }
       try attempts.next("read the log", directory)
-      let mapNow = try SurvivorMap.read(log)?.serial
-      if words.backfilled > header.backfilled.frame {
+      let mapNow = try RetainedFrameMap.read(log)?.serial
+      if counters.checkpointed > header.checkpointed.frame {
         last = header.sequence
         continue
       }
@@ -48,8 +48,8 @@ extension StoreFiles {
   /// are. The previous slot serves equally well: the log still holds everything between the two.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
-    let backfilled = words.backfilled
-    let announced = slots.filter { ($0?.backfilled.frame ?? .max) <= backfilled }
+    let checkpointed = counters.checkpointed
+    let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
       throw .corrupt("No header slot of the page file has the start of the log.", file: "pages")
     }
@@ -60,7 +60,7 @@ extension StoreFiles {
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {
-    let first = geometry.segment(of: geometry.next(after: start.backfilled.frame))
+    let first = geometry.segment(of: geometry.next(after: start.checkpointed.frame))
     let table = try log.openAll(
       from: first, through: geometry.segment(of: generation), isMapped: isMapped)
     var scanner = try log.scanner(of: table, from: start.point)
@@ -112,11 +112,11 @@ extension StoreFiles {
     let state = try GenerationState(
       point: scanner.point, index: index, segments: SegmentTable(old + new.segments), files: self,
       lowestFree: lowestFree)
-    let backfilled = words.backfilled
-    guard backfilled > pageFile.knownState else { return state }
+    let checkpointed = counters.checkpointed
+    guard checkpointed > pageFile.knownState else { return state }
     // Another process has advanced the page file: its pages need no index entries and no segments.
-    pageFile.noteState(backfilled, cache)
-    return try state.pruned(backfilled: backfilled, gone: [])
+    pageFile.adoptState(checkpointed, cache)
+    return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
   /// Returns the segments from `first` to `last`.
@@ -139,7 +139,7 @@ extension StoreFiles {
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)
-    let isNamed = words.load(CountersLayout.named) > number
+    let isNamed = counters.load(CountersLayout.named) > number
     guard
       try state.segments[number].map({ segment throws(StorageError) in
         try segment.mayHoldHeader(geometry.slot(of: next), geometry)

@@ -24,36 +24,40 @@ package struct WorkingTable {
   }
 
   @inline(__always)
-  private func place(of number: PageNumber) -> Int {
-    var place = Int(truncatingIfNeeded: (UInt64(number) &* 0x9E37_79B9_7F4A_7C15) &>> 32) & mask
-    while numbers[place] != number, numbers[place] != Self.none { place = (place &+ 1) & mask }
-    return place
+  private func position(of number: PageNumber) -> Int {
+    var position = Int(truncatingIfNeeded: (UInt64(number) &* 0x9E37_79B9_7F4A_7C15) &>> 32) & mask
+    while numbers[position] != number, numbers[position] != Self.none {
+      position = (position &+ 1) & mask
+    }
+    return position
   }
 
   /// Returns the writer's bytes of a page; `nil` if it has none.
   @inline(__always)
   func block(of number: PageNumber) -> UnsafeMutableRawPointer? {
-    blocks[place(of: number)]
+    blocks[position(of: number)]
   }
 
   /// Returns whether the table has an entry for the page, with bytes or without.
-  func contains(_ number: PageNumber) -> Bool { numbers[place(of: number)] != Self.none }
+  func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page, or `nil` to record that it has none.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
-    let place = place(of: number)
-    if numbers[place] == Self.none {
-      numbers[place] = number
+    let position = position(of: number)
+    if numbers[position] == Self.none {
+      numbers[position] = number
       count += 1
     }
-    blocks[place] = block
+    blocks[position] = block
   }
 
   /// Calls `body` for every page in the table, in no particular order.
   func forEach(_ body: (PageNumber, UnsafeMutableRawPointer?) -> Void) {
     guard count > 0 else { return }
-    for place in 0...mask where numbers[place] != Self.none { body(numbers[place], blocks[place]) }
+    for position in 0...mask where numbers[position] != Self.none {
+      body(numbers[position], blocks[position])
+    }
   }
 
   /// Removes all entries; the caller frees their bytes.
@@ -74,9 +78,9 @@ package struct WorkingTable {
     numbers.initialize(repeating: Self.none, count: mask + 1)
     blocks.initialize(repeating: nil, count: mask + 1)
     for old in 0...oldMask where oldNumbers[old] != Self.none {
-      let place = place(of: oldNumbers[old])
-      numbers[place] = oldNumbers[old]
-      blocks[place] = oldBlocks[old]
+      let position = position(of: oldNumbers[old])
+      numbers[position] = oldNumbers[old]
+      blocks[position] = oldBlocks[old]
     }
     oldNumbers.deallocate()
     oldBlocks.deallocate()

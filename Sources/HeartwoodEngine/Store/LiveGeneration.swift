@@ -13,7 +13,7 @@ public struct LiveGeneration: Hashable, Sendable {
   public var holders: [StoreHolder]
   /// Bytes of log that only this generation retains: its end would free them in the next
   /// maintenance run, apart from pages that the page file can then take over.
-  public var keptByteCount: Int
+  public var retainedByteCount: Int
 }
 
 /// Determines the held generations, and the cost of each of them.
@@ -39,17 +39,17 @@ struct HeldGenerations {
   }
 
   private func generations() throws(StorageError) -> [Held] {
-    let words = files.words
-    let kept = try KeptGenerations.read(files.log)
+    let counters = files.counters
+    let named = try NamedGenerations.read(files.log)
     var found = table.lockedGenerations
-    let newest = max(words.committed, words.backfilled)
-    found.formUnion(try files.locks.liveElsewhere(in: words.backfilled..<newest + 1))
-    found.formUnion(kept.rows.values.map(\.generation))
-    let decision = words.decision
+    let newest = max(counters.committed, counters.checkpointed)
+    found.formUnion(try files.locks.liveElsewhere(in: counters.checkpointed..<newest + 1))
+    found.formUnion(named.rows.values.map(\.generation))
+    let decision = counters.decision
     return found.filter(decision.isAlive).sorted().map { generation in
       Held(
         generation: generation,
-        names: kept.rows.filter { $0.value.generation == generation }.map(\.key).sorted())
+        names: named.rows.filter { $0.value.generation == generation }.map(\.key).sorted())
     }
   }
 
@@ -61,10 +61,10 @@ struct HeldGenerations {
       try table.located(at: next.generation).index
     }
     let index = following ?? table.visible.index
-    let backfilled = files.words.backfilled
+    let checkpointed = files.counters.checkpointed
     var count = 0
     own.index.forEach { page, frame in
-      if frame > backfilled, index.frame(of: page) != frame { count += 1 }
+      if frame > checkpointed, index.frame(of: page) != frame { count += 1 }
     }
     let now = files.fileSystem.wallClockMilliseconds
     return LiveGeneration(
@@ -73,7 +73,7 @@ struct HeldGenerations {
       snapshotCount: table.liveReferences[held.generation] ?? 0, names: held.names,
       holders: survey.holders(
         of: held.generation, isHeldHere: table.lockedGenerations.contains(held.generation)),
-      keptByteCount: count << files.geometry.pageShift)
+      retainedByteCount: count << files.geometry.pageShift)
   }
 }
 

@@ -38,7 +38,7 @@ struct OpenSequence {
 
   /// Opens the file of locks.
   func prepare() throws(StorageError) -> StoreLocks {
-    let access: FileAccess = options.readOnly ? .read : .create
+    let access: FileAccess = options.isReadOnly ? .read : .create
     guard let file = try fileSystem.open(path + "/locks", access) else {
       throw noStore
     }
@@ -48,10 +48,10 @@ struct OpenSequence {
 
   /// O1 and O2: opens the store as the first process, or attaches to it.
   func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
-    let presence = options.readOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
-    if options.readOnly {
+    let presence = options.isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    if options.isReadOnly {
       try locks.waitForLock(.shared, byte: presence)
-      if let opened = try join(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
+      if let opened = try attach(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
       return try openAlone(locks)
     }
     let clock = SystemThread.monotonicMilliseconds
@@ -65,7 +65,7 @@ struct OpenSequence {
       }
       // Otherwise the process that is opening the store has not finished, or has just died.
       if try locks.tryLock(.shared, byte: presence) {
-        if let opened = try join(locks, orWaitFor: nil) { return opened }
+        if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
       }
       try pause(since: clock)
@@ -83,33 +83,33 @@ struct OpenSequence {
     try checkLength(pages, header)
     let files = LogFiles(
       fileSystem: fileSystem, directory: path, geometry: header.geometry,
-      identity: header.identity, isMapped: false, isWritable: !options.readOnly)
-    let next = header.geometry.next(after: header.backfilled.frame)
+      identity: header.identity, isMapped: false, isWritable: !options.isReadOnly)
+    let next = header.geometry.next(after: header.checkpointed.frame)
     var table = try files.openAll(from: header.geometry.segment(of: next), isMapped: false)
     let log = files.mapped(try canMap(pages, table, header.geometry))
-    let kept = try KeptGenerations.read(log)
+    let named = try NamedGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
-      throw SurvivorMap.file.damaged("The map of the log has no valid end.")
+      throw RetainedFrameMap.file.damaged("The map of the log has no valid end.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Nothing has been changed so far: a store that is rejected stays as it was.
-    if !options.readOnly {
+    if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     try recovery.syncAll(log)
     // The process that created the directory, or started to create the store, may have died before
     // the name was synced.
-    if !options.readOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
+    if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
-    var opened = try finish(header, recovery, start, kept, table, pages, log, locks)
+    var opened = try finish(header, recovery, start, named, table, pages, log, locks)
     opened.recovery.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
     return opened
   }
 
   func openPages() throws(StorageError) -> any File {
-    guard let pages = try fileSystem.open(path + "/pages", options.readOnly ? .read : .write)
+    guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write)
     else {
       throw noStore
     }
@@ -134,7 +134,7 @@ struct OpenSequence {
       }
       return
     }
-    guard !options.readOnly else {
+    guard !options.isReadOnly else {
       throw StorageError(.notAStore, "There is no store at this path.", file: path)
     }
     try fileSystem.createDirectory(path, forFilesOf: options.fileMode)
@@ -159,7 +159,7 @@ struct OpenSequence {
 
   /// C1: creates a page file with one header slot, which gets its name when it is complete.
   private func create(_ names: Set<String>) throws(StorageError) {
-    guard !options.readOnly else {
+    guard !options.isReadOnly else {
       throw noStore
     }
     guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
@@ -168,7 +168,7 @@ struct OpenSequence {
     }
     guard
       let geometry = Geometry(
-        pageByteCount: options.pageSize, segmentByteCount: options.segmentByteCount)
+        pageByteCount: options.pageByteCount, segmentByteCount: options.segmentByteCount)
     else {
       throw StorageError(
         .invalidArgument,
@@ -178,7 +178,7 @@ struct OpenSequence {
     let header = HeaderSlot(
       geometry: geometry,
       identity: StoreIdentity(high: fileSystem.random(), low: fileSystem.random()), sequence: 1,
-      backfilled: .empty, durableUpTo: 0, lineages: [])
+      checkpointed: .empty, durableUpTo: 0, lineages: [])
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }
     header.encode(to: block.bytes)
@@ -210,7 +210,7 @@ struct OpenSequence {
 
   /// Touching a mapping past the end of its file is fatal, so a truncated file is rejected here.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
-    let needed = header.geometry.offset(ofPage: header.backfilled.pageCount)
+    let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
     guard found >= needed else {
       throw .corrupt(
@@ -225,7 +225,7 @@ struct OpenSequence {
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {
     guard options.access == .mapped, try pages.map(0, byteCount: 4096) != nil else { return false }
-    guard options.readOnly else { return true }
+    guard options.isReadOnly else { return true }
     for segment in table.segments {
       guard try segment.file.byteCount() >= UInt64(geometry.segmentByteCount) else { return false }
     }

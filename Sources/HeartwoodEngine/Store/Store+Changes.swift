@@ -18,7 +18,7 @@ extension Store {
   ///   and of the catalog, however large the store is; memory for a key of each changed leaf.
   public func changes(
     from source: Snapshot, to target: Snapshot,
-    in isWanted: (_ keyspace: String) -> Bool = { _ in true },
+    where isWanted: (_ keyspace: String) -> Bool = { _ in true },
     _ body: (StoreChange) throws -> Void
   ) throws {
     try requireOpen()
@@ -26,6 +26,6 @@ extension Store {
     try require(target)
     defer { withExtendedLifetime((source, target)) {} }
     guard source.generation != target.generation else { return }
-    try SnapshotDifference(from: source.state, to: target.state, in: isWanted).forEach(body)
+    try SnapshotDifference(from: source.state, to: target.state, where: isWanted).forEach(body)
   }
 }

@@ -21,7 +21,9 @@ extension Store {
   }
 
   /// The newest visible generation known to this opening.
-  private var newestGeneration: FrameNumber { max(files.words.committed, table.visible.generation) }
+  private var newestGeneration: FrameNumber {
+    max(files.counters.committed, table.visible.generation)
+  }
 }
 
 /// A sequence of the newest generations of a store.
@@ -36,19 +38,19 @@ public struct Commits: AsyncSequence, Sendable {
 
   /// Creates an iterator, which yields all commits since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(listener: CommitListener(store), known: known)
+    Iterator(observer: CommitObserver(store), known: known)
   }
 
   /// An iterator that waits for commits.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let listener: CommitListener
+    fileprivate let observer: CommitObserver
     fileprivate var known: FrameNumber
 
     /// Waits for a newer generation; `nil` when the store is closed or the task cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Generation? {
-      guard let newest = await listener.next(after: known) else { return nil }
+      guard let newest = await observer.next(after: known) else { return nil }
       known = newest
       return Generation(frame: newest)
     }
@@ -56,7 +58,7 @@ public struct Commits: AsyncSequence, Sendable {
 }
 
 /// An observer, registered for as long as it lives.
-private final class CommitListener: @unchecked Sendable {
+private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store
   private let lock = Lock()
@@ -67,11 +69,11 @@ private final class CommitListener: @unchecked Sendable {
     if !store.files.origin.isInherited, !store.core.isPrivate { _ = presentSignal() }
   }
 
-  deinit { if !store.files.origin.isInherited { signal?.leave() } }
+  deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
   /// The interval of checks of a store that no process has written to since the machine was
   /// started: a first writer cannot know of its readers.
-  private static let lookNanoseconds: UInt64 = 250_000_000
+  private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
     guard !store.files.origin.isInherited else { return nil }
@@ -82,19 +84,19 @@ private final class CommitListener: @unchecked Sendable {
       } catch {
         guard (error as? StorageError)?.kind == .suspended else { return nil }
       }
-      do { try await Task.sleep(nanoseconds: Self.lookNanoseconds) } catch { return nil }
+      do { try await Task.sleep(nanoseconds: Self.checkNanoseconds) } catch { return nil }
     }
     let signal = presentSignal()
-    let number = signal.nextNumber()
+    let id = signal.makeWaitID()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         signal.wait(
-          number, for: ObjectIdentifier(store), after: known,
+          id, for: ObjectIdentifier(store), after: known,
           isOver: { Task.isCancelled || store.isOver }
         ) { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      signal.giveUp(number)
+      signal.cancel(id)
     }
   }
 
@@ -104,11 +106,11 @@ private final class CommitListener: @unchecked Sendable {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in
       guard signal !== present else { return nil }
-      present.enter()
+      present.addObserver()
       defer { signal = present }
       return signal
     }
-    former?.leave()
+    former?.removeObserver()
     return present
   }
 }

@@ -12,7 +12,7 @@ public struct CompactionResult: Hashable, Sendable {
   public var fileByteCount = 0
   /// The oldest live generation that still keeps the page file from shrinking, if one does; a
   /// checkpoint after it is gone truncates the file.
-  public var heldBackBy: Generation?
+  public var blockingGeneration: Generation?
 }
 
 extension Store {
@@ -26,8 +26,8 @@ extension Store {
   /// - Parameter progress: Called on this thread, between transactions, at least ten times a second
   ///   on common media.
   /// - Returns: The result. While older snapshots are held the file keeps its length.
-  /// - Throws: `readOnly`, `closed`, `failed`, `busy`, `io` or `full`; `corrupt` if trees or free
-  ///   space are corrupt. Pages moved until then stay moved.
+  /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
+  ///   trees or free space are corrupt. Pages moved until then stay moved.
   /// - Complexity: Each moved page is read and written once, with its parent, and written again by
   ///   a checkpoint; each leaf of a keyspace with large values at the end of the file is read once.
   ///   The syncs of a checkpoint.
@@ -43,20 +43,20 @@ extension Store {
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil
   ) throws -> CompactionResult {
     try requireWritable()
-    precondition(!gate.isHeldByThisThread, "a compaction was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "a compaction was started inside a write")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())
     var compaction = Compaction(geometry: files.geometry, stepByteCount: stepByteCount)
-    var goesOn = true
-    while goesOn {
+    var hasMore = true
+    while hasMore {
       let frame = try core.commit.run(isDurable: false, timeout: options.busyMilliseconds) {
-        goesOn = try compaction.step($0.session.pages)
+        hasMore = try compaction.step($0.session.pages)
       }
-      try maintenance.noteCommit(frame)
+      try maintenance.scheduleAfterCommit(frame)
       progress?(StoreProgress(completed: compaction.movedCount, of: compaction.expectedCount))
     }
-    result.heldBackBy = try maintenance.runPass().heldBackBy
+    result.blockingGeneration = try maintenance.run().blockingGeneration
     result.movedPageCount = compaction.movedCount
     result.pageCount = statistics.pageCount
     result.fileByteCount = Int(try files.pageFile.file.byteCount())

@@ -13,7 +13,7 @@ extension Store {
   ///   - path: A path that does not exist yet; its parent directory must exist.
   ///   - progress: Called on this thread for each hundredth of the pages.
   /// - Throws: `invalidArgument` if `path` exists; `foreignStore` for a snapshot of another store;
-  ///   `busy` while another copy to `path` is made; `closed`, `io`, `full` or `corrupt`.
+  ///   `busy` while another copy to `path` is made; `closed`, `io`, `diskFull` or `corrupt`.
   /// - Complexity: Each page in use is read once, written to the log of the copy, and checkpointed.
   public func copy(
     _ snapshot: Snapshot, to path: String, progress: ((StoreProgress) -> Void)? = nil

@@ -15,10 +15,10 @@ extension Store {
   /// - Complexity: One sync of the log, if something is not durable.
   public func suspend() throws {
     try requireOpen()
-    precondition(!gate.isHeldByThisThread, "a store was suspended inside a write")
+    precondition(!writerLock.isHeldByThisThread, "a store was suspended inside a write")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
     // A private read-only core must not be replaced meanwhile by an active one.
-    _ = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
+    _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil
     }
@@ -36,7 +36,7 @@ extension Store {
     try requireOpen()
     // While a thread writes, the store is not suspended, and a writer must not wait for
     // maintenance.
-    guard !gate.isHeldByThisThread else { return }
+    guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)
   }
 }
@@ -48,12 +48,12 @@ extension StoreCore {
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
-        guard !isReadOnly else { return try giveUp() }
-        try gate.enter(timeout: timeout)
-        defer { gate.leave() }
+        guard !isReadOnly else { return try releaseAll() }
+        try writerLock.acquire(timeout: timeout)
+        defer { writerLock.release() }
         // After a failed sync, commits can be lost; a later `.full` commit or sync reports that.
-        if !files.words.hasFailed { try queue.makeDurable(files.words.appended) }
-        try files.keeping.withLock { () throws(StorageError) in try giveUp() }
+        if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
+        try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
       }
     } catch {
       if error.kind == .suspended { return }
@@ -62,7 +62,7 @@ extension StoreCore {
     }
   }
 
-  private func giveUp() throws(StorageError) {
+  private func releaseAll() throws(StorageError) {
     holder.withdraw()
     try table.suspend()
     signal.suspend()
@@ -73,7 +73,7 @@ extension StoreCore {
   func resume(_ sequence: OpenSequence) throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       guard table.isSuspended else { return }
-      table.resume(at: try sequence.rejoin(self))
+      table.resume(at: try sequence.reattach(self))
       signal.resume()
       maintenance.start()
     }

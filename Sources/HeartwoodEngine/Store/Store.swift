@@ -10,7 +10,7 @@ import Synchronization
 /// share their state. In a child after `fork`, every call on a store of the parent, and on its
 /// snapshots, throws `forked`.
 public final class Store: Sendable {
-  let place: StoreRegistry.Key
+  let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
   let sequence: OpenSequence
   private let isClosed = Atomic<Bool>(false)
@@ -18,12 +18,12 @@ public final class Store: Sendable {
 
   /// The state that this store shares with other openings of it in this process.
   var core: StoreCore {
-    firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: place) ?? firstCore : firstCore
+    firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
   package var files: StoreFiles { core.files }
   var table: GenerationTable { core.table }
   var queue: SyncQueue { core.queue }
-  var gate: WriterGate { core.gate }
+  var writerLock: WriterLock { core.writerLock }
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
@@ -42,7 +42,7 @@ public final class Store: Sendable {
   /// - Throws: `busy` if another process has been opening it for longer than `busyTimeout`;
   ///   `notAStore`, `incompatibleFormat` or `corrupt` for the contents of the path;
   ///   `unsupportedFileSystem` on a network, or where locks of open files do not work; `io` and
-  ///   `full`.
+  ///   `diskFull`.
   /// - Complexity: Reads the footers of the log's segments, group headers where there are none, and
   ///   verifies the pages of commits that were never synced. Syncs the segments that contain such
   ///   pages.
@@ -58,10 +58,10 @@ public final class Store: Sendable {
       .entered()
     let locks = try sequence.prepare()
     self.sequence = sequence
-    (firstCore, place) = try StoreRegistry.ofThisProcess.enter(
+    (firstCore, registryKey) = try StoreRegistry.ofThisProcess.enter(
       StoreRegistry.Key(
         domain: fileSystem.domain, file: try locks.file.identity(),
-        isReadOnly: options.readOnly)
+        isReadOnly: options.isReadOnly)
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
@@ -72,8 +72,8 @@ public final class Store: Sendable {
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     var options = options
     options.access = .buffered
-    options.upkeep = .inline
-    options.segmentByteCount = max(256 << 10, options.pageSize * 16)
+    options.maintenance = .inline
+    options.segmentByteCount = max(256 << 10, options.pageByteCount * 16)
     return try Store(at: "/store", options: options, fileSystem: MemoryFileSystem())
   }
 
@@ -96,12 +96,12 @@ public final class Store: Sendable {
   ///   - body: The changes. The transaction cannot be used after it returns. If it throws, the
   ///     store is unchanged and the error is rethrown unchanged.
   /// - Returns: The new generation, or the newest one if nothing was changed.
-  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `full`, after which nothing has
-  ///   changed; `foreignStore` if files of the store were deleted or replaced while it was open,
-  ///   after which nothing has changed either; `io` if the system refused a resource, such as a
-  ///   descriptor, after which writing can continue (guarantee F8); `io` or `failed`, after which
-  ///   the store accepts no writes until it is reopened, and the commit is then either complete or
-  ///   absent.
+  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`, after which nothing
+  ///   has changed; `foreignStore` if files of the store were deleted or replaced while it was
+  ///   open, after which nothing has changed either; `io` if the system refused a resource, such as
+  ///   a descriptor, after which writing can continue (guarantee F8); `io` or `writesDisabled`,
+  ///   after which the store accepts no writes until it is reopened, and the commit is then either
+  ///   complete or absent.
   /// - Complexity: One page write for each changed page and one for each 300 or so of them; for
   ///   `.full`, one sync shared by all commits that wait at the time.
   @discardableResult
@@ -113,7 +113,7 @@ public final class Store: Sendable {
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
     // The commit is done and acknowledged, even if the checkpoint fails.
-    try? maintenance.noteCommit(frame)
+    try? maintenance.scheduleAfterCommit(frame)
     return Generation(frame: frame)
   }
 
@@ -139,7 +139,7 @@ public final class Store: Sendable {
   ) throws(StorageError) -> Snapshot {
     var attempts = Attempts()
     while true {
-      let core = try StoreRegistry.ofThisProcess.renew(place) { core throws(StorageError) in
+      let core = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
         // A new core would acquire locks again.
         try core.table.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
@@ -181,13 +181,13 @@ public final class Store: Sendable {
   ///
   /// It runs automatically as the log grows; call it to choose the time.
   ///
-  /// - Throws: `readOnly`, `closed`, `failed`, `io` or `full`.
+  /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and five syncs at most.
   @discardableResult
   public func checkpoint() throws -> CheckpointResult {
     try requireWritable()
-    precondition(!gate.isHeldByThisThread, "a checkpoint was started inside a write")
-    return try maintenance.runPass()
+    precondition(!writerLock.isHeldByThisThread, "a checkpoint was started inside a write")
+    return try maintenance.run()
   }
 
   /// Checks the complete store: every page, every tree, every count, the free space and the log.
@@ -199,7 +199,7 @@ public final class Store: Sendable {
   /// - Complexity: Every page is read once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
-    precondition(!gate.isHeldByThisThread, "a verification was started inside a write")
+    precondition(!writerLock.isHeldByThisThread, "a verification was started inside a write")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     return try Verification(files: files, state: snapshot.state).run()
@@ -219,12 +219,12 @@ public final class Store: Sendable {
   /// Later operations throw `closed`. Snapshots that are still held stay readable, and keep the
   /// store's lock until the last of them is gone. Closing twice is no error.
   ///
-  /// - Throws: The error of the last checkpoint, or `failed` after an earlier failure. The store is
-  ///   closed all the same. Durable commits stay durable; `.normal` commits since then have the
-  ///   same durability as before closing.
+  /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
+  ///   store is closed all the same. Durable commits stay durable; `.normal` commits since then
+  ///   have the same durability as before closing.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
-    precondition(!gate.isHeldByThisThread, "a store was closed inside a write")
+    precondition(!writerLock.isHeldByThisThread, "a store was closed inside a write")
     try leave(withCheckpoint: true)
   }
 
@@ -257,7 +257,7 @@ public final class Store: Sendable {
 
   func requireWritable() throws(StorageError) {
     try requireOpen()
-    guard !options.readOnly else {
+    guard !options.isReadOnly else {
       throw StorageError(.readOnly, "The store was opened for reading only.", file: files.directory)
     }
   }
@@ -268,7 +268,7 @@ public final class Store: Sendable {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     let core = core
     core.signal.end(ObjectIdentifier(self))
-    guard StoreRegistry.ofThisProcess.leave(place) else { return }
+    guard StoreRegistry.ofThisProcess.leave(registryKey) else { return }
     try core.end(withCheckpoint: withCheckpoint)
   }
 }

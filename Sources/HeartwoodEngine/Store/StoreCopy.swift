@@ -24,13 +24,13 @@ struct StoreCopy {
     self.path = String(trimmed)
     partialPath = self.path + ".partial"
     var target = StoreOptions()
-    target.pageSize = files.geometry.pageByteCount
+    target.pageByteCount = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
     // A copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
-    target.upkeep = .inline
+    target.maintenance = .inline
     // The copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target

@@ -4,7 +4,7 @@ final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
-  let gate: WriterGate
+  let writerLock: WriterLock
   let commit: Commit
   let maintenance: Maintenance
   /// The information that it publishes about itself, for display to users.
@@ -20,30 +20,30 @@ final class StoreCore: Sendable {
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
     files = opened.files
-    table = GenerationTable(opened.state, files: files, lingers: options.upkeep == .background)
+    table = GenerationTable(opened.state, files: files, lingers: options.maintenance == .background)
     queue = SyncQueue(files: files, table: table)
-    gate = WriterGate(
-      locks: files.locks, words: files.words,
+    writerLock = WriterLock(
+      locks: files.locks, counters: files.counters,
       holders: HolderFile(log: files.log, locks: files.locks))
     holder = HolderEntry(
       HolderRow(
         process: ProcessIdentity.own, opened: files.fileSystem.wallClockMilliseconds,
         name: options.name ?? ProcessIdentity.ownProgram),
-      isReadOnly: options.readOnly, locks: files.locks)
+      isReadOnly: options.isReadOnly, locks: files.locks)
     signal = CommitSignal(files)
     commit = Commit(
-      files: files, table: table, queue: queue, gate: gate, signal: signal,
+      files: files, table: table, queue: queue, writerLock: writerLock, signal: signal,
       pool: PagePool(pageByteCount: files.geometry.pageByteCount),
       memoryPageLimit: max(options.transactionMemoryByteCount, 0) / files.geometry.pageByteCount)
     maintenance = Maintenance(
-      files: files, table: table, queue: queue, gate: gate, lineages: opened.lineages,
+      files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
         // A read-only process leaves maintenance to those that write.
-        checkpointByteCount: options.readOnly ? 0 : options.checkpointLogByteCount,
+        checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
-        pageByteCount: files.geometry.pageByteCount, from: files.words.backfilled),
-      isInline: options.upkeep == .inline, busyMilliseconds: options.busyMilliseconds,
+        pageByteCount: files.geometry.pageByteCount, from: files.counters.checkpointed),
+      isInline: options.maintenance == .inline, busyMilliseconds: options.busyMilliseconds,
       report: options.checkpointDidFail
         ?? { [path = files.directory] error in
           SystemCalls.printError(
@@ -51,7 +51,7 @@ final class StoreCore: Sendable {
         })
     recovery = opened.recovery
     isPrivate = opened.isPrivate
-    isReadOnly = options.readOnly
+    isReadOnly = options.isReadOnly
     maintenance.start()
   }
 
@@ -61,7 +61,7 @@ final class StoreCore: Sendable {
     defer { releaseLocks() }
     guard withCheckpoint, !isReadOnly, !table.isSuspended else { return }
     table.dropLingeringPin()
-    _ = try maintenance.runPass(writesWitness: true)
+    _ = try maintenance.run(writesWatermark: true)
   }
 
   private func releaseLocks() {

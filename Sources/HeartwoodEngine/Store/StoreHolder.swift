@@ -20,28 +20,28 @@ public struct StoreHolder: Hashable, Sendable {
 
 /// The users of a store, from the locks and the file `holders` at one moment.
 struct HolderSurvey {
-  private let marks: Set<HolderMark>
+  private let holderLocks: Set<HolderLock>
   /// This process.
   private let own: StoreHolder
   /// The others that have set a holder lock, by PID.
   private let others: [StoreHolder]
 
   init(files: StoreFiles, own entry: HolderEntry) {
-    let marks = Set(files.locks.marksElsewhere())
+    let holderLocks = Set(files.locks.holderLocksElsewhere())
     let rows = HolderFile(log: files.log, locks: files.locks).rows()
     let now = files.fileSystem.wallClockMilliseconds
     func age(_ row: HolderRow) -> Duration {
       .milliseconds(now > row.opened ? now - row.opened : 0)
     }
-    let processes = Set(marks.map(\.process)).subtracting([entry.row.process])
-    self.marks = marks
+    let processes = Set(holderLocks.map(\.process)).subtracting([entry.row.process])
+    self.holderLocks = holderLocks
     own = StoreHolder(
       processID: entry.row.process, name: VisibleText.of(entry.row.name),
       isReadOnly: entry.isReadOnly, age: age(entry.row), isThisProcess: true)
     others = processes.sorted().map { process in
       StoreHolder(
         processID: process, name: HolderFile.name(of: process, among: rows),
-        isReadOnly: !marks.contains(.open(process, isReadOnly: false)),
+        isReadOnly: !holderLocks.contains(.open(process, isReadOnly: false)),
         age: rows.first { $0.process == process }.map(age), isThisProcess: false)
     }
   }
@@ -50,17 +50,17 @@ struct HolderSurvey {
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in
-        [false, true].contains { marks.contains(.open(holder.processID, isReadOnly: $0)) }
+        [false, true].contains { holderLocks.contains(.open(holder.processID, isReadOnly: $0)) }
       }
   }
 
   /// Returns the processes that hold a generation, in the same order.
   func holders(of generation: FrameNumber, isHeldHere: Bool) -> [StoreHolder] {
-    func isMarked(_ holder: StoreHolder) -> Bool {
-      marks.contains(.holding(generation, holder.processID))
+    func holds(_ holder: StoreHolder) -> Bool {
+      holderLocks.contains(.holding(generation, holder.processID))
     }
     // Another opening of this process may hold it too.
-    return (isHeldHere || isMarked(own) ? [own] : []) + others.filter(isMarked)
+    return (isHeldHere || holds(own) ? [own] : []) + others.filter(holds)
   }
 }
 

@@ -23,13 +23,13 @@ public struct StoreOptions: Sendable {
   ///
   /// An existing store keeps its size. `Docs/DesignNotes/Experiments.md` has the measurements
   /// behind the default.
-  public var pageSize = 4096
+  public var pageByteCount = 4096
   /// The durability of commits that do not state one.
   public var durability = Durability.full
   /// The way pages are read; in-memory stores are always buffered.
   public var access = Access.mapped
   /// Whether to open for reading only: nothing is written, and writing throws.
-  public var readOnly = false
+  public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask; its
   /// directory, if that is created too, can be listed by users who may read the files.
   ///
@@ -68,21 +68,23 @@ public struct StoreOptions: Sendable {
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.
-  package enum Upkeep: Sendable {
+  package enum MaintenanceMode: Sendable {
     /// A thread of the store.
     case background
     /// The caller of `write`, after its commit: for stores that must behave deterministically.
     case inline
   }
-  package var upkeep = Upkeep.background
+  package var maintenance = MaintenanceMode.background
 
   /// Creates the default options.
   public init() {}
 
   var busyMilliseconds: UInt64 {
-    let parts = busyTimeout.components
-    let whole = UInt64(clamping: max(parts.seconds, 0)).multipliedReportingOverflow(by: 1000)
-    return whole.overflow
-      ? .max / 2 : whole.partialValue + UInt64(max(parts.attoseconds, 0) / 1_000_000_000_000_000)
+    let components = busyTimeout.components
+    let milliseconds = UInt64(clamping: max(components.seconds, 0)).multipliedReportingOverflow(
+      by: 1000)
+    return milliseconds.overflow
+      ? .max / 2
+      : milliseconds.partialValue + UInt64(max(components.attoseconds, 0) / 1_000_000_000_000_000)
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
-  // @unchecked because `places` is guarded by `lock`.
+  // @unchecked because `stores` is guarded by `lock`.
 
   /// The identity that makes two openings the same.
   struct Key: Hashable {
@@ -14,7 +14,7 @@ final class StoreRegistry: @unchecked Sendable {
     let isReadOnly: Bool
   }
 
-  private enum Place {
+  private enum State {
     /// A thread is opening it; others wait.
     case opening
     case open(StoreCore, count: Int)
@@ -40,7 +40,7 @@ final class StoreRegistry: @unchecked Sendable {
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()
-  private var places: [Key: Place] = [:]
+  private var stores: [Key: State] = [:]
 
   /// Returns the core of a store, opened by `make` if it is not open yet; each call needs one call
   /// of `leave`.
@@ -52,21 +52,21 @@ final class StoreRegistry: @unchecked Sendable {
     lock.acquire()
     defer { lock.release() }
     let writing = Key(domain: wanted.domain, file: wanted.file, isReadOnly: false)
-    while case .opening = places[writing] { lock.wait() }
-    let key = places[writing] == nil ? wanted : writing
-    while case .opening = places[key] { lock.wait() }
-    if case .open(let core, let count) = places[key] {
-      places[key] = .open(core, count: count + 1)
+    while case .opening = stores[writing] { lock.wait() }
+    let key = stores[writing] == nil ? wanted : writing
+    while case .opening = stores[key] { lock.wait() }
+    if case .open(let core, let count) = stores[key] {
+      stores[key] = .open(core, count: count + 1)
       return (core, key)
     }
-    places[key] = .opening
+    stores[key] = .opening
     lock.release()
     let made = Result(catching: make)
     lock.acquire()
     lock.wakeAll()
     switch made {
-    case .success(let core): places[key] = .open(core, count: 1)
-    case .failure: places[key] = nil
+    case .success(let core): stores[key] = .open(core, count: 1)
+    case .failure: stores[key] = nil
     }
     return (try made.get(), key)
   }
@@ -74,7 +74,7 @@ final class StoreRegistry: @unchecked Sendable {
   /// Returns the current core of a store.
   func core(at key: Key) -> StoreCore? {
     lock.withLock {
-      guard case .open(let core, _) = places[key] else { return nil }
+      guard case .open(let core, _) = stores[key] else { return nil }
       return core
     }
   }
@@ -84,11 +84,11 @@ final class StoreRegistry: @unchecked Sendable {
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
   ) throws(StorageError) -> StoreCore {
     try lock.withLock { () throws(StorageError) in
-      guard case .open(let core, let count) = places[key] else {
+      guard case .open(let core, let count) = stores[key] else {
         throw StorageError(.closed, "The store has been closed.")
       }
       guard let new = try make(core) else { return core }
-      places[key] = .open(new, count: count)
+      stores[key] = .open(new, count: count)
       return new
     }
   }
@@ -96,8 +96,8 @@ final class StoreRegistry: @unchecked Sendable {
   /// Ends one opening; true for the last, which must end the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
-      guard case .open(let core, let count) = places[key] else { return false }
-      places[key] = count == 1 ? nil : .open(core, count: count - 1)
+      guard case .open(let core, let count) = stores[key] else { return false }
+      stores[key] = count == 1 ? nil : .open(core, count: count - 1)
       return count == 1
     }
   }

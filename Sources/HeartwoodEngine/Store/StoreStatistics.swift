@@ -16,13 +16,13 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file; otherwise only complete segments of
   /// the log are reclaimed, and the log may exceed ``logByteBound``.
-  public var canReclaimParts = true
+  public var canPunchHoles = true
   /// The oldest held generation, and its cost.
-  public var oldestHeld: LiveGeneration?
+  public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
-  public var newest = Generation(frame: 0)
+  public var newestGeneration = Generation(frame: 0)
   /// The checkpointed generation, which the page file holds.
-  public var backfilled = Generation(frame: 0)
+  public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0
   /// Bytes of page indexes, which map pages to their location in the log, of all stores open in
@@ -61,17 +61,18 @@ public struct StoreStatistics: Hashable, Sendable {
       (last.heldCount + 1) * last.distinctPageCount << files.geometry.pageShift
         + last.mapByteCount + 4 * files.geometry.segmentByteCount
     }
-    canReclaimParts = files.reclaimed.canMakeHoles
-    oldestHeld = try? HeldGenerations(files: files, table: table, own: own).oldest(1).first
-    newest = Generation(frame: files.words.committed)
-    backfilled = Generation(frame: files.words.backfilled)
+    canPunchHoles = files.reclaimed.canPunchHoles
+    oldestHeldGeneration = try? HeldGenerations(files: files, table: table, own: own).oldest(1)
+      .first
+    newestGeneration = Generation(frame: files.counters.committed)
+    checkpointedGeneration = Generation(frame: files.counters.checkpointed)
     liveGenerationCount = table.liveReferences.count
     indexByteCount = PageIndex.liveByteCount.load(ordering: .relaxed)
     lockWait = LockWait(files.waits.oldest)
     let cache = files.cache.counts
     cacheLookupCount = cache.lookups
     cacheReadCount = cache.reads
-    activity = files.counters.current
+    activity = files.activity.current
   }
 
   /// Returns the size of the log; a segment that disappears meanwhile, or that cannot be queried,

@@ -43,10 +43,10 @@ final class Verification {
     return report
   }
 
-  private func note(_ finding: String) { report.findings.append(finding) }
+  private func record(_ finding: String) { report.findings.append(finding) }
 
   private func noteError(of check: () throws(StorageError) -> Void) {
-    do throws(StorageError) { try check() } catch { note(error.description) }
+    do throws(StorageError) { try check() } catch { record(error.description) }
   }
 
   // MARK: Trees
@@ -59,12 +59,13 @@ final class Verification {
     report.keyspaceCount = rows.count
     for (name, row) in rows {
       if row.root.tree >= next {
-        note("Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
+        record(
+          "Keyspace \"\(name)\" has tree number \(row.root.tree), but the next one is \(next).")
       }
       let count = check(row.root)
       report.entryCount += count
       if UInt64(count) != row.count {
-        note("Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
+        record("Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
       }
     }
   }
@@ -81,7 +82,7 @@ final class Verification {
       return !visited[Int(page)]
     }
     report.findings += checks.findings
-    for page in beyond { note("The store refers to page \(page), which does not exist.") }
+    for page in beyond { record("The store refers to page \(page), which does not exist.") }
     return checks.entryCount
   }
 
@@ -98,19 +99,19 @@ final class Verification {
     let reference = try state.view.page(PageNumber(first))
     defer { state.view.release(reference) }
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
-      return note("Page \(first) should be a bitmap and is not.")
+      return record("Page \(first) should be a bitmap and is not.")
     }
-    if visited[first] { note("Bitmap page \(first) is part of a tree.") }
+    if visited[first] { record("Bitmap page \(first) is part of a tree.") }
     visited[first] = true
     for bit in 0..<count {
       let page = first + bit
       let isUsed = Bitmap.bit(bit, in: reference.bytes)
       if page >= visited.count {
-        if isUsed { note("Page \(page) is marked as used but does not exist.") }
+        if isUsed { record("Page \(page) is marked as used but does not exist.") }
       } else if isUsed && !visited[page] {
-        note("Page \(page) is marked as used, but nothing refers to it.")
+        record("Page \(page) is marked as used, but nothing refers to it.")
       } else if !isUsed && visited[page] {
-        note("Page \(page) is in use, but marked as free.")
+        record("Page \(page) is in use, but marked as free.")
       } else if !isUsed {
         report.freePageCount += 1
       }
@@ -128,7 +129,7 @@ final class Verification {
     if header.identity != files.identity || header.geometry != files.geometry
       || header.firstFrame != files.geometry.firstFrame(of: segment.number)
     {
-      note(
+      record(
         "Log segment \(files.geometry.segmentName(segment.number)) belongs to another store, or "
           + "has another position.")
     }
@@ -149,7 +150,7 @@ final class Verification {
         footer.point.frame <= state.generation
       else { continue }
       if segment.number != sum.segment || footer != sum.footer {
-        note(
+        record(
           "The footer of log segment \(files.geometry.segmentName(segment.number)) contradicts its "
             + "group headers.")
       }
@@ -162,10 +163,10 @@ final class Verification {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard let start = try LogStart(header: header, log: files.log, upTo: state.generation)
     else { return }
-    let first = files.geometry.segment(of: files.geometry.next(after: header.backfilled.frame))
+    let first = files.geometry.segment(of: files.geometry.next(after: header.checkpointed.frame))
     let table = try files.log.openAll(from: first, isMapped: false)
     var scanner = try files.log.scanner(of: table, from: start.point)
-    try checkKept(start, table)
+    try checkRetained(start, table)
     var used: Set<UInt64> = []
     var summing = SegmentFooterBuilder(segment: first, geometry: files.geometry)
     while scanner.point.frame < state.generation, let commit = try scanner.next() {
@@ -179,7 +180,7 @@ final class Verification {
       used.formUnion(commit.images.map { files.geometry.segment(of: $0.frame) })
       used.insert(segment)
       if try !scanner.verifyImages(of: commit) {
-        note("A page image of the commit that ends at frame \(commit.point.frame) is corrupt.")
+        record("A page image of the commit that ends at frame \(commit.point.frame) is corrupt.")
       }
     }
     try checkFooters(from: summing, to: summing.segment + 1, scanner, start)
@@ -187,33 +188,34 @@ final class Verification {
       try checkHeader(of: segment)
     }
     if scanner.point.frame != state.generation {
-      note("The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
+      record("The log ends at frame \(scanner.point.frame), before generation \(state.generation).")
     }
   }
 
   /// Checks that every frame in the map exists, and that every named generation can be read.
-  private func checkKept(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
+  private func checkRetained(_ start: LogStart, _ table: SegmentTable) throws(StorageError) {
     let block = ByteBlock(count: files.geometry.pageByteCount)
     defer { block.keep() }
-    for survivor in start.map?.survivors ?? [] where survivor.frame > start.backfilled.frame {
-      let segment = table[files.geometry.segment(of: survivor.frame)]
+    for retained in start.map?.retainedFrames ?? [] where retained.frame > start.checkpointed.frame
+    {
+      let segment = table[files.geometry.segment(of: retained.frame)]
       let count = try segment?.file.read(
-        into: block.bytes, at: files.geometry.offset(of: survivor.frame))
+        into: block.bytes, at: files.geometry.offset(of: retained.frame))
       guard count == block.bytes.count,
-        block.bytes.bytes.load64(PageLayout.frame.offset) == survivor.frame,
-        block.bytes.bytes.load32(PageLayout.page.offset) == survivor.page,
+        block.bytes.bytes.load64(PageLayout.frame.offset) == retained.frame,
+        block.bytes.bytes.load32(PageLayout.page.offset) == retained.page,
         PageChecks.hash(block.bytes.bytes, seed: files.identity.seed)
           == block.bytes.bytes.load64(PageLayout.hash.offset)
       else {
-        note("Frame \(survivor.frame) should contain page \(survivor.page) and does not.")
+        record("Frame \(retained.frame) should contain page \(retained.page) and does not.")
         continue
       }
     }
-    let kept = try KeptGenerations.read(files.log)
-    let decision = files.words.decision
-    for (name, row) in kept.rows.sorted(by: { $0.key < $1.key })
+    let named = try NamedGenerations.read(files.log)
+    let decision = files.counters.decision
+    for (name, row) in named.rows.sorted(by: { $0.key < $1.key })
     where !decision.isAlive(row.generation) {
-      note("The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
+      record("The named generation \"\(name)\" (\(row.generation)) cannot be read any more.")
     }
   }
 }

@@ -3,7 +3,7 @@ package struct Commit {
   package let files: StoreFiles
   package let table: GenerationTable
   package let queue: SyncQueue
-  package let gate: WriterGate
+  package let writerLock: WriterLock
   package let signal: CommitSignal
   package let pool: PagePool
   /// The number of pages that a transaction may have in memory.
@@ -23,7 +23,7 @@ package struct Commit {
     } else {
       table.publishVisible(state)
     }
-    signal.ring()
+    signal.notify()
     return state.generation
   }
 
@@ -31,10 +31,10 @@ package struct Commit {
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {
-    try gate.enter(timeout: timeout)
-    defer { gate.leave() }
+    try writerLock.acquire(timeout: timeout)
+    defer { writerLock.release() }
     try table.requireActive()
-    guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     // Read after locking: the previous holder, in any process, may have appended.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
@@ -54,7 +54,7 @@ package struct Commit {
       }
       // W1.4 to W1.6: write groups, images and commit mark to the log, then publish the new state.
       let next = try pages.commit()
-      files.counters.update { $0.commits += 1 }
+      files.activity.update { $0.commitCount += 1 }
       table.publishAppended(next)
       return next
     } catch {

@@ -14,7 +14,7 @@ package struct Compaction {
   private var hasBegun = false
   private var movedBefore = 0
   /// The first page that this round has not read.
-  private var place: PageNumber = 0
+  private var nextPage: PageNumber = 0
   private var isWalking = false
   /// The trees still to be walked in this round, the current one, and the key at which to continue
   /// there.
@@ -47,7 +47,7 @@ package struct Compaction {
     try pages.cutTail(always: true)
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
-    place = 0
+    nextPage = 0
     // Each round but the last moves something, and the total is bounded by the initial count, or
     // writers that keep adding pages would keep the compaction going.
     defer { movedBefore = movedCount }
@@ -60,11 +60,11 @@ package struct Compaction {
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]
     for entry in try Catalog.rows(in: view) { rows[entry.row.root.tree] = entry }
     while mover.budget > 0 {
-      guard let page = try used.next(from: max(place, mover.limit)) else {
+      guard let page = try used.next(from: max(nextPage, mover.limit)) else {
         isWalking = true
         return
       }
-      place = page + 1
+      nextPage = page + 1
       mover.look()
       let reference = try view.page(page)
       let kind = PageKind(rawValue: reference.bytes.load8(PageLayout.kind.offset))

@@ -11,7 +11,7 @@ struct KeyspaceSource {
     view = snapshot.state.view
     root = row.root
     cursor = TreeCursor(view: view, root: root)
-    hasEntry = try cursor.first()
+    hasEntry = try cursor.moveToFirst()
   }
 
   /// Appends the entry to a tree of another store, and moves to the next.
@@ -30,8 +30,8 @@ struct KeyspaceSource {
       let source = try OverflowReference(found.value, in: view)
       var target = try OverflowWriter(pages: pages, tree: tree, length: source.length)
       try Overflow(view: view, tree: root.tree).read(source, from: 0, count: source.length) {
-        piece throws(StorageError) in
-        try target.append(piece)
+        chunk throws(StorageError) in
+        try target.append(chunk)
         report.reach(Int(pages.pageCount))
       }
       let copy = try target.finish()
@@ -43,7 +43,7 @@ struct KeyspaceSource {
     } else {
       try builder.append(key: key, value: found.value)
     }
-    hasEntry = try cursor.next()
+    hasEntry = try cursor.moveToNext()
     return byteCount
   }
 }

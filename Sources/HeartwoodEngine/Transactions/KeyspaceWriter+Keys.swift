@@ -38,10 +38,10 @@ extension KeyspaceWriter {
 
   /// Passes the complete value of a key to `body`, in chunks, in order; false if there is none.
   ///
-  /// As ``KeyspaceReader/forEachPiece(_:_:)``, with each chunk valid only until this transaction
+  /// As ``KeyspaceReader/forEachChunk(_:_:)``, with each chunk valid only until this transaction
   /// changes something. `body` may change the keyspace, but not this value.
   @inlinable @discardableResult
-  public func forEachPiece<K: LookupKey & ~Escapable>(
+  public func forEachChunk<K: LookupKey & ~Escapable>(
     _ key: K, _ body: (RawSpan) throws -> Void
   ) throws -> Bool {
     try key.encoded { key throws(StorageError) in try reads.read(key, nil, body) }.get()

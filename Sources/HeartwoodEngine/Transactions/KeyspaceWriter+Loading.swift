@@ -53,7 +53,7 @@ extension KeyspaceWriter {
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
       // The tree is incomplete.
-      try? loader.giveUp()
+      try? loader.abort()
       throw error
     }
     try loader.finish()
@@ -105,7 +105,7 @@ public struct KeyspaceLoader: ~Copyable {
   mutating func add(_ key: borrowing EncodedKey, _ value: RawSpan) throws(StorageError) {
     let key = key.bytes
     let isAppended = value.withBytes { builder.appendInPlace(key: SearchKey(key), value: $0) }
-    if !isAppended { try makePlace(key, value) }
+    if !isAppended { try appendToNewLeaf(key, value) }
     count += 1
   }
 
@@ -114,12 +114,12 @@ public struct KeyspaceLoader: ~Copyable {
   /// Full pages are not changed again, so they are written to the log while they are in the nearest
   /// caches.
   @inline(never)
-  private mutating func makePlace(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
+  private mutating func appendToNewLeaf(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
     try session.changing { () throws(StorageError) in
       try value.withBytes { value throws(StorageError) in
         try builder.append(key: SearchKey(key), value: value)
       }
-      try session.pages.makeRoom(above: Self.memoryByteCount / session.pages.view.pageSize)
+      try session.pages.makeRoom(above: Self.memoryByteCount / session.pages.view.pageByteCount)
     }
   }
 
@@ -135,7 +135,7 @@ public struct KeyspaceLoader: ~Copyable {
   }
 
   /// Makes the transaction impossible to commit.
-  func giveUp() throws {
+  func abort() throws {
     try session.changing { () throws(StorageError) in
       throw StorageError(.invalidArgument, "A bulk load failed. Roll the transaction back.")
     }

@@ -18,7 +18,7 @@ public struct ValueWriter: ~Copyable {
     self.keyspace = keyspace
     self.byteCount = byteCount
     let fitsInline = NodeLayout.fitsInline(
-      keyCount: key.count, valueCount: byteCount, pageSize: session.pages.view.pageSize)
+      keyCount: key.count, valueCount: byteCount, pageByteCount: session.pages.view.pageByteCount)
     if fitsInline {
       collected.reserveCapacity(byteCount)
     } else {
@@ -31,8 +31,8 @@ public struct ValueWriter: ~Copyable {
   /// Appends the bytes of a span to the value.
   ///
   /// - Throws: `invalidArgument` if they exceed the rest of the announced length, and then nothing
-  ///   is appended; `io` or `full` if no page is available, and then the transaction can only be
-  ///   rolled back.
+  ///   is appended; `io` or `diskFull` if no page is available, and then the transaction can only
+  ///   be rolled back.
   /// - Complexity: One page written for each page of the value, in the commit or before.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -45,17 +45,17 @@ public struct ValueWriter: ~Copyable {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
-  private mutating func append(_ piece: Bytes) throws(StorageError) {
+  private mutating func append(_ chunk: Bytes) throws(StorageError) {
     session.requireOpen()
-    guard piece.count <= byteCount - givenByteCount else {
+    guard chunk.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
-        "\(piece.count) bytes were written, but only \(byteCount - givenByteCount) of the "
+        "\(chunk.count) bytes were written, but only \(byteCount - givenByteCount) of the "
           + "announced \(byteCount) were left.")
     }
-    if overflow == nil { collected.append(contentsOf: piece.buffer) }
-    try session.changing { () throws(StorageError) in try overflow?.append(piece) }
-    givenByteCount += piece.count
+    if overflow == nil { collected.append(contentsOf: chunk.buffer) }
+    try session.changing { () throws(StorageError) in try overflow?.append(chunk) }
+    givenByteCount += chunk.count
   }
 
   /// Stores the value that was written.

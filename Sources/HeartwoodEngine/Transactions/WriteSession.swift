@@ -86,7 +86,7 @@ final class WriteSession {
       !keyspaces.values.contains { $0.isLoading },
       "a savepoint was begun while a keyspace was being loaded")
     let known = keyspaces
-    let marks = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
+    let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
     do {
       let result = try body()
@@ -96,7 +96,7 @@ final class WriteSession {
       pages.rollBackSavepoint()
       // An interrupted change is undone with the rest.
       interruption = nil
-      for (keyspace, row, hasNewCount, isRemoved) in marks {
+      for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
       }
       restoreKeyspaces(known)
@@ -152,7 +152,7 @@ final class WriteSession {
     let number = try Catalog.nextTree(in: pages.view)
     guard number < TreeID.max else {
       throw StorageError(
-        .full, "The store has used up all numbers of keyspaces. Copy it to a new store.")
+        .diskFull, "The store has used up all numbers of keyspaces. Copy it to a new store.")
     }
     let block = ByteBlock(count: 4)
     defer { block.keep() }

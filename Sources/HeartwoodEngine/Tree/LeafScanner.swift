@@ -39,14 +39,14 @@ package final class LeafScanner {
   /// - Returns: whether there is one.
   /// - Throws: `corrupt` or `io` if a leaf is corrupt or cannot be read, or if its keys do not
   ///   follow those of the previous leaf.
-  package func next() throws(StorageError) -> Bool {
+  package func moveToNext() throws(StorageError) -> Bool {
     slot += 1
     while slot >= node.count {
       guard position < pages.count else { return false }
       try enter(pages[position])
       position += 1
     }
-    place(slot)
+    moveToSlot(slot)
     return true
   }
 
@@ -66,7 +66,7 @@ package final class LeafScanner {
   /// leaf are left for individual comparison.
   ///
   /// - Complexity: No page is read: it stops at the end of either leaf.
-  package func passSame(as other: LeafScanner) {
+  package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }
     let count = min(node.count - slot, otherNode.count - other.slot)
@@ -75,11 +75,11 @@ package final class LeafScanner {
       passed += 1
     }
     guard passed > 1 else { return }
-    place(slot + passed - 1)
-    other.place(other.slot + passed - 1)
+    moveToSlot(slot + passed - 1)
+    other.moveToSlot(other.slot + passed - 1)
   }
 
-  private func place(_ slot: Int) {
+  private func moveToSlot(_ slot: Int) {
     self.slot = slot
     keyCount = node.copySuffix(slot, to: keyBytes).count
   }

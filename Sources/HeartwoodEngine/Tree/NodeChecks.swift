@@ -27,7 +27,7 @@ package enum NodeChecks {
   private static func checkOverflow(_ page: Bytes, _ level: Int) -> String? {
     guard level == 0 else { return "An overflow page claims a level above 0." }
     let count = Int(page.load32(OverflowLayout.payloadCount.offset))
-    guard count > 0, count <= OverflowLayout.payloadCapacity(pageSize: page.count) else {
+    guard count > 0, count <= OverflowLayout.payloadCapacity(pageByteCount: page.count) else {
       return "An overflow page claims more bytes than it has, or none."
     }
     return nil
@@ -38,7 +38,7 @@ package enum NodeChecks {
       return "An overflow index claims an invalid depth."
     }
     let count = Int(page.load32(OverflowLayout.indexCount.offset))
-    guard count > 0, count <= OverflowLayout.indexCapacity(pageSize: page.count) else {
+    guard count > 0, count <= OverflowLayout.indexCapacity(pageByteCount: page.count) else {
       return "An overflow index claims more pages than it can hold, or none."
     }
     return nil
@@ -89,7 +89,7 @@ package enum NodeChecks {
       } else {
         guard
           NodeLayout.fitsInline(
-            keyCount: node.prefixCount + suffix, valueCount: valueCount, pageSize: page.count)
+            keyCount: node.prefixCount + suffix, valueCount: valueCount, pageByteCount: page.count)
         else { return "A leaf contains a value that is too large for it." }
       }
       let head = node.head(index)

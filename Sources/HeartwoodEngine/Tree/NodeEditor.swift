@@ -28,7 +28,7 @@ package struct NodeEditor {
     guard arraysEnd + node.heapUsed + cellByteCount <= page.count else { return false }
     if arraysEnd + cellByteCount > node.heapStart { compact() }
     open(slot, in: node, isLeaf: isLeaf)
-    place(entry, at: slot, cellByteCount: cellByteCount)
+    write(entry, at: slot, cellByteCount: cellByteCount)
     return true
   }
 
@@ -163,7 +163,7 @@ package struct NodeEditor {
   }
 
   /// Writes an entry into the arrays, which have a gap for it, and its cell.
-  private func place(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
+  private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
     page.store64(entry.key.head(skipping: node.prefixCount), node.heads + slot * 8)
@@ -201,8 +201,8 @@ package struct NodeEditor {
       page.move(from: children + slot * 4, to: children + slot * 4 + 12, byteCount: after * 4)
       page.move(from: children, to: children + 8, byteCount: slot * 4)
     }
-    let place = node.heads + slot * 8
-    page.move(from: place, to: place + 8, byteCount: after * 8)
+    let headOffset = node.heads + slot * 8
+    page.move(from: headOffset, to: headOffset + 8, byteCount: after * 8)
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
@@ -212,8 +212,8 @@ package struct NodeEditor {
     let children = node.heads + node.count * 8
     let slots = isLeaf ? children : children + node.count * 4
     let shift = isLeaf ? 8 : 12
-    let place = node.heads + slot * 8
-    page.move(from: place + 8, to: place, byteCount: after * 8)
+    let headOffset = node.heads + slot * 8
+    page.move(from: headOffset + 8, to: headOffset, byteCount: after * 8)
     if !isLeaf {
       page.move(from: children, to: children - 8, byteCount: slot * 4)
       page.move(from: children + slot * 4 + 4, to: children + slot * 4 - 8, byteCount: after * 4)

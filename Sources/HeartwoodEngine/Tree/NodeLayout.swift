@@ -43,14 +43,14 @@ package enum NodeLayout {
 
   /// Returns the number of bytes for prefix, arrays and cells in a page.
   @inline(__always)
-  package static func capacity(pageSize: Int) -> Int { pageSize &- prefixOffset }
+  package static func capacity(pageByteCount: Int) -> Int { pageByteCount &- prefixOffset }
 
   /// Returns whether a value is stored in the leaf: four such entries always fit a node, which
   /// makes every split possible.
   @inline(__always)
-  package static func fitsInline(keyCount: Int, valueCount: Int, pageSize: Int) -> Bool {
+  package static func fitsInline(keyCount: Int, valueCount: Int, pageByteCount: Int) -> Bool {
     let cost =
       leafEntryByteCount + leafCellHeaderByteCount + max(0, keyCount - headByteCount) + valueCount
-    return cost <= capacity(pageSize: pageSize) / 4
+    return cost <= capacity(pageByteCount: pageByteCount) / 4
   }
 }

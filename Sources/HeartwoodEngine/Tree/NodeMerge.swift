@@ -18,31 +18,31 @@ struct NodeMerge {
   }
 
   /// Returns the prefix of one node with all entries; `nil` if they do not fit one node.
-  func mergedPrefixCount(pageSize: Int) -> Int? {
+  func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
-      0..<entries.count, or: knownPrefixCount(0..<entries.count), pageSize: pageSize)
+      0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
   /// Returns the division that balances the nodes; `nil` if there is none but the present one.
-  func evenSplit(pageSize: Int) -> NodeSplit? {
+  func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
-    if let split = split(at: middle, pageSize: pageSize) { return split }
+    if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
     // A branch must not be left with a single child, even if nothing more can be moved.
     guard !entries.isLeaf else { return nil }
-    if entries.left.count < 2 { return split(at: bounds.lowerBound, pageSize: pageSize) }
+    if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {
-      return split(at: bounds.upperBound, pageSize: pageSize)
+      return split(at: bounds.upperBound, pageByteCount: pageByteCount)
     }
     return nil
   }
 
-  private func split(at position: Int, pageSize: Int) -> NodeSplit? {
+  private func split(at position: Int, pageByteCount: Int) -> NodeSplit? {
     guard position != entries.left.count else { return nil }
     return NodeSplit(
       entries, at: position, leftPrefixCount: knownPrefixCount(0..<position),
-      rightPrefixCount: knownPrefixCount(position..<entries.count), pageSize: pageSize)
+      rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
   /// Returns the prefix that all keys of a range have because they come from the same node.

@@ -93,8 +93,8 @@ package struct NodeRebuild {
 
   /// Returns a prefix with which the entries of `range` fit a page: that of the rule, else `other`
   /// if every key of the range is known to have that; `nil` if neither does.
-  func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageSize: Int) -> Int? {
-    let capacity = NodeLayout.capacity(pageSize: pageSize)
+  func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
+    let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
     if usedByteCount(range, prefixCount: rule) <= capacity { return rule }
     guard let other, usedByteCount(range, prefixCount: other) <= capacity else { return nil }

@@ -17,7 +17,7 @@ struct NodeSplit {
   ///
   /// A new key without the node's prefix sorts before or after all keys that have it, so the others
   /// can keep the prefix.
-  init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageSize: Int) {
+  init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
     guard let bounds = Self.bounds(of: entries) else { return nil }
     let known = entries.left.prefixCount
     let position: Int
@@ -30,7 +30,7 @@ struct NodeSplit {
     }
     self.init(
       entries, at: position, leftPrefixCount: keyOrder < 0 ? nil : known,
-      rightPrefixCount: keyOrder > 0 ? nil : known, pageSize: pageSize)
+      rightPrefixCount: keyOrder > 0 ? nil : known, pageByteCount: pageByteCount)
   }
 
   /// The possible positions; `nil` if there are too few entries.
@@ -48,12 +48,13 @@ struct NodeSplit {
   ///   - knownRight: The same for the others.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
-    rightPrefixCount knownRight: Int?, pageSize: Int
+    rightPrefixCount knownRight: Int?, pageByteCount: Int
   ) {
     guard
-      let left = entries.fittingPrefixCount(0..<position, or: knownLeft, pageSize: pageSize),
+      let left = entries.fittingPrefixCount(
+        0..<position, or: knownLeft, pageByteCount: pageByteCount),
       let right = entries.fittingPrefixCount(
-        position..<entries.count, or: knownRight, pageSize: pageSize)
+        position..<entries.count, or: knownRight, pageByteCount: pageByteCount)
     else { return nil }
     self.position = position
     leftPrefixCount = left

@@ -34,16 +34,16 @@ package struct Overflow {
           + "\(reference.length) bytes.")
     }
     guard count > 0 else { return }
-    let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
+    let capacity = OverflowLayout.payloadCapacity(pageByteCount: view.pageByteCount)
     let pageCount = pageCount(of: reference)
     for index in offset / capacity...(offset + count - 1) / capacity {
       let start = max(offset, index * capacity)
       let end = min(offset + count, (index + 1) * capacity)
       let page = try content(reference, index, count: pageCount)
-      let piece = page.bytes.slice(
+      let chunk = page.bytes.slice(
         OverflowLayout.contentOffset + start - index * capacity, end - start)
       do throws(StorageError) {
-        try body(piece)
+        try body(chunk)
       } catch {
         view.release(page)
         throw error
@@ -54,13 +54,13 @@ package struct Overflow {
 
   /// Calls `body` with all bytes of the value, in chunks and in order; checks the hash after the
   /// last one.
-  package func forEachPiece(
+  package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
     var hash = XXH64(seed: 0)
-    try read(reference, from: 0, count: reference.length) { piece throws(StorageError) in
-      hash.update(piece)
-      try body(piece)
+    try read(reference, from: 0, count: reference.length) { chunk throws(StorageError) in
+      hash.update(chunk)
+      try body(chunk)
     }
     guard hash.finish() == reference.hash else {
       throw .corrupt("The bytes of a large value do not match its hash.", page: reference.root)
@@ -71,16 +71,16 @@ package struct Overflow {
   package func copy(_ reference: OverflowReference) throws(StorageError) -> ByteBlock {
     let block = ByteBlock(count: reference.length, alignment: 16)
     var end = 0
-    try forEachPiece(reference) { piece throws(StorageError) in
-      block.bytes.copy(piece, to: end)
-      end += piece.count
+    try forEachChunk(reference) { chunk throws(StorageError) in
+      block.bytes.copy(chunk, to: end)
+      end += chunk.count
     }
     return block
   }
 
   /// Checks every page and the hash of a value without copying it.
   package func verify(_ reference: OverflowReference) throws(StorageError) {
-    try forEachPiece(reference) { _ throws(StorageError) in }
+    try forEachChunk(reference) { _ throws(StorageError) in }
   }
 
   /// Calls `body` with the number of every page of the value; an index follows the pages in it, so
@@ -89,7 +89,7 @@ package struct Overflow {
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
     let pageCount = pageCount(of: reference)
-    let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
+    let fanout = OverflowLayout.indexCapacity(pageByteCount: view.pageByteCount)
     for index in 0..<pageCount {
       try body(number(reference, index, count: pageCount))
       guard reference.depth == 2, (index + 1) % fanout == 0 || index + 1 == pageCount else {
@@ -106,7 +106,7 @@ package struct Overflow {
   // MARK: Pages
 
   private func pageCount(of reference: OverflowReference) -> Int {
-    OverflowLayout.pageCount(length: reference.length, pageSize: view.pageSize)
+    OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
   /// Returns the page with this index among those of the value; the caller releases it.
@@ -115,7 +115,7 @@ package struct Overflow {
   ) throws(StorageError) -> PageReference {
     let number = try number(reference, index, count: count)
     let page = try view.page(number, .overflow, tree: tree, level: 0)
-    let capacity = OverflowLayout.payloadCapacity(pageSize: view.pageSize)
+    let capacity = OverflowLayout.payloadCapacity(pageByteCount: view.pageByteCount)
     let expected = index + 1 == count ? reference.length - index * capacity : capacity
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
       view.release(page)
@@ -129,7 +129,7 @@ package struct Overflow {
   ) throws(StorageError) -> PageNumber {
     if reference.depth == 0 { return reference.root }
     if reference.depth == 1 { return try entry(index, of: reference.root, level: 1, count: count) }
-    let fanout = OverflowLayout.indexCapacity(pageSize: view.pageSize)
+    let fanout = OverflowLayout.indexCapacity(pageByteCount: view.pageByteCount)
     let part = index / fanout
     let inner = try entry(part, of: reference.root, level: 2, count: (count + fanout - 1) / fanout)
     return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))

@@ -26,20 +26,22 @@ package enum OverflowLayout {
   package static let contentOffset = 32
 
   /// Returns the number of value bytes in a full page.
-  package static func payloadCapacity(pageSize: Int) -> Int { pageSize - contentOffset }
+  package static func payloadCapacity(pageByteCount: Int) -> Int { pageByteCount - contentOffset }
 
   /// Returns the number of page numbers in a full index page.
-  package static func indexCapacity(pageSize: Int) -> Int { (pageSize - contentOffset) / 4 }
+  package static func indexCapacity(pageByteCount: Int) -> Int {
+    (pageByteCount - contentOffset) / 4
+  }
 
   /// Returns the number of pages, without indexes, for a value of this length.
-  package static func pageCount(length: Int, pageSize: Int) -> Int {
-    let capacity = payloadCapacity(pageSize: pageSize)
+  package static func pageCount(length: Int, pageByteCount: Int) -> Int {
+    let capacity = payloadCapacity(pageByteCount: pageByteCount)
     return (length + capacity - 1) / capacity
   }
 
   /// Returns the number of index levels above this many pages.
-  package static func depth(pageCount: Int, pageSize: Int) -> Int {
+  package static func depth(pageCount: Int, pageByteCount: Int) -> Int {
     if pageCount <= 1 { return 0 }
-    return pageCount <= indexCapacity(pageSize: pageSize) ? 1 : 2
+    return pageCount <= indexCapacity(pageByteCount: pageByteCount) ? 1 : 2
   }
 }

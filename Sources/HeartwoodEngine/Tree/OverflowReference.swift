@@ -26,11 +26,11 @@ package struct OverflowReference: Equatable {
     hash = cell.load64(OverflowLayout.hash.offset)
     base = cell.load64(OverflowLayout.base.offset)
     depth = Int(cell.load8(OverflowLayout.depth.offset))
-    let count = OverflowLayout.pageCount(length: self.length, pageSize: view.pageSize)
+    let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
       throw .corrupt("A large value claims more pages than there are.", page: root)
     }
-    guard depth == OverflowLayout.depth(pageCount: count, pageSize: view.pageSize) else {
+    guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(
         "A large value claims an index depth that does not match its length.", page: root)
     }

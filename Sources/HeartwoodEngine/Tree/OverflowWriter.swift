@@ -30,23 +30,24 @@ package struct OverflowWriter {
     self.pages = pages
     self.tree = tree
     self.length = length
-    let pageSize = pages.view.pageSize
+    let pageByteCount = pages.view.pageByteCount
     depth = OverflowLayout.depth(
-      pageCount: OverflowLayout.pageCount(length: length, pageSize: pageSize), pageSize: pageSize)
+      pageCount: OverflowLayout.pageCount(length: length, pageByteCount: pageByteCount),
+      pageByteCount: pageByteCount)
   }
 
   /// Appends the next bytes of the value; may spill pages of the transaction to the log.
-  package mutating func append(_ piece: Bytes) throws(StorageError) {
-    guard piece.count <= length - written else {
+  package mutating func append(_ chunk: Bytes) throws(StorageError) {
+    guard chunk.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "\(piece.count) bytes were written, but only \(length - written) of \(length) were left.")
+        "\(chunk.count) bytes were written, but only \(length - written) of \(length) were left.")
     }
-    hash.update(piece)
+    hash.update(chunk)
     var offset = 0
-    while offset < piece.count {
-      let count = min(Self.stepByteCount, piece.count - offset)
-      try store(piece.slice(offset, count))
+    while offset < chunk.count {
+      let count = min(Self.stepByteCount, chunk.count - offset)
+      try store(chunk.slice(offset, count))
       try pages.makeRoom()
       offset += count
     }
@@ -77,16 +78,16 @@ package struct OverflowWriter {
       length: written, hash: hash.finish(), base: pages.base, root: root, depth: depth)
   }
 
-  private mutating func store(_ piece: Bytes) throws(StorageError) {
-    let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)
+  private mutating func store(_ chunk: Bytes) throws(StorageError) {
+    let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)
     var offset = 0
-    while offset < piece.count {
-      let place = written % capacity
-      if place == 0 { try beginPage() }
+    while offset < chunk.count {
+      let start = written % capacity
+      if start == 0 { try beginPage() }
       let target = try pages.writable(page)
-      let count = min(capacity - place, piece.count - offset)
-      target.copy(piece.slice(offset, count), to: OverflowLayout.contentOffset + place)
-      target.store32(UInt32(place + count), OverflowLayout.payloadCount.offset)
+      let count = min(capacity - start, chunk.count - offset)
+      target.copy(chunk.slice(offset, count), to: OverflowLayout.contentOffset + start)
+      target.store32(UInt32(start + count), OverflowLayout.payloadCount.offset)
       offset += count
       written += count
     }
@@ -105,8 +106,8 @@ package struct OverflowWriter {
 
   /// Adds a page number to the index, and creates another one if it is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
-    let fanout = OverflowLayout.indexCapacity(pageSize: pages.view.pageSize)
-    let capacity = OverflowLayout.payloadCapacity(pageSize: pages.view.pageSize)
+    let fanout = OverflowLayout.indexCapacity(pageByteCount: pages.view.pageByteCount)
+    let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)
     if depth == 2, written / capacity % fanout == 0 {
       index = try pages.allocate(.overflowIndex, tree: tree, level: 1)
       Self.append(index, to: try pages.writable(root))

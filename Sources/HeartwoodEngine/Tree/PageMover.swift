@@ -126,8 +126,8 @@ package struct PageMover {
       if child >= limit, budget > 0 {
         let kind = level > 1 ? PageKind.overflowIndex : .overflow
         if let moved = try move(child, kind, tree, level: level - 1) {
-          let place = OverflowLayout.contentOffset + position * 4
-          try pages.writable(index).store32(moved, place)
+          let offset = OverflowLayout.contentOffset + position * 4
+          try pages.writable(index).store32(moved, offset)
         }
       }
       position += 1
@@ -170,7 +170,7 @@ package struct PageMover {
     }
     view.release(source)
     try pages.free(number)
-    pages.noteChange()
+    pages.recordChange()
     movedCount += 1
     look()
     return target

@@ -11,7 +11,7 @@ package struct TreeBatch: ~Copyable {
     /// Whether this lane releases the page, or shares that of the previous lane.
     var ownsPage = false
     /// Above the leaves the next child; in a leaf the slot found, or -1.
-    var place = -1
+    var target = -1
   }
 
   /// The number of keys in a batch: enough to keep the memory system busy, few enough that the data
@@ -67,7 +67,7 @@ package struct TreeBatch: ~Copyable {
       for lane in 0..<count {
         let node = NodeView(lanes[lane].page.bytes)
         let slot = NodeSearch.childSlot(node, lanes[lane].key)
-        lanes[lane].place = Int(node.child(slot))
+        lanes[lane].target = Int(node.child(slot))
       }
       level &-= 1
       try Self.descend(&lanes, count, to: level, of: root.tree, view)
@@ -79,8 +79,8 @@ package struct TreeBatch: ~Copyable {
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]
-    guard lane.place >= 0 else { return nil }
-    return FoundValue(of: lane.place, in: NodeView(lane.page.bytes), lane.page)
+    guard lane.target >= 0 else { return nil }
+    return FoundValue(of: lane.target, in: NodeView(lane.page.bytes), lane.page)
   }
 
   /// Empties the batch and releases its pages.
@@ -99,7 +99,7 @@ package struct TreeBatch: ~Copyable {
   ) throws(StorageError) {
     var last = -1
     for lane in 0..<count {
-      let number = lanes[lane].place
+      let number = lanes[lane].target
       // If reading a page fails, the lanes that own one are exactly those that must release it.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
@@ -124,16 +124,16 @@ package struct TreeBatch: ~Copyable {
     for lane in 0..<count { lines ^= lanes[lane].page.bytes.touchedLines }
     for lane in 0..<count {
       let node = NodeView(lanes[lane].page.bytes)
-      lanes[lane].place = NodeSearch.candidate(node, lanes[lane].key) ?? -1
+      lanes[lane].target = NodeSearch.candidate(node, lanes[lane].key) ?? -1
     }
-    for lane in 0..<count where lanes[lane].place >= 0 {
+    for lane in 0..<count where lanes[lane].target >= 0 {
       let node = NodeView(lanes[lane].page.bytes)
-      lines ^= node.page.touchedLines(at: node.leafSlot(lanes[lane].place))
+      lines ^= node.page.touchedLines(at: node.leafSlot(lanes[lane].target))
     }
-    for lane in 0..<count where lanes[lane].place >= 0 {
+    for lane in 0..<count where lanes[lane].target >= 0 {
       let node = NodeView(lanes[lane].page.bytes)
-      let slot = NodeSearch.leafSlot(node, lanes[lane].key, from: lanes[lane].place, lines)
-      lanes[lane].place = slot ?? -1
+      let slot = NodeSearch.leafSlot(node, lanes[lane].key, from: lanes[lane].target, lines)
+      lanes[lane].target = slot ?? -1
     }
   }
 

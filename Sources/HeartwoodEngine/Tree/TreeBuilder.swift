@@ -42,12 +42,13 @@ package struct TreeBuilder {
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
-      NodeLayout.fitsInline(keyCount: key.count, valueCount: value.count, pageSize: view.pageSize),
+      NodeLayout.fitsInline(
+        keyCount: key.count, valueCount: value.count, pageByteCount: view.pageByteCount),
       lastKey.bytes.slice(0, lastCount).compare(key.bytes) < 0,
       leaf.insert(NodeEntry(key: key, value: value, isOverflow: false), at: leaf.node.count)
     else { return false }
-    view.noteChange()
-    noteLast(key)
+    view.recordChange()
+    recordLast(key)
     return true
   }
 
@@ -58,9 +59,9 @@ package struct TreeBuilder {
   package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
     try check(key, valueCount: value.count)
     let pages = writer.pages
-    pages.noteChange()
+    pages.recordChange()
     let fitsInline = NodeLayout.fitsInline(
-      keyCount: key.count, valueCount: value.count, pageSize: writer.pageSize)
+      keyCount: key.count, valueCount: value.count, pageByteCount: writer.pageByteCount)
     if fitsInline {
       try insert(NodeEntry(key: key, value: value, isOverflow: false))
     } else {
@@ -70,7 +71,7 @@ package struct TreeBuilder {
       try overflow.finish().store(to: reference)
       try insert(NodeEntry(key: key, value: reference.bytes, isOverflow: true))
     }
-    noteLast(key)
+    recordLast(key)
   }
 
   /// Appends an entry whose value was already written to overflow pages of this tree.
@@ -78,11 +79,11 @@ package struct TreeBuilder {
   /// - Throws: As ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
-    writer.pages.noteChange()
+    writer.pages.recordChange()
     let bytes = writer.workspace.reference
     reference.store(to: bytes)
     try insert(NodeEntry(key: key, value: bytes.bytes, isOverflow: true))
-    noteLast(key)
+    recordLast(key)
   }
 
   private func check(_ key: SearchKey, valueCount: Int) throws(StorageError) {
@@ -95,7 +96,7 @@ package struct TreeBuilder {
   }
 
   @inline(__always)
-  private mutating func noteLast(_ key: SearchKey) {
+  private mutating func recordLast(_ key: SearchKey) {
     lastKey.copy(key.bytes, to: 0)
     lastCount = key.count
     changeCount = view.changeCount
@@ -107,7 +108,7 @@ package struct TreeBuilder {
     while true {
       writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
       guard level < writer.path.top else { return }
-      try writer.settle(from: level)
+      try writer.rebalance(from: level)
       level += 1
     }
   }

@@ -22,7 +22,7 @@ package final class TreeCursor {
   private var node: NodeView
   private var slot = 0
   /// Whether the cursor is at a row; after a change by the writer, whether it was.
-  private var isPlaced = false
+  private var isPositioned = false
   private var changeCount = 0
 
   /// Creates a cursor without a position.
@@ -44,7 +44,7 @@ package final class TreeCursor {
 
   /// Whether the cursor is at a row.
   @inline(__always)
-  package var isValid: Bool { isPlaced }
+  package var isValid: Bool { isPositioned }
 
   // MARK: Positioning
 
@@ -55,7 +55,7 @@ package final class TreeCursor {
     begin()
     try enter(path.descend(to: key, view, root))
     slot = NodeSearch.leafSlot(node, key).slot
-    if slot < node.count { return place() }
+    if slot < node.count { return finishMove() }
     return try step(forward: true)
   }
 
@@ -66,25 +66,25 @@ package final class TreeCursor {
     begin()
     try enter(path.descend(to: key, view, root))
     slot = NodeSearch.leafSlot(node, key).slot &- 1
-    if slot >= 0 { return place() }
+    if slot >= 0 { return finishMove() }
     return try step(forward: false)
   }
 
   /// Moves to the first key of the tree, if there is one.
-  package func first() throws(StorageError) -> Bool {
+  package func moveToFirst() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: false, view, root))
     slot = 0
-    if node.count > 0 { return place() }
+    if node.count > 0 { return finishMove() }
     return try step(forward: true)
   }
 
   /// Moves to the last key of the tree, if there is one.
-  package func last() throws(StorageError) -> Bool {
+  package func moveToLast() throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(toLast: true, view, root))
     slot = node.count &- 1
-    if slot >= 0 { return place() }
+    if slot >= 0 { return finishMove() }
     return try step(forward: false)
   }
 
@@ -94,9 +94,9 @@ package final class TreeCursor {
   ///
   /// - Returns: whether there is one; if not, the cursor has no position.
   @inline(__always)
-  package func next() throws(StorageError) -> Bool {
-    if savesKey { return try nextSaving() }
-    guard isPlaced else { return false }
+  package func moveToNext() throws(StorageError) -> Bool {
+    if savesKey { return try moveToNextSaving() }
+    guard isPositioned else { return false }
     slot &+= 1
     if slot < node.count { return true }
     return try step(forward: true)
@@ -106,32 +106,32 @@ package final class TreeCursor {
   ///
   /// - Returns: whether there is one; if not, the cursor has no position.
   @inline(__always)
-  package func previous() throws(StorageError) -> Bool {
-    if savesKey { return try previousSaving() }
-    guard isPlaced else { return false }
+  package func moveToPrevious() throws(StorageError) -> Bool {
+    if savesKey { return try moveToPreviousSaving() }
+    guard isPositioned else { return false }
     slot &-= 1
     if slot >= 0 { return true }
     return try step(forward: false)
   }
 
   @inline(never)
-  private func nextSaving() throws(StorageError) -> Bool {
-    guard isPlaced else { return false }
+  private func moveToNextSaving() throws(StorageError) -> Bool {
+    guard isPositioned else { return false }
     // If its row was removed, the cursor is already at the following one.
-    if view.changeCount != changeCount, try !restore() { return isPlaced }
+    if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
-    if slot < node.count { return place() }
+    if slot < node.count { return finishMove() }
     return try step(forward: true)
   }
 
   @inline(never)
-  private func previousSaving() throws(StorageError) -> Bool {
-    guard isPlaced else { return false }
+  private func moveToPreviousSaving() throws(StorageError) -> Bool {
+    guard isPositioned else { return false }
     if view.changeCount != changeCount {
       return try seekBefore(savedKey())
     }
     slot &-= 1
-    if slot >= 0 { return place() }
+    if slot >= 0 { return finishMove() }
     return try step(forward: false)
   }
 
@@ -142,7 +142,7 @@ package final class TreeCursor {
   /// The cursor must be at a row.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPlaced, "the cursor is not at a row")
+    precondition(isPositioned, "the cursor is not at a row")
     // A cursor that saves its key has it already, even if the writer has removed the row since.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
@@ -160,7 +160,7 @@ package final class TreeCursor {
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
-    guard isPlaced, let leaf else { return nil }
+    guard isPositioned, let leaf else { return nil }
     return FoundValue(of: slot, in: node, leaf)
   }
 
@@ -175,7 +175,7 @@ package final class TreeCursor {
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
-    guard isPlaced, let leaf else { return false }
+    guard isPositioned, let leaf else { return false }
     // Fields of an object are loaded again for each row, those of a value are not.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
@@ -193,13 +193,13 @@ package final class TreeCursor {
 
   /// Prepares for a new position: until it is reached, the cursor has none, even after an error.
   private func begin() {
-    isPlaced = false
+    isPositioned = false
     changeCount = view.changeCount
   }
 
   @inline(__always)
-  private func place() -> Bool {
-    isPlaced = true
+  private func finishMove() -> Bool {
+    isPositioned = true
     if savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -224,11 +224,11 @@ package final class TreeCursor {
   /// Moves to the nearest row of another leaf.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
-    let wasPlaced = isPlaced
-    isPlaced = false
+    let wasPositioned = isPositioned
+    isPositioned = false
     // Keys must stay in order from leaf to leaf, or corrupt branches could lead in circles.
     let border = forward ? node.count &- 1 : 0
-    let isKnown = wasPlaced && node.count > 0
+    let isKnown = wasPositioned && node.count > 0
     let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0
     var emptyLeaves: PageNumber = 0
     while let reference = try path.step(forward: forward, view, root) {
@@ -249,7 +249,7 @@ package final class TreeCursor {
           throw .corrupt("The keys of two leaves are out of order.", page: node.number)
         }
       }
-      return place()
+      return finishMove()
     }
     return false
   }
@@ -274,16 +274,16 @@ package final class TreeCursor {
   /// - Returns: whether the row is there.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
-    guard isPlaced else { return false }
+    guard isPositioned else { return false }
     if view.changeCount == changeCount { return true }
     let saved = savedKey()
     try enter(path.descend(to: saved, view, root))
     keyBytes.copy(saved.bytes, to: 0)
     keyBytes.store64(0, saved.count)
-    let (place, found) = NodeSearch.leafSlot(node, saved)
+    let (foundSlot, found) = NodeSearch.leafSlot(node, saved)
     guard found else { return false }
-    slot = place
-    keySlot = place
+    slot = foundSlot
+    keySlot = foundSlot
     changeCount = view.changeCount
     return true
   }

@@ -9,34 +9,34 @@ final class TreeWorkspace {
   private var value: ByteBlock?
 
   /// Two keys of a rebuild, valid until the next key is requested.
-  var firstKey: MutableBytes { keyPlace(0, SearchKey.maxByteCount) }
-  var secondKey: MutableBytes { keyPlace(1, SearchKey.maxByteCount) }
+  var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
+  var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The key that a split inserts into the level above.
-  var separator: MutableBytes { keyPlace(2, SearchKey.maxByteCount) }
+  var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
   /// An overflow reference to be stored in a leaf.
-  var reference: MutableBytes { keyPlace(3, OverflowLayout.referenceByteCount) }
+  var reference: MutableBytes { keyMemory(3, OverflowLayout.referenceByteCount) }
 
-  private func keyPlace(_ place: Int, _ byteCount: Int) -> MutableBytes {
+  private func keyMemory(_ index: Int, _ byteCount: Int) -> MutableBytes {
     let block =
       keys
       ?? ByteBlock(
         count: SearchKey.maxByteCount * 3 + OverflowLayout.referenceByteCount, alignment: 16)
     keys = block
-    return block.bytes.slice(place * SearchKey.maxByteCount, byteCount)
+    return block.bytes.slice(index * SearchKey.maxByteCount, byteCount)
   }
 
-  /// Copies a page; the copy is valid until the next one with the same `place`, which is 0 or 1.
-  func copy(_ page: Bytes, place: Int) -> NodeView {
+  /// Copies a page; the copy is valid until the next one with the same `index`, which is 0 or 1.
+  func copy(_ page: Bytes, index: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block
-    let target = block.bytes.slice(place * page.count, page.count)
+    let target = block.bytes.slice(index * page.count, page.count)
     target.copy(page, to: 0)
     return NodeView(target.bytes)
   }
 
   /// Copies a value that fits a page; the copy is valid until the next one.
-  func copy(_ source: Bytes, pageSize: Int) -> Bytes {
-    let block = value ?? ByteBlock(count: pageSize)
+  func copy(_ source: Bytes, pageByteCount: Int) -> Bytes {
+    let block = value ?? ByteBlock(count: pageByteCount)
     value = block
     block.bytes.copy(source, to: 0)
     return block.bytes.bytes.slice(0, source.count)

@@ -13,19 +13,19 @@ extension TreeWriter {
     while true {
       let number = path.page(level)
       let page = try pages.writable(number)
-      let node = workspace.copy(page.bytes, place: 0)
+      let node = workspace.copy(page.bytes, index: 0)
       let entries = NodeRebuild(node, entry, at: position, inserting: inserting, workspace)
       let keyOrder = NodeSearch.prefixOrder(node, entry.key)
       let all = 0..<entries.count
       if let prefixCount = entries.fittingPrefixCount(
-        all, or: keyOrder == 0 ? node.prefixCount : nil, pageSize: pageSize)
+        all, or: keyOrder == 0 ? node.prefixCount : nil, pageByteCount: pageByteCount)
       {
         entries.write(all, to: page, prefixCount: prefixCount)
         return
       }
       let edge = inserting ? edge(position, of: node, level: level) : .none
       guard
-        let split = NodeSplit(entries, edge: edge, keyOrder: keyOrder, pageSize: pageSize)
+        let split = NodeSplit(entries, edge: edge, keyOrder: keyOrder, pageByteCount: pageByteCount)
       else { throw .corrupt("A node cannot be split: its entries are too large.", page: number) }
       let right = try divide(entries, split, level: level)
       guard level < path.top else { return }
@@ -134,7 +134,7 @@ extension TreeWriter {
     page.clear(NodeLayout.prefixOffset, NodeLayout.branchEntryByteCount)
     page.store32(left, NodeLayout.prefixOffset + NodeLayout.headByteCount)
     let entries = NodeRebuild(
-      workspace.copy(page.bytes, place: 0), NodeEntry(key: key, child: right), at: 1,
+      workspace.copy(page.bytes, index: 0), NodeEntry(key: key, child: right), at: 1,
       inserting: true, workspace)
     entries.write(0..<2, to: page, prefixCount: entries.prefixCount(0..<2))
   }

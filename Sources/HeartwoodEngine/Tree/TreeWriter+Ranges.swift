@@ -4,11 +4,11 @@ extension TreeWriter {
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
-    pages.noteChange()
+    pages.recordChange()
     let count = try removeRange(root.page, level: try view.level(of: root), lower, upper)
     guard count > 0 else { return 0 }
-    try settleEdge(lower, isLast: false)
-    try settleEdge(upper, isLast: true)
+    try rebalanceEdge(lower, isLast: false)
+    try rebalanceEdge(upper, isLast: true)
     return count
   }
 
@@ -78,7 +78,7 @@ extension TreeWriter {
 
   /// Merges or balances the nodes on the path to an end of the range, from the root downwards, so
   /// that each has a neighbour below the same branch when it is processed.
-  private func settleEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
+  private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {
       let leaf: PageReference
@@ -89,7 +89,7 @@ extension TreeWriter {
       }
       view.release(leaf)
       level = min(level, path.top) - 1
-      if level >= 0 { try settle(from: level) }
+      if level >= 0 { try rebalance(from: level) }
     }
   }
 }

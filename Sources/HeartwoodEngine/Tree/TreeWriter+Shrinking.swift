@@ -1,14 +1,14 @@
 // Shrinking of a tree: merging neighbours, balancing them, and removing the root's level.
 extension TreeWriter {
   /// Repairs underfull nodes of the path from `first` up, then the root.
-  func settle(from first: Int) throws(StorageError) {
+  func rebalance(from first: Int) throws(StorageError) {
     var level = first
     while level < path.top {
       let node = try view.node(path.page(level), tree: root.tree, level: level)
       let isUnderfull =
-        NodeView(node.bytes).usedByteCount < NodeLayout.capacity(pageSize: pageSize) / 3
+        NodeView(node.bytes).usedByteCount < NodeLayout.capacity(pageByteCount: pageByteCount) / 3
       view.release(node)
-      guard isUnderfull, try mend(level) else { break }
+      guard isUnderfull, try mergeOrBalance(level) else { break }
       level += 1
     }
     try collapseRoot()
@@ -17,7 +17,7 @@ extension TreeWriter {
   /// Merges the node of the path at `level` with a neighbour, or balances it with one.
   ///
   /// - Returns: whether the branch above lost an entry.
-  private func mend(_ level: Int) throws(StorageError) -> Bool {
+  private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count
     view.release(parent)
@@ -26,7 +26,7 @@ extension TreeWriter {
       if try merge(before: right, level: level) { return true }
     }
     for right in slot...slot + 1 where right >= 1 && right < count {
-      if try even(before: right, level: level) { return false }
+      if try balance(before: right, level: level) { return false }
     }
     return false
   }
@@ -43,10 +43,10 @@ extension TreeWriter {
     let separator = SearchKey(node.copyKey(slot, to: workspace.separator))
     view.release(parent)
     let left = try view.node(leftNumber, tree: root.tree, level: level)
-    let leftNode = workspace.copy(left.bytes, place: 0)
+    let leftNode = workspace.copy(left.bytes, index: 0)
     view.release(left)
     let right = try view.node(rightNumber, tree: root.tree, level: level)
-    let rightNode = workspace.copy(right.bytes, place: 1)
+    let rightNode = workspace.copy(right.bytes, index: 1)
     view.release(right)
     let merge = NodeMerge(
       entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
@@ -58,7 +58,9 @@ extension TreeWriter {
 
   private func merge(before slot: Int, level: Int) throws(StorageError) -> Bool {
     let (left, right, merge) = try neighbours(slot, level: level)
-    guard let prefixCount = merge.mergedPrefixCount(pageSize: pageSize) else { return false }
+    guard let prefixCount = merge.mergedPrefixCount(pageByteCount: pageByteCount) else {
+      return false
+    }
     merge.entries.write(
       0..<merge.entries.count, to: try pages.writable(left), prefixCount: prefixCount)
     NodeEditor(try pages.writable(path.page(level + 1))).remove(at: slot)
@@ -66,9 +68,9 @@ extension TreeWriter {
     return true
   }
 
-  private func even(before slot: Int, level: Int) throws(StorageError) -> Bool {
+  private func balance(before slot: Int, level: Int) throws(StorageError) -> Bool {
     let (left, right, merge) = try neighbours(slot, level: level)
-    guard let split = merge.evenSplit(pageSize: pageSize) else { return false }
+    guard let split = merge.balancedSplit(pageByteCount: pageByteCount) else { return false }
     let entries = merge.entries
     split.write(entries, to: try pages.writable(left), try pages.writable(right))
     let key = entries.separator(before: split.position)
@@ -90,7 +92,7 @@ extension TreeWriter {
       let page = try pages.writable(root.page)
       let child = try view.node(number, tree: root.tree, level: level - 1)
       let start = PageLayout.kind.offset
-      page.copy(child.bytes.slice(start, pageSize - start), to: start)
+      page.copy(child.bytes.slice(start, pageByteCount - start), to: start)
       view.release(child)
       try pages.free(number)
     }

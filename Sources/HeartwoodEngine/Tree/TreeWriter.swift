@@ -21,7 +21,7 @@ package struct TreeWriter {
   }
 
   var view: PageView { pages.view }
-  var pageSize: Int { pages.view.pageSize }
+  var pageByteCount: Int { pages.view.pageByteCount }
   var path: TreePath { workspace.path }
 
   /// Stores a value under a key, replacing any previous value.
@@ -31,7 +31,7 @@ package struct TreeWriter {
   package func put(_ key: SearchKey, _ value: Bytes) throws(StorageError) -> Bool {
     try checkLimits(key, valueCount: value.count)
     let fitsInline = NodeLayout.fitsInline(
-      keyCount: key.count, valueCount: value.count, pageSize: pageSize)
+      keyCount: key.count, valueCount: value.count, pageByteCount: pageByteCount)
     if fitsInline { return try store(key, value, isOverflow: false) }
     var overflow = try OverflowWriter(pages: pages, tree: root.tree, length: value.count)
     try overflow.append(value)
@@ -53,16 +53,16 @@ package struct TreeWriter {
   package func delete(_ key: SearchKey) throws(StorageError) -> Bool {
     let (slot, found, replaced) = try find(key)
     guard found else { return false }
-    pages.noteChange()
+    pages.recordChange()
     NodeEditor(try pages.writable(path.page(0))).remove(at: slot)
     if let replaced { try free(replaced) }
-    try settle(from: 0)
+    try rebalance(from: 0)
     return true
   }
 
   /// Frees every page of the tree, including its root and its large values.
   package func removeAll() throws(StorageError) {
-    pages.noteChange()
+    pages.recordChange()
     _ = try freeSubtree(root.page, level: try view.level(of: root))
   }
 
@@ -93,10 +93,11 @@ package struct TreeWriter {
     _ key: SearchKey, _ value: Bytes, isOverflow: Bool
   ) throws(StorageError) -> Bool {
     let (slot, found, replaced) = try find(key)
-    pages.noteChange()
+    pages.recordChange()
     let page = try pages.writable(path.page(0))
     // The cells of this leaf move while it changes; no other page does.
-    let value = value.liesIn(page.bytes) ? workspace.copy(value, pageSize: pageSize) : value
+    let value =
+      value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)
     let entry = NodeEntry(key: key, value: value, isOverflow: isOverflow)
     let isDone =

@@ -17,12 +17,12 @@ struct FreeSpace {
 
   /// Marks the lowest free page as used and returns its number; the page file grows if none is
   /// free.
-  mutating func take(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
+  mutating func allocate(_ pages: WorkingPages) throws(StorageError) -> PageNumber {
     while true {
       let bitmap = Int(lowestFree) / pagesPerBitmap
       let bitmapPage = bitmap * pagesPerBitmap
       guard UInt64(bitmapPage) + UInt64(pagesPerBitmap) < Limits.maxPageCount else {
-        throw StorageError(.full, "The store has the maximum number of pages. Delete data.")
+        throw StorageError(.diskFull, "The store has the maximum number of pages. Delete data.")
       }
       if bitmapPage >= Int(pages.pageCount) { try makeBitmap(PageNumber(bitmapPage), pages) }
       let reference = try pages.view.bitmap(PageNumber(bitmapPage))
@@ -42,7 +42,7 @@ struct FreeSpace {
   }
 
   /// Marks a page as free.
-  mutating func giveBack(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
+  mutating func free(_ number: PageNumber, _ pages: WorkingPages) throws(StorageError) {
     let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
     guard number < pages.pageCount, Int(number) != bitmapPage else {
       throw .corrupt("The store refers to a page that cannot be freed.", page: number)

@@ -17,7 +17,7 @@ package struct LogWriter {
   private let transaction: UInt64
   private let base: FrameNumber
   private var ordinal: UInt32 = 0
-  private let supply: SegmentSupply
+  private let allocator: SegmentAllocator
 
   /// One page image to append, whose buffer is stamped with frame number and hash before it is
   /// written.
@@ -32,7 +32,7 @@ package struct LogWriter {
 
   /// The location of written images: their frames, and all frames from the first header to the last
   /// image.
-  package struct Place {
+  package struct Location {
     package let frames: [FrameNumber]
     package let range: VoidRange
   }
@@ -45,16 +45,16 @@ package struct LogWriter {
 
   /// Starts a transaction whose first frame is `base`.
   ///
-  /// - Parameter supply: The source of new segments, whose names are durable.
+  /// - Parameter allocator: The source of new segments, whose names are durable.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
-    base: FrameNumber, durableUpTo: FrameNumber, supply: SegmentSupply
+    base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator
   ) {
     self.files = files
     self.table = table
     self.lineage = lineage
     self.durableUpTo = durableUpTo
-    self.supply = supply
+    self.allocator = allocator
     self.base = base
     digest = point.digest
     // The frame number before `base`; groups are placed by advancing from it.
@@ -72,7 +72,7 @@ package struct LogWriter {
   /// - Parameter parts: Runs of images, none of them empty; each gets its own groups, so that it
   ///   can become void separately.
   /// - Complexity: As ``commit(_:voids:pageCount:time:)``.
-  package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Place] {
+  package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Location] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
   }
 
@@ -89,12 +89,12 @@ package struct LogWriter {
     mayUseReserve: Bool = false
   ) throws(StorageError) -> (point: CommitPoint, frames: [FrameNumber]) {
     let groups = groups(of: images, voids: VoidRange.coalesced(voids, files.geometry))
-    let places = try append(
+    let locations = try append(
       [groups], commit: GroupHeader.Commit(pageCount: pageCount, time: time),
       mayUseReserve: mayUseReserve)
     let point = CommitPoint(
       frame: last, digest: digest, lineage: lineage, pageCount: pageCount, time: time)
-    return (point, places[0].frames)
+    return (point, locations[0].frames)
   }
 
   /// Fills each header with images, then with as many void ranges as fit; returns at least one
@@ -117,7 +117,7 @@ package struct LogWriter {
   /// Writes all parts or none; the commit mark, if there is one, goes to the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
-  ) throws(StorageError) -> [Place] {
+  ) throws(StorageError) -> [Location] {
     let count = parts.joined().reduce(0) { $0 + 1 + $1.images.count }
     try addSegments(
       through: files.geometry.advance(nextFrame, by: count - 1), mayUseReserve: mayUseReserve)
@@ -125,7 +125,7 @@ package struct LogWriter {
     defer { headerBlock.keep() }
     let before = self
     do throws(StorageError) {
-      var places: [Place] = []
+      var locations: [Location] = []
       for groups in parts {
         let first = nextFrame
         var frames: [FrameNumber] = []
@@ -133,9 +133,9 @@ package struct LogWriter {
           try append(
             group, commit: position == groups.count - 1 ? commit : nil, headerBlock, &frames)
         }
-        places.append(Place(frames: frames, range: VoidRange(first: first, last: last)))
+        locations.append(Location(frames: frames, range: VoidRange(first: first, last: last)))
       }
-      return places
+      return locations
     } catch {
       // The next append overwrites what was written; added segments stay.
       self = before
@@ -155,7 +155,7 @@ package struct LogWriter {
     for image in group.images {
       frame = geometry.next(after: frame)
       frames.append(frame)
-      let hash = PageChecks.seal(image.bytes, frame: frame, seed: files.identity.seed)
+      let hash = PageChecks.stamp(image.bytes, frame: frame, seed: files.identity.seed)
       entries.append(GroupHeader.Image(page: image.page, hash: hash))
     }
     headerBlock.bytes.clear(0, headerBlock.bytes.count)
@@ -167,7 +167,7 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([headerBlock.bytes.bytes] + group.images.map(\.bytes.bytes), at: headerFrame)
     } catch {
-      if commit != nil, error.kind == .full || error.changedNothing { try revoke(headerBlock) }
+      if commit != nil, error.kind == .diskFull || error.changedNothing { try revoke(headerBlock) }
       throw error
     }
     last = frame
@@ -203,11 +203,11 @@ package struct LogWriter {
     // The readers of the log treat segments that are farther apart as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
-        .full,
+        .diskFull,
         "The oldest generation that is held is too far behind the newest. Release named "
           + "generations and end old snapshots.")
     }
-    for segment in try supply.take(
+    for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)
     {
       table = table.appending(segment)

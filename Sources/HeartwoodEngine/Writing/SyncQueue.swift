@@ -16,8 +16,9 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// Returns when `generation` is durable and visible.
   ///
-  /// - Throws: `failed` after an earlier failure; the error of the sync, after which writing is
-  ///   disabled: a failed sync is never repeated, because the system may have dropped the pages.
+  /// - Throws: `writesDisabled` after an earlier failure; the error of the sync, after which
+  ///   writing is disabled: a failed sync is never repeated, because the system may have dropped
+  ///   the pages.
   /// - Complexity: At most one sync for each segment appended to since the last.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
@@ -27,8 +28,8 @@ package final class SyncQueue: @unchecked Sendable {
     lock.acquire()
     defer { lock.release() }
     // Compared with `durable`, never with `committed`, which also advances without a sync.
-    while files.words.durable < generation {
-      guard !files.words.hasFailed else { throw Self.closedForWriting }
+    while files.counters.durable < generation {
+      guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
         lock.wait()
         continue
@@ -54,12 +55,12 @@ package final class SyncQueue: @unchecked Sendable {
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
       try waitForByte(.shared)
       try locks.unlock(byte: LockByte.sync)
-      guard files.words.durable < generation else { return }
+      guard files.counters.durable < generation else { return }
       try waitForByte(.exclusive)
     }
     let result = Result { () throws(StorageError) in
       // Another process may have synced for all since the caller checked.
-      if files.words.durable < generation { try sync() }
+      if files.counters.durable < generation { try sync() }
     }
     try locks.unlock(byte: LockByte.sync)
     try result.get()
@@ -73,20 +74,20 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// W3.1 to W3.5: syncs everything appended so far, by any process, then publishes it.
   private func sync() throws(StorageError) {
-    guard !files.words.hasFailed else { throw Self.closedForWriting }
-    let end = files.words.appended
+    guard !files.counters.hasFailed else { throw Self.writesDisabled }
+    let end = files.counters.appended
     let geometry = files.geometry
-    let first = geometry.segment(of: geometry.next(after: files.words.durable))
+    let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
       // The newest first: their descriptors are open, and once synced can be closed for the others.
       for file in segments.reversed() {
         try file.sync()
-        files.counters.update { $0.logSyncs += 1 }
+        files.activity.update { $0.logSyncCount += 1 }
       }
     } catch {
       // If a file could not be opened, no sync was attempted yet.
-      if !error.changedNothing { files.words.setFailed() }
+      if !error.changedNothing { files.counters.setFailed() }
       throw error
     }
     table.publishSynced(end)
@@ -107,8 +108,8 @@ package final class SyncQueue: @unchecked Sendable {
       .segments.map(\.file)
   }
 
-  package static let closedForWriting = StorageError(
-    .failed,
+  package static let writesDisabled = StorageError(
+    .writesDisabled,
     "An earlier write or sync of this store failed. It can still be read. To write, close it and "
       + "open it again.")
 }

@@ -13,9 +13,9 @@ extension WorkingPages {
   /// Call it between changes, when no caller holds bytes from ``writable(_:)`` and every page
   /// passes its structural check. The written frames are no generation without a commit mark.
   ///
-  /// - Throws: `full`, after which the transaction cannot be committed and the store continues, as
-  ///   after any error that changed nothing, such as `foreignStore` for replaced files; any other
-  ///   error disables writing.
+  /// - Throws: `diskFull`, after which the transaction cannot be committed and the store continues,
+  ///   as after any error that changed nothing, such as `foreignStore` for replaced files; any
+  ///   other error disables writing.
   /// - Complexity: O(1) below the limit; else a write of each page in memory.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
@@ -29,13 +29,13 @@ extension WorkingPages {
         parts.append([page])
       }
     }
-    let places = try write(imageCount: memoryPageCount) { writer throws(StorageError) in
+    let locations = try write(imageCount: memoryPageCount) { writer throws(StorageError) in
       try writer.spill(parts.map { $0.map(\.image) })
     }
-    for (part, place) in zip(parts, places) {
-      for (page, frame) in zip(part, place.frames) { enter(frame, of: page) }
+    for (part, location) in zip(parts, locations) {
+      for (page, frame) in zip(part, location.frames) { enter(frame, of: page) }
       if let owner = part.first?.owner, owner > 0 {
-        savepoints[owner - 1].frames.append(place.range)
+        savepoints[owner - 1].frames.append(location.range)
       }
     }
     dropBlocks()
@@ -77,7 +77,7 @@ extension WorkingPages {
   /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
   ///
   /// - Returns: the state of the new generation.
-  /// - Throws: `full`, after which nothing has changed; any other error disables writing.
+  /// - Throws: `diskFull`, after which nothing has changed; any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
@@ -99,7 +99,7 @@ extension WorkingPages {
     } catch {
       // The commit is complete on disk and will be found when the store is reopened, so nothing may
       // overwrite it meanwhile.
-      files.words.setFailed()
+      files.counters.setFailed()
       throw error
     }
   }
@@ -108,13 +108,13 @@ extension WorkingPages {
     imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
   ) throws(StorageError) -> R {
     // The sync of another thread or process may have failed while the transaction ran.
-    guard !files.words.hasFailed else { throw SyncQueue.closedForWriting }
+    guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     try requireOpened()
     var writer =
       self.writer
       ?? LogWriter(
         files: files.log, table: state.segments, after: state.point, lineage: state.point.lineage,
-        base: base, durableUpTo: files.words.durable, supply: files.supply)
+        base: base, durableUpTo: files.counters.durable, allocator: files.allocator)
     let frameCount = writer.frameCount
     let segmentCount = writer.table.segments.count
     defer { self.writer = writer }
@@ -122,15 +122,15 @@ extension WorkingPages {
       let result = try body(&writer)
       if writer.table.segments.count > segmentCount { files.closeDurableSegments() }
       let byteCount = (writer.frameCount - frameCount) * files.geometry.pageByteCount
-      files.counters.update {
-        $0.pagesLogged += imageCount
-        $0.bytesLogged += byteCount
+      files.activity.update {
+        $0.loggedPageCount += imageCount
+        $0.loggedByteCount += byteCount
       }
       return result
     } catch {
       // Unless writing is disabled, this rolls back: `appended` has not moved, and the next writer
       // overwrites the frames after it.
-      files.words.noteFailure(error)
+      files.counters.disableWriting(after: error)
       throw error
     }
   }
@@ -143,7 +143,7 @@ extension WorkingPages {
   /// After a failure the frames stay unchanged until the store is reopened: a commit that seems
   /// lost may be complete.
   package func abandon() {
-    guard let writer, !files.words.hasFailed else { return }
+    guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry
     files.cache.forgetFrames(from: base)
     let first = geometry.segment(of: base)
@@ -155,7 +155,7 @@ extension WorkingPages {
     let taken = writer.table.segments.dropFirst(state.segments.segments.count)
     // The files with these names may belong to another store by now.
     guard let next = taken.first, (try? requireOpened()) != nil else { return }
-    files.supply.giveBack(after: next.number - 1, taken: Array(taken))
+    files.allocator.reclaim(after: next.number - 1, taken: Array(taken))
   }
 
   /// Checks that the files that the commit changes still belong to the store.

@@ -29,7 +29,7 @@ extension WorkingPages {
       if let outer = savepoints.indices.last, !savepoints[outer].replaced.contains(number) {
         savepoints[outer].replaced.set(block, of: number)
       } else if let block {
-        giveBack(block)
+        recycle(block)
       }
     }
     ended.replaced.deallocate()
@@ -40,7 +40,7 @@ extension WorkingPages {
   package func rollBackSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in
-      if let own = table.pointee.block(of: number) { giveBack(own) }
+      if let own = table.pointee.block(of: number) { recycle(own) }
       table.pointee.set(block, of: number)
     }
     ended.replaced.deallocate()

@@ -98,7 +98,7 @@ package final class WorkingPages {
     }
     let original = try view.page(number)
     defer { view.release(original) }
-    let copy = MutableBytes(takeBlock(), count: byteCount)
+    let copy = MutableBytes(allocateBlock(), count: byteCount)
     copy.copy(original.bytes, to: 0)
     enter(copy.base, of: number)
     return copy
@@ -108,7 +108,7 @@ package final class WorkingPages {
   package func allocate(
     _ kind: PageKind, tree: TreeID, level: UInt8
   ) throws(StorageError) -> PageNumber {
-    let number = try freeSpace.take(self)
+    let number = try freeSpace.allocate(self)
     makePage(number, kind, tree: tree, level: level)
     return number
   }
@@ -116,7 +116,7 @@ package final class WorkingPages {
   /// Frees a page; it can be allocated again at once, since older states read their own versions of
   /// it from the log or, until then, from the page file.
   package func free(_ number: PageNumber) throws(StorageError) {
-    try freeSpace.giveBack(number, self)
+    try freeSpace.free(number, self)
     forget(number)
   }
 
@@ -137,11 +137,11 @@ package final class WorkingPages {
   }
 
   /// Makes cursors of this transaction search their position again.
-  package func noteChange() { view.noteChange() }
+  package func recordChange() { view.recordChange() }
 
   /// Creates a page beyond or within the page count, without consulting the bitmaps.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
-    let bytes = MutableBytes(takeBlock(), count: files.geometry.pageByteCount)
+    let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
     bytes.store32(number, PageLayout.page.offset)
     bytes.store32(tree, PageLayout.tree.offset)
@@ -163,29 +163,29 @@ package final class WorkingPages {
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
-      if let old { giveBack(old) }
+      if let old { recycle(old) }
     } else {
       savepoints[savepoints.count - 1].replaced.set(old, of: number)
     }
     table.pointee.set(block, of: number)
   }
 
-  private func takeBlock() -> UnsafeMutableRawPointer {
+  private func allocateBlock() -> UnsafeMutableRawPointer {
     memoryPageCount += 1
-    return pool.take()
+    return pool.allocate()
   }
 
-  func giveBack(_ block: UnsafeMutableRawPointer) {
+  func recycle(_ block: UnsafeMutableRawPointer) {
     memoryPageCount -= 1
-    pool.put(block)
+    pool.recycle(block)
   }
 
   /// Removes every page from memory, including those that savepoints keep.
   func dropBlocks() {
     for savepoint in savepoints {
-      savepoint.replaced.forEach { _, block in if let block { giveBack(block) } }
+      savepoint.replaced.forEach { _, block in if let block { recycle(block) } }
     }
-    table.pointee.forEach { _, block in if let block { giveBack(block) } }
+    table.pointee.forEach { _, block in if let block { recycle(block) } }
     for position in savepoints.indices { savepoints[position].replaced.removeAll() }
     table.pointee.removeAll()
   }
@@ -197,7 +197,7 @@ package final class WorkingPages {
       working: table, index: index, loader: loader, pageCount: pageCount,
       changeCount: source.pointee.changeCount)
     moveCount &+= 1
-    noteChange()
+    recordChange()
   }
 }
 
@@ -215,11 +215,11 @@ package final class PagePool: @unchecked Sendable {
 
   deinit { for block in free { block.deallocate() } }
 
-  func take() -> UnsafeMutableRawPointer {
+  func allocate() -> UnsafeMutableRawPointer {
     free.popLast() ?? .allocate(byteCount: pageByteCount, alignment: 4096)
   }
 
-  func put(_ block: UnsafeMutableRawPointer) { free.append(block) }
+  func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
   /// Frees the buffers that a transaction needed beyond the usual number.
   ///

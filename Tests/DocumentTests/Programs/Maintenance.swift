@@ -18,8 +18,8 @@ func check(_ container: PersistentContainer) throws {
 func measure(_ container: PersistentContainer) throws {
   let statistics = container.store.statistics
   print(statistics.pageCount * statistics.pageByteCount, statistics.logByteCount)
-  if let held = statistics.oldestHeld {
-    print("Generation \(held.generation.frame) keeps \(held.keptByteCount) bytes.")
+  if let held = statistics.oldestHeldGeneration {
+    print("Generation \(held.generation.frame) keeps \(held.retainedByteCount) bytes.")
   }
   for live in try container.store.liveGenerations() {
     print(live.generation.frame, live.holders.map { $0.name ?? "somebody" })

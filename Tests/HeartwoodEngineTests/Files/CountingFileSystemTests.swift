@@ -26,7 +26,7 @@ struct CountingFileSystemTests {
     expected.syncs = 1
     expected.locks = 1
     expected.maps = 1
-    expected.directorySyncs = 1
+    expected.directorySyncCount = 1
     #expect(difference == expected)
     #expect(before + difference == system.counts)
     #expect(

@@ -6,7 +6,7 @@ import Testing
 @Suite("The order of locks")
 struct LockOrderTests {
   private static let order = [
-    LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.supply, LockByte.keep,
+    LockByte.maintenance, LockByte.writer, LockByte.sync, LockByte.allocator, LockByte.keep,
   ]
 
   private func file() throws -> any File {
@@ -15,10 +15,10 @@ struct LockOrderTests {
 
   @Test(.evidence("U5")) func `lets a thread take later locks and none that is earlier`() throws {
     let file = try file()
-    for (place, held) in Self.order.enumerated() {
+    for (index, held) in Self.order.enumerated() {
       for (other, wanted) in Self.order.enumerated() {
         #expect(LockOrder.enter(held, of: file))
-        #expect(LockOrder.enter(wanted, of: file) == (other > place), "\(held), then \(wanted)")
+        #expect(LockOrder.enter(wanted, of: file) == (other > index), "\(held), then \(wanted)")
         #expect(LockOrder.leave(wanted, of: file) && LockOrder.leave(held, of: file))
       }
     }

@@ -68,7 +68,7 @@ struct MemoryFileSystemTests {
     #expect(throws: StorageError.self) { try system.rename("d/b", to: "d/c") }
   }
 
-  @Test func `a folder is no file and a file is no folder`() throws {
+  @Test func `a directory is no file and a file is no directory`() throws {
     try system.createDirectory("d")
     _ = try create("f")
     let calls: [() throws -> Void] = [
@@ -141,10 +141,10 @@ struct MemoryFileSystemTests {
       }
       try await group.waitForAll()
     }
-    for place in 0..<800 {
+    for index in 0..<800 {
       #expect(
-        try file.bytes(at: UInt64(place * 1000), 1000)
-          == [UInt8](repeating: UInt8(place % 4), count: 1000))
+        try file.bytes(at: UInt64(index * 1000), 1000)
+          == [UInt8](repeating: UInt8(index % 4), count: 1000))
     }
   }
 }

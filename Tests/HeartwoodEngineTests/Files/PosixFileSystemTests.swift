@@ -57,7 +57,7 @@ struct PosixFileSystemTests {
     #expect(try file.bytes(at: 1 << 40, 10) == [])
   }
 
-  @Test func `a file can be cut and extended with zeros`() throws {
+  @Test func `a file can be truncated and extended with zeros`() throws {
     let file = try create()
     try file.write([1, 2, 3], at: 0)
     try file.setByteCount(2)
@@ -67,21 +67,21 @@ struct PosixFileSystemTests {
   }
 
   @Test func `names can be listed, replaced and removed`() throws {
-    let folder = scratch.path(of: "d")
-    #expect(try system.list(folder) == nil)
-    try system.createDirectory(folder)
-    try system.createDirectory(folder)
+    let directory = scratch.path(of: "d")
+    #expect(try system.list(directory) == nil)
+    try system.createDirectory(directory)
+    try system.createDirectory(directory)
     try create("d/a").write([1], at: 0)
     try create("d/b").write([2], at: 0)
-    #expect(try system.list(folder).map(Set.init) == ["a", "b"])
-    try system.rename(folder + "/a", to: folder + "/b")
-    try system.syncDirectory(folder)
+    #expect(try system.list(directory).map(Set.init) == ["a", "b"])
+    try system.rename(directory + "/a", to: directory + "/b")
+    try system.syncDirectory(directory)
     #expect(try create("d/b").allBytes() == [1])
-    try system.remove(folder + "/b")
-    try system.remove(folder + "/b")
-    #expect(try system.list(folder) == [])
+    try system.remove(directory + "/b")
+    try system.remove(directory + "/b")
+    #expect(try system.list(directory) == [])
     let error = #expect(throws: StorageError.self) {
-      try system.rename(folder + "/b", to: folder + "/c")
+      try system.rename(directory + "/b", to: directory + "/c")
     }
     #expect(error?.errno == ENOENT)
   }
@@ -95,7 +95,7 @@ struct PosixFileSystemTests {
     #expect(throws: StorageError.self) { try system.open(path + "/b", .create) }
   }
 
-  @Test func `a folder is no file and a file is no folder`() throws {
+  @Test func `a directory is no file and a file is no directory`() throws {
     let path = scratch.path(of: "f")
     _ = try create("f")
     let calls: [() throws -> Void] = [
@@ -111,7 +111,7 @@ struct PosixFileSystemTests {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a pipe is refused without waiting for its other end`() throws {
+  func `a pipe is rejected without waiting for its other end`() throws {
     let path = scratch.path(of: "pipe")
     #expect(mkfifo(path, 0o600) == 0)
     for access in [FileAccess.read, .write, .create] {
@@ -196,9 +196,9 @@ struct PosixFileSystemTests {
       let error = #expect(throws: StorageError.self) {
         try file.write([UInt8](repeating: 1, count: 2000), at: 0)
       }
-      #expect(error?.kind == .full)
+      #expect(error?.kind == .diskFull)
       let extending = #expect(throws: StorageError.self) { try file.setByteCount(5000) }
-      #expect(extending?.kind == .full)
+      #expect(extending?.kind == .diskFull)
     }
   }
 

@@ -29,7 +29,7 @@ extension SimulatedDisk {
   }
 }
 
-@Suite("What a power cut leaves")
+@Suite("The simulated power cut")
 struct SimulatedDiskTests {
   private let old: [UInt8] = [0, 1, 2, 3, 4, 5, 6, 7]
 
@@ -46,7 +46,7 @@ struct SimulatedDiskTests {
     #expect(try disk.crashed(.nothing).sectorValues() == [0, 10, 2, 3, 4, 5, 6, 7])
   }
 
-  @Test func `a crash changes neither the disk it happens to nor its siblings`() throws {
+  @Test func `a crash changes neither the disk it happens on nor its siblings`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(10), at: 0)
     let crashed = disk.crashed(.nothing)
@@ -74,7 +74,7 @@ struct SimulatedDiskTests {
     // The least likely ones take more seeds than these.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
-    case .wholeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
+    case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
     }
   }
 
@@ -88,7 +88,7 @@ struct SimulatedDiskTests {
         == [[0, 0], [9, 0], [9, 9]])
   }
 
-  @Test func `two writes to different places leave four states`() throws {
+  @Test func `two writes to different locations leave four states`() throws {
     let (disk, file) = try diskWithDurableFile()
     #expect(disk.exhaustiveCrashes(limit: 1)?.count == 1)
     try file.write(sector(10) + sector(11), at: 0)
@@ -110,7 +110,8 @@ struct SimulatedDiskTests {
     #expect(Set(tails) == [[], [0], [8], [0, 0], [8, 0]])
   }
 
-  @Test func `a file that grew can show garbage where bytes were lost, and nowhere else`() throws {
+  @Test func `a file that grew can contain garbage where bytes were lost, and nowhere else`() throws
+  {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(8), at: 8 * 512)
     var hasGarbage = false
@@ -123,7 +124,7 @@ struct SimulatedDiskTests {
     #expect(hasGarbage)
   }
 
-  @Test func `bytes that were cut off never come back once the cut is kept`() throws {
+  @Test func `truncated bytes never come back once the truncation is kept`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.setByteCount(512)
     try file.setByteCount(1024)
@@ -153,7 +154,7 @@ struct SimulatedDiskTests {
     #expect(disk.crashed(.nothing).bytes(of: "s/b") == [])
   }
 
-  @Test func `a folder whose own name is lost takes its files along`() throws {
+  @Test func `a directory whose own name is lost loses its files`() throws {
     let (disk, _) = try diskWithDurableFile()
     try disk.createDirectory("s/t")
     try #require(try disk.open("s/t/b", .create)).sync()
@@ -231,7 +232,7 @@ struct SimulatedDiskTests {
   }
 }
 
-@Suite("What the death of a process leaves")
+@Suite("The simulated process death")
 struct KilledProcessTests {
   @Test func `all bytes stay, what was not synced stays so, and only locks go`() throws {
     let (disk, file) = try diskWithDurableFile()

@@ -48,7 +48,7 @@ struct SimulatedFaultTests {
     }
   }
 
-  @Test func `the write at which the power goes off may arrive in part`() throws {
+  @Test func `the write at the power cut may arrive in part`() throws {
     var seen: Set<[UInt8]> = []
     for seed in 0..<200 as Range<UInt64> {
       let disk = SimulatedDisk(seed: seed)
@@ -63,7 +63,7 @@ struct SimulatedFaultTests {
     #expect(seen.count == 8)
   }
 
-  @Test func `a name change at which the power goes off may have happened`() throws {
+  @Test func `the name change at the power cut may have happened`() throws {
     for leavesPart in [false, true] {
       let (disk, _) = try diskWithDurableFile()
       disk.faultPlan = .powerCut(atCall: 7, leavesPart: leavesPart)
@@ -89,9 +89,9 @@ struct SimulatedFaultTests {
 
   @Test func `a full disk still removes`() throws {
     let (disk, file) = try diskWithDurableFile()
-    disk.faultPlan = .failure(.full, atCall: 1, isLasting: true)
-    #expect(kind { try file.write(sector(9), at: 0) } == .full)
-    #expect(kind { _ = try disk.open("s/b", .create) } == .full)
+    disk.faultPlan = .failure(.diskFull, atCall: 1, isLasting: true)
+    #expect(kind { try file.write(sector(9), at: 0) } == .diskFull)
+    #expect(kind { _ = try disk.open("s/b", .create) } == .diskFull)
     try disk.remove("s/a")
     try disk.syncDirectory("s")
     #expect(try disk.list("s") == [])
@@ -99,8 +99,8 @@ struct SimulatedFaultTests {
 
   @Test func `a failing write may leave its beginning`() throws {
     let (disk, file) = try diskWithDurableFile()
-    disk.faultPlan = .failure(.full, atCall: 7, leavesPart: true)
-    #expect(kind { try file.write([UInt8](repeating: 9, count: 4096), at: 0) } == .full)
+    disk.faultPlan = .failure(.diskFull, atCall: 7, leavesPart: true)
+    #expect(kind { try file.write([UInt8](repeating: 9, count: 4096), at: 0) } == .diskFull)
     let bytes = try #require(disk.bytes(of: "s/a"))
     let count = bytes.prefix { $0 == 9 }.count
     #expect(count > 0 && count < 4096 && !bytes[count...].contains(9))
@@ -132,7 +132,7 @@ struct SimulatedFaultTests {
     _ = try file.bytes(at: 0, 1)
   }
 
-  @Test func `a hook sees each write before it happens and may ask the disk`() throws {
+  @Test func `a hook sees each write before it happens and may read the disk`() throws {
     let (disk, file) = try diskWithDurableFile()
     var seen: [String] = []
     disk.onWrite = { path, offset, count in
@@ -151,7 +151,7 @@ struct SimulatedFaultTests {
       let file = try #require(try disk.open("a", .create))
       try file.write([UInt8(truncatingIfNeeded: disk.random()), 1], at: 3)
       try file.setByteCount(disk.wallClockMilliseconds % 100)
-      disk.faultPlan = .failure(.full, atCall: 4)
+      disk.faultPlan = .failure(.diskFull, atCall: 4)
       _ = kind { try file.sync() }
       return (disk.operationLog, disk.operationHash)
     }

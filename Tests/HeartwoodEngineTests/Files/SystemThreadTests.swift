@@ -20,7 +20,7 @@ struct SystemThreadTests {
   }
 
   /// What a thread holds may be the last lock on a file: whoever joins it counts on its end.
-  @Test func `holds nothing any more once it is joined`() throws {
+  @Test func `holds nothing after it is joined`() throws {
     let gone = Flag()
     let thread: SystemThread?
     do {

@@ -36,7 +36,7 @@ struct VolumeTypeTests {
     ]
 
   @Test(.evidence("E1"), arguments: unsupported)
-  func `of a network or served by a program is named`(type: VolumeType, name: String) throws {
+  func `on a network or in user space is rejected by name`(type: VolumeType, name: String) throws {
     #expect(type.unsupportedName == name)
     let error = #expect(throws: StorageError.self) { try type.requireSupported("/store") }
     #expect(error?.kind == .unsupportedFileSystem)
@@ -44,7 +44,7 @@ struct VolumeTypeTests {
     #expect(error?.file == "/store")
   }
 
-  @Test func `is tested for each number that is refused`() {
+  @Test func `is checked against each rejected number`() {
     let numbers = Self.unsupported.compactMap { entry in
       if case .number(let number) = entry.0 { number } else { nil as UInt32? }
     }
@@ -53,12 +53,12 @@ struct VolumeTypeTests {
   }
 
   @Test(.evidence("E1"), arguments: supported)
-  func `of a disk or in memory is no obstacle`(type: VolumeType) throws {
+  func `on a disk or in memory is accepted`(type: VolumeType) throws {
     #expect(type.unsupportedName == nil)
     try type.requireSupported("/store")
   }
 
-  @Test func `is known for a folder that is there`() throws {
+  @Test func `is known for an existing directory`() throws {
     let scratch = try ScratchDirectory()
     let system = PosixFileSystem()
     let type = try #require(try system.volumeType(of: scratch.path))
@@ -77,21 +77,21 @@ struct VolumeTypeTests {
   private func fixture(_ disk: SimulatedDisk) -> StoreFixture { .on(disk) }
 
   @Test(.evidence("E1"), arguments: [true, false])
-  func `that is refused gets no folder and no file`(hasFolder: Bool) throws {
+  func `that is rejected gets no directory and no file`(hasDirectory: Bool) throws {
     let disk = SimulatedDisk()
     let fixture = fixture(disk)
-    if hasFolder { try disk.createDirectory(fixture.path) }
+    if hasDirectory { try disk.createDirectory(fixture.path) }
     disk.volume = .number(0x6969)
     let count = disk.callCount
-    for readOnly in [false, true] {
+    for isReadOnly in [false, true] {
       var fixture = fixture
-      fixture.options.readOnly = readOnly
+      fixture.options.isReadOnly = isReadOnly
       let error = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(error?.kind == .unsupportedFileSystem)
       #expect(error?.message.contains("NFS") == true)
     }
     #expect(disk.callCount == count)
-    #expect(try disk.list(fixture.path) == (hasFolder ? [] : nil))
+    #expect(try disk.list(fixture.path) == (hasDirectory ? [] : nil))
     disk.volume = .number(0xEF53)
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
   }
@@ -101,7 +101,7 @@ struct VolumeTypeTests {
     arguments: [
       SimulatedDisk.LockFault.failure(.unsupportedFileSystem), .unseen, .lostWhenClosed,
     ])
-  func `without locks of open files is found out by trying`(
+  func `without open-file locks is detected by a probe`(
     fault: SimulatedDisk.LockFault
   ) throws {
     let disk = SimulatedDisk()
@@ -109,9 +109,9 @@ struct VolumeTypeTests {
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
     let before = try fixture.allBytes()
     disk.lockFault = fault
-    for readOnly in [false, true] {
+    for isReadOnly in [false, true] {
       var fixture = fixture
-      fixture.options.readOnly = readOnly
+      fixture.options.isReadOnly = isReadOnly
       let error = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(error?.kind == .unsupportedFileSystem)
       #expect(error?.file == fixture.path(of: "locks"))
@@ -124,7 +124,7 @@ struct VolumeTypeTests {
   }
 
   /// The probe of one opener is not in the way of another's, nor taken for its presence.
-  @Test(.evidence("E2")) func `is tried by several at once`() throws {
+  @Test(.evidence("E2")) func `is probed by several threads at once`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ in }
     let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))

@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Numbers side by side, as the heads of a node are.
-@Suite("A search that guesses")
+@Suite("An interpolation search")
 struct GuessedSearchTests {
   /// How the numbers are spread.
   enum Spread: CaseIterable {
@@ -27,7 +27,7 @@ struct GuessedSearchTests {
   }
 
   @Test(arguments: Spread.allCases, [0.5, 0.999])
-  func `finds what a search by halves finds`(spread: Spread, bias: Double) {
+  func `finds the same as a binary search`(spread: Spread, bias: Double) {
     var random = SeededGenerator(seed: 11)
     for round in 0..<200 {
       let count = random.below(300)

@@ -60,7 +60,7 @@ struct XXH64Tests {
     arguments: [
       ("", 0xEF46_DB37_51D8_E999), ("a", 0xD24E_C4F1_A98C_6E5B), ("abc", 0x44BC_2CF5_AD77_0999),
     ] as [(String, UInt64)])
-  func `short texts have their published hashes`(text: String, hash: UInt64) {
+  func `short strings have their published hashes`(text: String, hash: UInt64) {
     #expect([UInt8](text.utf8).withBytes { XXH64.hash($0) } == hash)
   }
 
@@ -71,30 +71,30 @@ struct XXH64Tests {
     #expect(hash([bytes[...]], seed: vector.seed) == vector.hash)
   }
 
-  @Test func `an input in two pieces has the same hash wherever it is cut`() {
+  @Test func `an input in two chunks has the same hash, wherever it is split`() {
     for byteCount in [0, 1, 7, 31, 32, 33, 64, 95, 129, 300] {
       let bytes = random(byteCount)
-      let whole = bytes.withBytes { XXH64.hash($0, seed: 42) }
+      let complete = bytes.withBytes { XXH64.hash($0, seed: 42) }
       for cut in 0...byteCount {
-        #expect(hash([bytes[..<cut], bytes[cut...]], seed: 42) == whole, "cut at \(cut)")
+        #expect(hash([bytes[..<cut], bytes[cut...]], seed: 42) == complete, "cut at \(cut)")
       }
     }
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `an input in many pieces has the same hash`(seed: UInt64) {
+  func `an input in many chunks has the same hash`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let bytes = generator.bytes(5000)
-    let whole = bytes.withBytes { XXH64.hash($0, seed: seed) }
+    let complete = bytes.withBytes { XXH64.hash($0, seed: seed) }
     for _ in 0..<50 {
-      var pieces: [ArraySlice<UInt8>] = []
+      var chunks: [ArraySlice<UInt8>] = []
       var rest = bytes[...]
       while !rest.isEmpty {
         let count = generator.below(generator.isTrue(in256: 128) ? 8 : 200)
-        pieces.append(rest.prefix(count))
+        chunks.append(rest.prefix(count))
         rest = rest.dropFirst(count)
       }
-      #expect(hash(pieces, seed: seed) == whole)
+      #expect(hash(chunks, seed: seed) == complete)
     }
   }
 
@@ -108,7 +108,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test func `the place in memory does not matter`() {
+  @Test func `the alignment of the bytes does not matter`() {
     let bytes = random(200)
     let expected = bytes.withBytes { XXH64.hash($0) }
     for shift in 0..<16 {
@@ -122,9 +122,9 @@ struct XXH64Tests {
     return generator.bytes(byteCount)
   }
 
-  private func hash(_ pieces: [ArraySlice<UInt8>], seed: UInt64) -> UInt64 {
+  private func hash(_ chunks: [ArraySlice<UInt8>], seed: UInt64) -> UInt64 {
     var hash = XXH64(seed: seed)
-    for piece in pieces { Array(piece).withBytes { hash.update($0) } }
+    for chunk in chunks { Array(chunk).withBytes { hash.update($0) } }
     return hash.finish()
   }
 }

@@ -22,11 +22,11 @@ struct KeyBufferTests {
     }
   }
 
-  @Test func `every place of one zero byte is found`() throws {
+  @Test func `a zero byte at any position is found`() throws {
     for count in 1...40 {
-      for place in 0..<count {
+      for index in 0..<count {
         var bytes = [UInt8](repeating: 1, count: count)
-        bytes[place] = 0
+        bytes[index] = 0
         try expectSame(bytes)
       }
     }
@@ -44,7 +44,7 @@ struct KeyBufferTests {
     try expectTooLarge([UInt8](repeating: 0, count: longest), encodedCount: 1 + 2 * longest)
   }
 
-  @Test func `an error of the body comes through`() {
+  @Test func `an error of the body is rethrown`() {
     let failure = StorageError(.closed, "The store is closed.")
     #expect(throws: failure) {
       try withSearchBytes(Int64(1)) { _ throws(StorageError) in throw failure }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A key decoding")
 struct KeyDecodingTests {
-  @Test func `parts of every type come back`() throws {
+  @Test func `components of every type round-trip`() throws {
     try expectRoundTrip(Int.min)
     try expectRoundTrip(Int8.min)
     try expectRoundTrip(Int16.max)
@@ -33,7 +33,7 @@ struct KeyDecodingTests {
     #expect(zero.sign == .plus)
   }
 
-  @Test func `several parts come back, with nil among them`() throws {
+  @Test func `several components round-trip, including nil`() throws {
     let key = Key("a\0", Int?.none, [0] as [UInt8], "", true, 1.5, Int?.some(3))
     let parts = try Key.decode(
       key.bytes.span.bytes, as: String.self, Int?.self, [UInt8].self, String.self, Bool.self,
@@ -42,7 +42,7 @@ struct KeyDecodingTests {
     #expect(parts.4 && parts.5 == 1.5 && parts.6 == 3)
   }
 
-  @Test func `a part of another kind is refused by name`() {
+  @Test func `a component of another kind throws and names both kinds`() {
     #expect(
       message(Key(1, "x"), as: Int.self, Int.self)
         == "The key's second component is a string, not an integer.")
@@ -69,7 +69,7 @@ struct KeyDecodingTests {
         == "The key's first component is a date, not a floating-point number.")
   }
 
-  @Test func `a number that does not fit is refused`() {
+  @Test func `a number that does not fit throws`() {
     #expect(
       message(Key(300), as: Int8.self)
         == "The key's first component is the number 300, which does not fit Int8.")
@@ -84,7 +84,7 @@ struct KeyDecodingTests {
         == "The key's first component is the number 0.1, which does not fit Float.")
   }
 
-  @Test func `missing and remaining parts are refused`() {
+  @Test func `missing and remaining components throw`() {
     #expect(
       message(Key(1), as: Int.self, String.self)
         == "The key's second component is missing; a string was requested.")
@@ -107,7 +107,7 @@ struct KeyDecodingTests {
       [0x21, 0, 0, 0, 0, 0, 0, 0, 1], [0x28, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
       [0x28, 0xFF, 0xF8, 0, 0, 0, 0, 0, 1], [0x30, 0, 0, 0, 0, 0, 0, 0, 0],
     ] as [[UInt8]])
-  func `bytes that no encoder writes are refused as damage`(bytes: [UInt8]) throws {
+  func `bytes that no encoder writes are corrupt`(bytes: [UInt8]) throws {
     let error = #expect(throws: StorageError.self) { try Key(encoded: bytes) }
     #expect(error?.kind == .corrupt)
     #expect(Key(unverified: bytes).description.hasPrefix("0x"))

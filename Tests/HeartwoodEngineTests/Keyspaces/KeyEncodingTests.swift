@@ -104,7 +104,7 @@ struct KeyEncodingTests {
   }
 
   @Test(arguments: seeds)
-  func `lists of parts sort part by part and never collide`(seed: UInt64) throws {
+  func `lists of components sort component by component and never collide`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let texts = ["", "\0", "a", "a\0", "\0a", "\u{8}", "@"]
     let lists = (0..<70).map { _ in
@@ -152,7 +152,7 @@ struct KeyEncodingTests {
     #expect(Key(-Float.nan) == Key(Double.nan))
   }
 
-  @Test func `a literal is the key of its one part`() throws {
+  @Test func `a literal is the key of its one component`() throws {
     let text: Key = "config"
     let number: Key = 42
     #expect(text == Key("config" as String))
@@ -161,7 +161,7 @@ struct KeyEncodingTests {
     #expect(try Key(encoded: text.bytes) == text)
   }
 
-  @Test func `a description shows the parts`() {
+  @Test func `a description shows the components`() {
     #expect("\(Key("nc", 73_275_410))" == "(\"nc\", 73275410)")
     #expect("\(Key())" == "()")
     #expect("\(Key(Int?.none, true, 1.5, UInt64.max))" == "(nil, true, 1.5, 18446744073709551615)")

@@ -29,7 +29,7 @@ struct KeyPatternTests {
   }
 
   @Test(.evidence("B5"), arguments: Pattern.allCases)
-  func `fill a store, leave it, and fill it again`(pattern: Pattern) throws {
+  func `can fill a store, be deleted, and fill it again`(pattern: Pattern) throws {
     var options = StoreOptions()
     options.durability = .normal
     try StoreFixture.inMemory(options).run { store in

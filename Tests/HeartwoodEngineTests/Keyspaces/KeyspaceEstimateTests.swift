@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Estimates of how many entries a range has")
+@Suite("Estimates of the entry count of a range")
 struct KeyspaceEstimateTests {
   private func check(_ count: Int, bound: Double, _ keyspace: KeyspaceReader) throws {
     for (lower, upper) in [(0, count), (count / 4, count / 2), (count / 3, count), (7, 60)] {
@@ -19,7 +19,7 @@ struct KeyspaceEstimateTests {
     #expect(try keyspace.estimatedCount() == count)
   }
 
-  @Test func `are exact within a leaf and near over many, in snapshots and transactions`() throws {
+  @Test func `are exact within a leaf and close over many, in snapshots and transactions`() throws {
     try StoreFixture.inMemory().run { store in
       for (name, count) in [("one leaf", 100), ("many leaves", 100_000)] {
         try store.write { transaction in

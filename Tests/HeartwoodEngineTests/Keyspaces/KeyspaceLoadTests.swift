@@ -3,11 +3,11 @@ import HeartwoodTestSupport
 import Testing
 
 /// Filling an empty keyspace in order, against as many single puts.
-@Suite("A load")
+@Suite("A bulk load")
 struct KeyspaceLoadTests {
   private static let (one, two): ([UInt8], [UInt8]) = ([1], [2])
 
-  private func rows(_ seed: UInt64, count: Int, pageSize: Int) -> [(Key, [UInt8])] {
+  private func rows(_ seed: UInt64, count: Int, pageByteCount: Int) -> [(Key, [UInt8])] {
     var random = SeededGenerator(seed: seed)
     var rows: [Key: [UInt8]] = [:]
     while rows.count < count {
@@ -16,7 +16,7 @@ struct KeyspaceLoadTests {
       ).encoded
       // Some hundreds of keys of each kind; a part more makes them enough.
       let longer = Key(unverified: key.bytes + Key(random.below(1000)).bytes)
-      rows[longer] = KeyspaceModel.value(&random, pageSize: pageSize)
+      rows[longer] = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
     }
     return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
@@ -31,11 +31,11 @@ struct KeyspaceLoadTests {
   }
 
   @Test(arguments: [0, 1, 2, 50, 1500], [4096, 65_536])
-  func `equals as many puts`(count: Int, pageSize: Int) throws {
-    let rows = rows(UInt64(count), count: count, pageSize: pageSize)
+  func `equals the same number of puts`(count: Int, pageByteCount: Int) throws {
+    let rows = rows(UInt64(count), count: count, pageByteCount: pageByteCount)
     var options = StoreOptions()
-    options.pageSize = pageSize
-    options.segmentByteCount = pageSize * 64
+    options.pageByteCount = pageByteCount
+    options.segmentByteCount = pageByteCount * 64
     try StoreFixture.inMemory(options).run { store in
       try store.write { try $0.keyspace("loaded").load(sorted: rows) }
       try store.write { transaction in
@@ -61,10 +61,10 @@ struct KeyspaceLoadTests {
   }
 
   @Test(.evidence("D5"), arguments: Wrong.allCases)
-  func `with an error leaves the store as it was`(wrong: Wrong) throws {
+  func `with an error leaves the store unchanged`(wrong: Wrong) throws {
     try StoreFixture.inMemory().run { store in
       try store.write { try $0.keyspace("other").put(1, [1]) }
-      let (generation, pageCount) = (store.statistics.newest, store.statistics.pageCount)
+      let (generation, pageCount) = (store.statistics.newestGeneration, store.statistics.pageCount)
       var rows = (0..<2000).map { (Key($0), [UInt8](repeating: 1, count: 50)) }
       switch wrong {
       case .keyTwice: rows[1500].0 = rows[1499].0
@@ -83,14 +83,14 @@ struct KeyspaceLoadTests {
           try transaction.keyspace("other").put(1, [2])
         }
       }
-      #expect(store.statistics.newest == generation)
+      #expect(store.statistics.newestGeneration == generation)
       #expect(store.statistics.pageCount == pageCount)
       #expect(try store.snapshot().keyspaceNames == ["other"])
       #expect(try store.snapshot().keyspace("other")?.get(1) == [1])
     }
   }
 
-  @Test func `into a keyspace that has something is refused and does no harm`() throws {
+  @Test func `into a keyspace with entries throws and changes nothing`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
@@ -111,7 +111,7 @@ struct KeyspaceLoadTests {
     }
   }
 
-  @Test func `takes entries one by one, with keys of every kind`() throws {
+  @Test func `accepts entries one by one, with keys of every kind`() throws {
     try StoreFixture.inMemory().run { store in
       let value: [UInt8] = [1, 2, 3]
       try store.write { transaction in
@@ -137,7 +137,7 @@ struct KeyspaceLoadTests {
     }
   }
 
-  @Test func `goes on beside that of another keyspace`() throws {
+  @Test func `can alternate with that of another keyspace`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let others = try transaction.keyspace("others")
@@ -155,10 +155,10 @@ struct KeyspaceLoadTests {
     }
   }
 
-  @Test(.evidence("D5")) func `whose closure throws leaves the store as it was`() throws {
+  @Test(.evidence("D5")) func `whose closure throws leaves the store unchanged`() throws {
     struct Own: Error {}
     try StoreFixture.inMemory().run { store in
-      let newest = store.statistics.newest
+      let newest = store.statistics.newestGeneration
       let error = #expect(throws: StorageError.self) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("k")
@@ -172,7 +172,7 @@ struct KeyspaceLoadTests {
         }
       }
       #expect(error?.kind == .invalidArgument)
-      #expect(store.statistics.newest == newest)
+      #expect(store.statistics.newestGeneration == newest)
       // Within a savepoint it is undone, and the rest can be committed.
       try store.write { transaction in
         try? transaction.savepoint { transaction in

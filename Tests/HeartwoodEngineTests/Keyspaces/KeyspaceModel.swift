@@ -24,9 +24,9 @@ struct KeyspaceModel {
     }
   }
 
-  static func value(_ random: inout SeededGenerator, pageSize: Int) -> [UInt8] {
-    let quarter = (pageSize - 40) / 4
-    let page = pageSize - 32
+  static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
+    let quarter = (pageByteCount - 40) / 4
+    let page = pageByteCount - 32
     let edges = [0, 10, 60, 60, 200, quarter - 22, quarter - 14, page, 2 * page]
     var count = max(0, edges[random.below(edges.count)] + random.below(5) - 2)
     if random.isTrue(in256: 2) { count = 200 << 10 }
@@ -49,9 +49,9 @@ struct KeyspaceModel {
 
   /// Expects that a snapshot shows exactly this.
   func expectShown(
-    by snapshot: Snapshot, _ place: String, _ location: SourceLocation = #_sourceLocation
+    by snapshot: Snapshot, _ context: String, _ location: SourceLocation = #_sourceLocation
   ) throws {
-    let comment = Comment(rawValue: place)
+    let comment = Comment(rawValue: context)
     let names = try snapshot.keyspaceNames
     #expect(names == keyspaces.keys.sorted(), comment, sourceLocation: location)
     for name in names {
@@ -62,7 +62,7 @@ struct KeyspaceModel {
         return true
       }
       let isRight = found.elementsEqual(rows(name)) { $0.key == $1.key && $0.value == $1.value }
-      #expect(isRight, "\(name), \(place)", sourceLocation: location)
+      #expect(isRight, "\(name), \(context)", sourceLocation: location)
       #expect(try keyspace.count() == found.count, comment, sourceLocation: location)
     }
   }

@@ -7,7 +7,7 @@ import Testing
 struct KeyspaceRangeDeletionTests {
   private typealias Row = KeyspaceModel.Row
 
-  private func rows(_ random: inout SeededGenerator, count: Int, pageSize: Int) -> [Row] {
+  private func rows(_ random: inout SeededGenerator, count: Int, pageByteCount: Int) -> [Row] {
     var rows: [Key: [UInt8]] = [:]
     for _ in 0..<count {
       let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
@@ -15,7 +15,8 @@ struct KeyspaceRangeDeletionTests {
       let longer = Key(unverified: key.bytes + Key(random.below(40)).bytes)
       rows[longer] =
         random.isTrue(in256: 12)
-        ? KeyspaceModel.value(&random, pageSize: pageSize) : random.bytes(random.below(60))
+        ? KeyspaceModel.value(&random, pageByteCount: pageByteCount)
+        : random.bytes(random.below(60))
     }
     return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
@@ -38,7 +39,7 @@ struct KeyspaceRangeDeletionTests {
   }
 
   private func expect(
-    _ store: Store, _ rows: [Row], _ place: String, _ location: SourceLocation = #_sourceLocation
+    _ store: Store, _ rows: [Row], _ context: String, _ location: SourceLocation = #_sourceLocation
   ) throws {
     let keyspace = try #require(try store.snapshot().keyspace("rows"))
     var found: [Row] = []
@@ -47,23 +48,24 @@ struct KeyspaceRangeDeletionTests {
       return true
     }
     let isSame = found.elementsEqual(rows) { $0.key == $1.key && $0.value == $1.value }
-    #expect(isSame, Comment(rawValue: place), sourceLocation: location)
-    #expect(try keyspace.count() == rows.count, Comment(rawValue: place), sourceLocation: location)
+    #expect(isSame, Comment(rawValue: context), sourceLocation: location)
+    #expect(
+      try keyspace.count() == rows.count, Comment(rawValue: context), sourceLocation: location)
   }
 
   @Test(arguments: 0..<12 as Range<UInt64>)
-  func `is removed as one key after the other would be`(seed: UInt64) throws {
+  func `is removed like key after key`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var options = StoreOptions()
-    options.pageSize = 4096
+    options.pageByteCount = 4096
     options.segmentByteCount = 4096 * 64
     if seed % 3 == 0 { options.transactionMemoryByteCount = 1 << 18 }
     try StoreFixture.inMemory(options).run { store in
       var expected: [Row] = []
       for step in 0..<25 {
-        let new = rows(&random, count: random.below(3) == 0 ? 900 : 60, pageSize: 4096)
+        let new = rows(&random, count: random.below(3) == 0 ? 900 : 60, pageByteCount: 4096)
         let range = range(&random, expected + new)
-        let isTakenBack = random.isTrue(in256: 60)
+        let isRolledBack = random.isTrue(in256: 60)
         try store.write { transaction in
           let keyspace = try transaction.keyspace("rows")
           for (key, value) in new { try keyspace.put(key, value) }
@@ -75,10 +77,10 @@ struct KeyspaceRangeDeletionTests {
             #expect(
               count == expected.count { range.contains($0.key) }, "seed \(seed), step \(step)")
           }
-          guard !isTakenBack else {
+          guard !isRolledBack else {
             try? transaction.savepoint { _ in
               try remove()
-              throw TakenBack()
+              throw RolledBack()
             }
             return
           }
@@ -92,9 +94,9 @@ struct KeyspaceRangeDeletionTests {
     }
   }
 
-  private struct TakenBack: Error {}
+  private struct RolledBack: Error {}
 
-  @Test func `of everything leaves an empty keyspace and frees its pages`() throws {
+  @Test func `of all keys leaves an empty keyspace and frees its pages`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let keyspace = try transaction.keyspace("rows")
@@ -105,7 +107,7 @@ struct KeyspaceRangeDeletionTests {
       try store.write { transaction in
         let keyspace = try transaction.keyspace("rows")
         #expect(try keyspace.delete(in: KeyRange()) == 50_000)
-        #expect(try keyspace.count() == 0 && keyspace.cursor().first() == false)
+        #expect(try keyspace.count() == 0 && keyspace.cursor().moveToFirst() == false)
         try keyspace.put(7, [7])
         #expect(try keyspace.delete(in: KeyRange(from: 8)) == 0)
         #expect(try keyspace.delete(in: KeyRange(from: 7, upTo: 8)) == 1)
@@ -121,14 +123,14 @@ struct KeyspaceRangeDeletionTests {
           for number in 0..<50_000 { try loader.append(number, [1, 2, 3].span.bytes) }
         }
       }
-      let before = store.statistics.activity.pagesLogged
+      let before = store.statistics.activity.loggedPageCount
       try store.write { transaction in
         let range = KeyRange(from: 1000, upTo: 49_000)
         let count = try transaction.keyspace("rows").delete(in: range)
         #expect(count == 48_000)
       }
       // Two leaves, their branches, the root, the catalog, and pages of free space.
-      #expect(store.statistics.activity.pagesLogged - before < 20)
+      #expect(store.statistics.activity.loggedPageCount - before < 20)
     }
   }
 
@@ -178,7 +180,7 @@ struct KeyspaceRangeDeletionTests {
     }
   }
 
-  @Test func `behind the last key is appended to a keyspace that has entries`() throws {
+  @Test func `after the last key is appended to a keyspace with entries`() throws {
     try StoreFixture.inMemory().run { store in
       for part in 0..<5 {
         try store.write { transaction in

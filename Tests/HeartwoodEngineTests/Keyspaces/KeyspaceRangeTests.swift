@@ -104,7 +104,9 @@ struct KeyspaceRangeTests {
         }
       }
       let cursor = empty.cursor()
-      #expect(try !cursor.next() && !cursor.previous() && !cursor.first() && !cursor.last())
+      #expect(
+        try !cursor.moveToNext() && !cursor.moveToPrevious() && !cursor.moveToFirst()
+          && !cursor.moveToLast())
       #expect(try !cursor.seek(5))
       #expect(!cursor.isValid)
       #expect(cursor.key == nil)
@@ -112,7 +114,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  @Test func `ends where its body throws`() throws {
+  @Test func `ends when its body throws`() throws {
     struct Mistake: Error {}
     try StoreFixture.inMemory().run { store in
       try fill(store)
@@ -129,7 +131,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  @Test func `shows what its body changes ahead`() throws {
+  @Test func `shows changes that its body makes ahead`() throws {
     try StoreFixture.inMemory().run { store in
       try fill(store)
       try store.write { transaction in
@@ -185,50 +187,50 @@ struct KeyspaceRangeTests {
     var random = SeededGenerator(seed: seed)
     var keys = Set(Self.keys)
     var sorted = Self.keys
-    var place: Key?
+    var expected: Key?
     for step in 0..<200 {
       let old = keys
       try change(&random, &keys)
       if keys != old { sorted = keys.sorted() }
       let isThere: Bool
-      switch place == nil ? random.below(3) : random.below(9) {
+      switch expected == nil ? random.below(3) : random.below(9) {
       case 0:
         let key = random.isTrue(in256: 40) ? Key("s\(random.below(60))") : Key(random.below(3100))
         isThere = try cursor.seek(key)
-        place = sorted.first { $0 >= key }
+        expected = sorted.first { $0 >= key }
       case 1:
-        isThere = try cursor.first()
-        place = sorted.first
+        isThere = try cursor.moveToFirst()
+        expected = sorted.first
       case 2:
-        isThere = try cursor.last()
-        place = sorted.last
+        isThere = try cursor.moveToLast()
+        expected = sorted.last
       case 3...6:
-        isThere = try cursor.next()
-        place = place.flatMap { old in sorted.first { $0 > old } }
+        isThere = try cursor.moveToNext()
+        expected = expected.flatMap { old in sorted.first { $0 > old } }
       default:
-        isThere = try cursor.previous()
-        place = place.flatMap { old in sorted.last { $0 < old } }
+        isThere = try cursor.moveToPrevious()
+        expected = expected.flatMap { old in sorted.last { $0 < old } }
       }
-      #expect(isThere == (place != nil), "seed \(seed), step \(step)")
-      #expect(cursor.isValid == (place != nil), "seed \(seed), step \(step)")
-      #expect(cursor.key == place?.bytes, "seed \(seed), step \(step)")
-      #expect(try (cursor.value == nil) == (place == nil), "seed \(seed), step \(step)")
+      #expect(isThere == (expected != nil), "seed \(seed), step \(step)")
+      #expect(cursor.isValid == (expected != nil), "seed \(seed), step \(step)")
+      #expect(cursor.key == expected?.bytes, "seed \(seed), step \(step)")
+      #expect(try (cursor.value == nil) == (expected == nil), "seed \(seed), step \(step)")
     }
   }
 
-  @Test func `begins at either end with a new cursor`() throws {
+  @Test func `starts at either end with a new cursor`() throws {
     try StoreFixture.inMemory().run { store in
       try fill(store)
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       let (forward, backward) = (keyspace.cursor(), keyspace.cursor())
       #expect(forward.key == nil)
-      #expect(try forward.next())
+      #expect(try forward.moveToNext())
       #expect(forward.key == Key(0).bytes)
-      #expect(try backward.previous())
+      #expect(try backward.moveToPrevious())
       #expect(backward.key == Self.keys.max()?.bytes)
       #expect(try forward.seek(20))
       #expect(try forward.value == [UInt8](repeating: 4, count: 3000))
-      #expect(try forward.previous())
+      #expect(try forward.moveToPrevious())
       #expect(try forward.value == [UInt8](repeating: 3, count: 9000))
     }
   }

@@ -7,34 +7,34 @@ import Testing
 struct KeyspaceTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let seed: UInt64
-    let pageSize: Int
+    let pageByteCount: Int
     let access: StoreOptions.Access
-    var testDescription: String { "seed \(seed), pages of \(pageSize), \(access)" }
+    var testDescription: String { "seed \(seed), pages of \(pageByteCount), \(access)" }
   }
 
   private static let settings: [Setting] = [
-    Setting(seed: 1, pageSize: 4096, access: .mapped),
-    Setting(seed: 2, pageSize: 4096, access: .buffered),
-    Setting(seed: 3, pageSize: 65_536, access: .mapped),
-    Setting(seed: 4, pageSize: 65_536, access: .buffered),
-    Setting(seed: 5, pageSize: 16_384, access: .mapped),
+    Setting(seed: 1, pageByteCount: 4096, access: .mapped),
+    Setting(seed: 2, pageByteCount: 4096, access: .buffered),
+    Setting(seed: 3, pageByteCount: 65_536, access: .mapped),
+    Setting(seed: 4, pageByteCount: 65_536, access: .buffered),
+    Setting(seed: 5, pageByteCount: 16_384, access: .mapped),
   ]
 
   private struct Mistake: Error {}
 
   private func options(_ setting: Setting) -> StoreOptions {
     var options = StoreOptions()
-    options.pageSize = setting.pageSize
+    options.pageByteCount = setting.pageByteCount
     options.access = setting.access
-    options.segmentByteCount = setting.pageSize * 64
-    options.checkpointLogByteCount = setting.pageSize * 400
+    options.segmentByteCount = setting.pageByteCount * 64
+    options.checkpointLogByteCount = setting.pageByteCount * 400
     options.durability = .normal
-    options.cacheByteCount = setting.pageSize * 80
+    options.cacheByteCount = setting.pageByteCount * 80
     return options
   }
 
   @Test(.evidence("I1"), .evidence("I4"), .evidence("D5"), arguments: settings)
-  func `holds what a dictionary holds, in every snapshot`(setting: Setting) throws {
+  func `has the same contents as a dictionary, in every snapshot`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try StoreFixture.onDisk(options(setting))
     var model = KeyspaceModel()
@@ -43,8 +43,8 @@ struct KeyspaceTests {
         try model.expectShown(by: try store.snapshot(), "seed \(setting.seed), opening \(round)")
         var held: [(snapshot: Snapshot, model: KeyspaceModel)] = []
         for step in 0..<25 {
-          let place = "seed \(setting.seed), opening \(round), step \(step)"
-          try write(store, &model, &random, setting.pageSize, place)
+          let context = "seed \(setting.seed), opening \(round), step \(step)"
+          try write(store, &model, &random, setting.pageByteCount, context)
           if random.isTrue(in256: 80) { held.append((try store.snapshot(), model)) }
           if random.isTrue(in256: 40) { try store.checkpoint() }
           if held.count > 4 { held.remove(at: random.below(held.count)) }
@@ -60,27 +60,27 @@ struct KeyspaceTests {
   /// One transaction of random changes; sometimes it throws, and the model stays as it was.
   private func write(
     _ store: Store, _ model: inout KeyspaceModel, _ random: inout SeededGenerator,
-    _ pageSize: Int, _ place: String
+    _ pageByteCount: Int, _ context: String
   ) throws {
     var changed = model
     let throwsAtEnd = random.isTrue(in256: 30)
     do {
       try store.write { transaction in
         for _ in 0..<1 + random.below(40) {
-          try change(transaction, &changed, &random, pageSize, place)
+          try change(transaction, &changed, &random, pageByteCount, context)
         }
         #expect(try transaction.keyspaceNames == changed.keyspaces.keys.sorted())
         if throwsAtEnd { throw Mistake() }
       }
       model = changed
     } catch is Mistake {
-      try model.expectShown(by: try store.snapshot(), "after a throw, \(place)")
+      try model.expectShown(by: try store.snapshot(), "after a throw, \(context)")
     }
   }
 
   private func change(
     _ transaction: WriteTransaction, _ model: inout KeyspaceModel,
-    _ random: inout SeededGenerator, _ pageSize: Int, _ place: String
+    _ random: inout SeededGenerator, _ pageByteCount: Int, _ context: String
   ) throws {
     let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
     if random.isTrue(in256: 2) {
@@ -94,23 +94,23 @@ struct KeyspaceTests {
     switch random.below(8) {
     case 0, 1:
       let wasThere = model[name, key.encoded] != nil
-      #expect(try key.delete(from: keyspace) == wasThere, "\(place)")
+      #expect(try key.delete(from: keyspace) == wasThere, "\(context)")
       model[name, key.encoded] = nil
     case 2:
-      #expect(try key.get(from: keyspace) == model[name, key.encoded], "\(place)")
+      #expect(try key.get(from: keyspace) == model[name, key.encoded], "\(context)")
     default:
-      let value = KeyspaceModel.value(&random, pageSize: pageSize)
+      let value = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
       try key.put(value, in: keyspace)
       model[name, key.encoded] = value
     }
-    #expect(try keyspace.count() == model.keyspaces[name]?.count, "\(place)")
+    #expect(try keyspace.count() == model.keyspaces[name]?.count, "\(context)")
   }
 
-  @Test(arguments: settings.dropLast()) func `holds values of every length`(
+  @Test(arguments: settings.dropLast()) func `stores values of every length`(
     setting: Setting
   ) throws {
-    let quarter = (setting.pageSize - 40) / 4
-    let page = setting.pageSize - 32
+    let quarter = (setting.pageByteCount - 40) / 4
+    let page = setting.pageByteCount - 32
     let fanout = page / 4
     var lengths = Set([0, 1, 200 << 10, 200 << 10 | 1, 1 << 20])
     for edge in [quarter - 30, quarter - 14, quarter, page, 2 * page, 3 * page, fanout * page]
@@ -175,7 +175,7 @@ struct KeyspaceTests {
 
   // MARK: Making and removing
 
-  @Test func `can be removed and made again`() throws {
+  @Test func `can be removed and created again`() throws {
     let fixture = StoreFixture.inMemory()
     try fixture.run { store in
       try store.write { transaction in
@@ -223,7 +223,7 @@ struct KeyspaceTests {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
-      let generation = store.statistics.newest
+      let generation = store.statistics.newestGeneration
       let files = try fixture.allBytes()
       #expect(throws: Mistake.self) {
         try store.write { transaction in
@@ -236,7 +236,7 @@ struct KeyspaceTests {
           throw Mistake()
         }
       }
-      #expect(store.statistics.newest == generation)
+      #expect(store.statistics.newestGeneration == generation)
       #expect(try store.snapshot().keyspaceNames == ["k"])
       #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
       let isUnchanged = try fixture.allBytes() == files

@@ -15,24 +15,24 @@ struct LimitsTests {
   ) throws {
     var options = StoreOptions()
     options.access = access
-    options.pageSize = 4096
+    options.pageByteCount = 4096
     options.durability = .normal
     try StoreFixture.onDisk(options).run(#_sourceLocation, body)
   }
 
   private func expectTooLarge(
-    _ place: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+    _ sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
   ) {
-    let error = #expect(throws: StorageError.self, sourceLocation: place) { try body() }
-    #expect(error?.kind == .tooLarge, sourceLocation: place)
+    let error = #expect(throws: StorageError.self, sourceLocation: sourceLocation) { try body() }
+    #expect(error?.kind == .tooLarge, sourceLocation: sourceLocation)
   }
 
   /// Puts a value of zeros without ever holding it.
   private func putZeros(_ key: Int, _ byteCount: Int, in keyspace: KeyspaceWriter) throws {
-    let piece = [UInt8](repeating: 0, count: 1 << 20)
+    let chunk = [UInt8](repeating: 0, count: 1 << 20)
     try keyspace.put(key, byteCount: byteCount) { writer in
-      for _ in 0..<byteCount / piece.count { try writer.append(piece) }
-      try writer.append(Array(piece.prefix(byteCount % piece.count)))
+      for _ in 0..<byteCount / chunk.count { try writer.append(chunk) }
+      try writer.append(Array(chunk.prefix(byteCount % chunk.count)))
     }
   }
 
@@ -51,7 +51,9 @@ struct LimitsTests {
   }
 
   @Test(arguments: accesses)
-  func `of keys is 960 bytes encoded, of one part or several`(access: StoreOptions.Access) throws {
+  func `of keys is 960 encoded bytes, of one component or several`(access: StoreOptions.Access)
+    throws
+  {
     // One byte is the tag; in tuples one more ends the first part.
     let fitting = [0, 1, 958, 959]
     try run(access) { store in
@@ -89,13 +91,13 @@ struct LimitsTests {
       let text = String(repeating: "s", count: 960)
       expectTooLarge { _ = try keyspace.get(text) }
       expectTooLarge { _ = try keyspace.valueByteCount(text) }
-      expectTooLarge { try keyspace.forEachPiece(text) { _ in } }
+      expectTooLarge { try keyspace.forEachChunk(text) { _ in } }
       expectTooLarge { try keyspace.read(text, range: 0..<1) { _ in } }
     }
   }
 
   @Test(arguments: accesses)
-  func `of values in a leaf is a quarter of it, with the key and what it needs`(
+  func `of values in a leaf is a quarter of it, including the key`(
     access: StoreOptions.Access
   ) throws {
     // Of (4,096 - 40) / 4 bytes 14 go off, and the key behind its first 8: 1 byte of an integer.
@@ -104,11 +106,11 @@ struct LimitsTests {
     try run(access) { store in
       /// Pages a commit logs that puts nothing else.
       func pages(_ key: Key, _ length: Int) throws -> Int {
-        let before = store.statistics.activity.pagesLogged
+        let before = store.statistics.activity.loggedPageCount
         let value = [UInt8](repeating: 7, count: length)
         try store.write { try $0.keyspace("k").put(key, value) }
         #expect(try store.snapshot().keyspace("k")?.get(key) == value)
-        return store.statistics.activity.pagesLogged - before
+        return store.statistics.activity.loggedPageCount - before
       }
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
@@ -149,7 +151,7 @@ struct LimitsTests {
     }
   }
 
-  @Test func `of copies is no limit of reads by range or in pieces`() throws {
+  @Test func `of copies does not apply to reads by range or in chunks`() throws {
     let length = Limits.maxCopiedValueByteCount + 1
     try run(.mapped) { store in
       try store.write { transaction in
@@ -160,7 +162,7 @@ struct LimitsTests {
         expectTooLarge { try keyspace.forEach { _, _ in true } }
         expectTooLarge { try keyspace.getMany([1]) { _, _ in } }
         let cursor = keyspace.cursor()
-        try cursor.first()
+        try cursor.moveToFirst()
         expectTooLarge { _ = try cursor.value }
       }
       let keyspace = try #require(try store.snapshot().keyspace("k"))
@@ -169,11 +171,11 @@ struct LimitsTests {
       expectTooLarge { try keyspace.forEach { _, _ in true } }
       expectTooLarge { try keyspace.getMany([1]) { _, _ in } }
       let cursor = keyspace.cursor()
-      try cursor.first()
+      try cursor.moveToFirst()
       expectTooLarge { _ = try cursor.value }
       try expectZeros(1, length, in: keyspace)
       var count = 0
-      #expect(try keyspace.forEachPiece(1) { count += $0.byteCount })
+      #expect(try keyspace.forEachChunk(1) { count += $0.byteCount })
       #expect(count == length)
     }
   }
@@ -181,7 +183,7 @@ struct LimitsTests {
   @Test func `of values is a gigabyte, and one byte more changes nothing`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
-      let generation = store.statistics.newest
+      let generation = store.statistics.newestGeneration
       // Never touched: a refused value is not looked at.
       let tooMany = UnsafeMutableRawPointer.allocate(
         byteCount: Limits.maxValueByteCount + 1, alignment: 4096)
@@ -200,12 +202,12 @@ struct LimitsTests {
         }
         #expect(try keyspace.get(1) == [1])
       }
-      #expect(store.statistics.newest == generation)
+      #expect(store.statistics.newestGeneration == generation)
     }
   }
 
   @Test(.enabled(if: isLong), arguments: accesses)
-  func `of values is reached, and its bytes can be read`(access: StoreOptions.Access) throws {
+  func `of values can be reached, and its bytes can be read`(access: StoreOptions.Access) throws {
     try run(access) { store in
       let limit = Limits.maxValueByteCount
       try store.write { transaction in
@@ -216,7 +218,7 @@ struct LimitsTests {
       try expectZeros(1, limit, in: keyspace)
       expectTooLarge { _ = try keyspace.get(1) }
       var count = 0
-      #expect(try keyspace.forEachPiece(1) { count += $0.byteCount })
+      #expect(try keyspace.forEachChunk(1) { count += $0.byteCount })
       #expect(count == limit)
       try store.checkpoint()
     }

@@ -39,7 +39,7 @@ struct LookupKeyTests {
     try store.close()
   }
 
-  @Test func `finds what was stored under its components`() throws {
+  @Test func `finds the value stored under its components`() throws {
     try withStore { store in
       let (version, absent) = (Version(major: 6, minor: 3), Int?.none)
       try store.write { transaction in
@@ -55,7 +55,7 @@ struct LookupKeyTests {
       #expect(try keyspace.withValue(version) { $0.byteCount } == 1)
       var bytes = 0
       #expect(try keyspace.read(version, range: 0..<1) { bytes += $0.byteCount })
-      #expect(try keyspace.forEachPiece(version) { bytes += $0.byteCount } && bytes == 2)
+      #expect(try keyspace.forEachChunk(version) { bytes += $0.byteCount } && bytes == 2)
     }
   }
 

@@ -7,24 +7,24 @@ import Testing
 struct ManyReadsTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let seed: UInt64
-    let pageSize: Int
+    let pageByteCount: Int
     let access: StoreOptions.Access
-    var testDescription: String { "seed \(seed), pages of \(pageSize), \(access)" }
+    var testDescription: String { "seed \(seed), pages of \(pageByteCount), \(access)" }
 
     var options: StoreOptions {
       var options = StoreOptions()
-      options.pageSize = pageSize
+      options.pageByteCount = pageByteCount
       options.access = access
       options.durability = .normal
-      options.cacheByteCount = pageSize * 80
+      options.cacheByteCount = pageByteCount * 80
       return options
     }
   }
 
   private static let settings: [Setting] = [
-    Setting(seed: 1, pageSize: 4096, access: .mapped),
-    Setting(seed: 2, pageSize: 4096, access: .buffered),
-    Setting(seed: 3, pageSize: 16_384, access: .buffered),
+    Setting(seed: 1, pageByteCount: 4096, access: .mapped),
+    Setting(seed: 2, pageByteCount: 4096, access: .buffered),
+    Setting(seed: 3, pageByteCount: 16_384, access: .buffered),
   ]
 
   private struct Mistake: Error {}
@@ -33,15 +33,17 @@ struct ManyReadsTests {
   private typealias Passed = [(index: Int, value: [UInt8]?)]
 
   private func expect(
-    _ passed: Passed, _ values: [[UInt8]?], _ place: String,
+    _ passed: Passed, _ values: [[UInt8]?], _ context: String,
     _ location: SourceLocation = #_sourceLocation
   ) {
-    #expect(passed.map(\.index) == Array(values.indices), "\(place)", sourceLocation: location)
+    #expect(passed.map(\.index) == Array(values.indices), "\(context)", sourceLocation: location)
     let isRight = passed.map(\.value) == values
-    #expect(isRight, "\(place)", sourceLocation: location)
+    #expect(isRight, "\(context)", sourceLocation: location)
   }
 
-  @Test(.evidence("I13"), arguments: settings) func `finds what reads of one find`(setting: Setting)
+  @Test(.evidence("I13"), arguments: settings) func `finds the same as single reads`(
+    setting: Setting
+  )
     throws
   {
     var random = SeededGenerator(seed: setting.seed)
@@ -51,7 +53,7 @@ struct ManyReadsTests {
         let integers = try transaction.keyspace("integers")
         let strings = try transaction.keyspace("strings")
         for number in 0..<1500 where number % 3 > 0 {
-          let value = KeyspaceModel.value(&random, pageSize: setting.pageSize)
+          let value = KeyspaceModel.value(&random, pageByteCount: setting.pageByteCount)
           try integers.put(number - 500, value)
           try strings.put(Self.name(number), value)
         }
@@ -63,17 +65,17 @@ struct ManyReadsTests {
       let strings = try #require(try snapshot.keyspace("strings"))
       for count in [0, 1, 2, 63, 64, 65, 300] {
         let numbers = Self.numbers(count, &random)
-        let place = "seed \(setting.seed), \(count) keys"
+        let context = "seed \(setting.seed), \(count) keys"
         var passed: Passed = []
         try integers.getMany(numbers) { passed.append(($0, $1?.array)) }
-        expect(passed, try numbers.map { try integers.get($0) }, place)
+        expect(passed, try numbers.map { try integers.get($0) }, context)
         passed = []
         try integers.getMany(numbers.map { Int64($0) }) { passed.append(($0, $1?.array)) }
-        expect(passed, try numbers.map { try integers.get($0) }, place)
+        expect(passed, try numbers.map { try integers.get($0) }, context)
         passed = []
         let names = numbers.map { Self.name($0) }
         try strings.getMany(names) { passed.append(($0, $1?.array)) }
-        expect(passed, try names.map { try strings.get($0) }, place)
+        expect(passed, try names.map { try strings.get($0) }, context)
       }
     }
   }
@@ -134,7 +136,7 @@ struct ManyReadsTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `ends where its body throws`(access: StoreOptions.Access) throws {
+  func `ends when its body throws`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
     options.access = access
     try StoreFixture.onDisk(options).run { store in
@@ -159,7 +161,7 @@ struct ManyReadsTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `sees what its body changes`(access: StoreOptions.Access) throws {
+  func `sees the changes of its body`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
     options.access = access
     try StoreFixture.onDisk(options).run { store in
@@ -211,14 +213,14 @@ struct ManyReadsTests {
   }
 
   #if !DEBUG
-    @Test func `makes no object and retains nothing for a key`() async {
+    @Test func `allocates and retains nothing for a key`() async {
       await #expect(processExitsWith: .success) {
-        let folder = try ScratchDirectory()
+        let directory = try ScratchDirectory()
         var options = StoreOptions()
         // No other thread is measured with this one.
-        options.upkeep = .inline
+        options.maintenance = .inline
         let store = try Store(
-          at: folder.path(of: "store"), options: options, fileSystem: PosixFileSystem())
+          at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
         try store.write { transaction in
           try transaction.keyspace("rows").load(
             sorted: (0..<20_000).lazy.map { (Key($0), [UInt8](repeating: 7, count: 100)) })

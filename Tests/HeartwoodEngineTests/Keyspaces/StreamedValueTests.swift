@@ -26,29 +26,30 @@ struct StreamedValueTests {
     var start = 0
     while start < value.count {
       let count = min([0, 1, 100, 4064, 5000, 70_000][random.below(6)], value.count - start)
-      let piece = Array(value[start..<start + count])
+      let chunk = Array(value[start..<start + count])
       if random.isTrue(in256: 128) {
-        try writer.append(piece)
+        try writer.append(chunk)
       } else {
-        try writer.append(piece.span.bytes)
+        try writer.append(chunk.span.bytes)
       }
       start += count
     }
   }
 
-  @Test(arguments: accesses) func `is what was given, for every length`(
+  @Test(arguments: accesses) func `is the same as its chunks, for every length`(
     access: StoreOptions.Access
   ) throws {
     var random = SeededGenerator(seed: 1)
     let bytes = random.bytes(300_000)
     let fixture = try StoreFixture.onDisk(options(access))
-    func expectHeld(_ shown: (Int) throws -> (count: Int?, whole: [UInt8]?, pieces: [UInt8])) throws
+    func expectHeld(_ shown: (Int) throws -> (count: Int?, complete: [UInt8]?, chunks: [UInt8]))
+      throws
     {
       for length in Self.lengths {
         let value = Array(bytes.prefix(length))
-        let (count, whole, pieces) = try shown(length)
+        let (count, complete, chunks) = try shown(length)
         #expect(count == length)
-        let isRight = whole == value && pieces == value
+        let isRight = complete == value && chunks == value
         #expect(isRight, "\(length)")
       }
     }
@@ -62,26 +63,26 @@ struct StreamedValueTests {
         }
         #expect(try keyspace.count() == Self.lengths.count)
         try expectHeld { length in
-          var pieces: [UInt8] = []
-          #expect(try keyspace.forEachPiece(length) { pieces += $0.array })
-          return (try keyspace.valueByteCount(length), try keyspace.get(length), pieces)
+          var chunks: [UInt8] = []
+          #expect(try keyspace.forEachChunk(length) { chunks += $0.array })
+          return (try keyspace.valueByteCount(length), try keyspace.get(length), chunks)
         }
       }
     }
     try fixture.run { store in
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       try expectHeld { length in
-        var pieces: [UInt8] = []
-        #expect(try keyspace.forEachPiece(length) { pieces += $0.array })
-        return (try keyspace.valueByteCount(length), try keyspace.get(length), pieces)
+        var chunks: [UInt8] = []
+        #expect(try keyspace.forEachChunk(length) { chunks += $0.array })
+        return (try keyspace.valueByteCount(length), try keyspace.get(length), chunks)
       }
       #expect(try keyspace.valueByteCount(4711) == nil)
-      #expect(try !keyspace.forEachPiece(4711) { _ in Issue.record("no such key") })
-      #expect(throws: Mistake.self) { try keyspace.forEachPiece(8128) { _ in throw Mistake() } }
+      #expect(try !keyspace.forEachChunk(4711) { _ in Issue.record("no such key") })
+      #expect(throws: Mistake.self) { try keyspace.forEachChunk(8128) { _ in throw Mistake() } }
     }
   }
 
-  @Test func `goes under any kind of key`() throws {
+  @Test func `can be stored under any kind of key`() throws {
     try StoreFixture.inMemory().run { store in
       let value = [UInt8](repeating: 9, count: 5000)
       let bytes: [UInt8] = [1, 0, 2]
@@ -95,8 +96,8 @@ struct StreamedValueTests {
         #expect(try keyspace.valueByteCount(1) == 5000)
         #expect(try keyspace.valueByteCount(Key(4, "four")) == 5000)
         var sum = 0
-        try keyspace.forEachPiece("two") { sum += $0.byteCount }
-        try keyspace.forEachPiece(Key(bytes)) { sum += $0.byteCount }
+        try keyspace.forEachChunk("two") { sum += $0.byteCount }
+        try keyspace.forEachChunk(Key(bytes)) { sum += $0.byteCount }
         #expect(sum == 2 * 5000)
       }
       let keyspace = try #require(try store.snapshot().keyspace("k"))
@@ -104,14 +105,14 @@ struct StreamedValueTests {
       #expect(try keyspace.valueByteCount("two") == 5000)
       #expect(try keyspace.valueByteCount(Key(4, "four")) == 5000)
       var sum = 0
-      try keyspace.forEachPiece(bytes) { sum += $0.byteCount }
-      try keyspace.forEachPiece(Key(1)) { sum += $0.byteCount }
+      try keyspace.forEachChunk(bytes) { sum += $0.byteCount }
+      try keyspace.forEachChunk(Key(1)) { sum += $0.byteCount }
       #expect(sum == 2 * 5000)
     }
   }
 
   @Test(.evidence("I12"), arguments: [0, 10, 5000, 200_000])
-  func `leaves the entry as it was when it is not given as announced`(length: Int) throws {
+  func `leaves the entry unchanged if its length is not as announced`(length: Int) throws {
     try StoreFixture.inMemory().run { store in
       let old = [UInt8](repeating: 3, count: 6000)
       try store.write { try $0.keyspace("k").put(1, old) }
@@ -188,7 +189,7 @@ struct StreamedValueTests {
     }
   }
 
-  @Test(arguments: accesses) func `can be made from others and among other changes`(
+  @Test(arguments: accesses) func `can be built from other values and among other changes`(
     access: StoreOptions.Access
   ) throws {
     try StoreFixture.onDisk(options(access)).run { store in
@@ -203,8 +204,8 @@ struct StreamedValueTests {
           for _ in 0..<2 {
             // One value from before the transaction and one of its own.
             for key in [1, 2] {
-              try keyspace.forEachPiece(key) { piece in
-                try writer.append(piece)
+              try keyspace.forEachChunk(key) { chunk in
+                try writer.append(chunk)
                 try keyspace.put(100 + random.below(50), random.bytes(random.below(3000)))
               }
             }
@@ -261,8 +262,8 @@ struct StreamedValueTests {
     try fixture.run { store in
       try store.write { transaction in
         try transaction.keyspace("k").put(1, byteCount: length) { writer in
-          let piece = [UInt8](repeating: 5, count: 4_064)
-          for _ in 0..<1_500 { try writer.append(piece) }
+          let chunk = [UInt8](repeating: 5, count: 4_064)
+          for _ in 0..<1_500 { try writer.append(chunk) }
         }
       }
     }
@@ -285,7 +286,7 @@ struct StreamedValueTests {
     try store.close()
   }
 
-  @Test func `cannot be taken to another keyspace`() async {
+  @Test func `cannot be moved to another keyspace`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       let value = [UInt8](repeating: 1, count: 5000)

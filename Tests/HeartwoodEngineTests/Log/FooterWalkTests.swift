@@ -76,14 +76,14 @@ struct FooterWalkTests {
   }
 
   @Test(.evidence("D2"), arguments: 0..<60 as Range<UInt64>)
-  func `finds what a walk over headers finds`(seed: UInt64) throws {
+  func `finds the same as a walk over group headers`(seed: UInt64) throws {
     let log = try randomLog(seed)
     let commits = try log.commits()
     let plain = try log.recovery()
     let footerCount = try log.seal()
-    let (whole, used) = try walk(log, from: .empty, footers: true)
-    #expect(whole == (try walk(log, from: .empty, footers: false).outcome))
-    #expect(whole.point == log.point)
+    let (complete, used) = try walk(log, from: .empty, footers: true)
+    #expect(complete == (try walk(log, from: .empty, footers: false).outcome))
+    #expect(complete.point == log.point)
     #expect(used <= footerCount)
     let recovery = try log.recovery()
     #expect(recovery.point == plain.point)
@@ -94,8 +94,8 @@ struct FooterWalkTests {
       #expect(recovery.index.frame(of: page) == plain.index.frame(of: page), "page \(page)")
     }
     // From every commit, and up to every commit.
-    for place in commits.indices where place % 3 == 0 {
-      let point = commits[place].point
+    for index in commits.indices where index % 3 == 0 {
+      let point = commits[index].point
       #expect(
         try walk(log, from: point, footers: true).outcome
           == walk(log, from: point, footers: false).outcome, "from \(point.frame)")
@@ -106,7 +106,7 @@ struct FooterWalkTests {
     }
   }
 
-  @Test func `reads a footer where it can and headers where it must`() throws {
+  @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
     // Six frames: two commits of two, and one that reaches into the next segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
@@ -129,7 +129,7 @@ struct FooterWalkTests {
     }
   }
 
-  @Test(.evidence("B3")) func `passes over footers that do not belong to its commits`() throws {
+  @Test(.evidence("B3")) func `ignores footers that do not belong to its commits`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page]) }
     let plain = try walk(log, from: .empty, footers: false).outcome
@@ -137,16 +137,16 @@ struct FooterWalkTests {
       { $0.point.lineage += 1 }, { $0.commitCount = 0 }, { $0.point.frame = 0 },
       { $0.point.frame += 64 }, { $0.rows.swapAt(0, 1) },
     ]
-    for (place, change) in changes.enumerated() {
+    for (index, change) in changes.enumerated() {
       try forge(log, change)
       let walked = try walk(log, from: .empty, footers: true)
-      #expect(walked.outcome == plain, "change \(place)")
-      #expect(walked.footerCount == 0, "change \(place)")
+      #expect(walked.outcome == plain, "change \(index)")
+      #expect(walked.footerCount == 0, "change \(index)")
     }
   }
 
   /// The walk comes to the segment by a commit that ends behind the frame the footer names.
-  @Test(.evidence("B3")) func `never goes back to what a footer names`() throws {
+  @Test(.evidence("B3")) func `never returns to commits that a footer lists`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }
     let plain = try walk(log, from: .empty, footers: false).outcome
@@ -160,7 +160,7 @@ struct FooterWalkTests {
     #expect(walked.footerCount == 0)
   }
 
-  @Test(.evidence("B2")) func `refuses a footer that counts pages nobody made`() throws {
+  @Test(.evidence("B2")) func `rejects a footer that counts pages that were not created`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page]) }
     try forge(log) { $0.point.pageCount = 1 << 30 }
@@ -168,7 +168,7 @@ struct FooterWalkTests {
     #expect(error?.kind == .corrupt)
   }
 
-  @Test func `needs no header that a footer sums up`() throws {
+  @Test func `needs no group header that a footer summarises`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page]) }
     let plain = try walk(log, from: .empty, footers: false).outcome
@@ -179,7 +179,7 @@ struct FooterWalkTests {
     #expect(try log.commits().count == 1)
   }
 
-  @Test(.evidence("D10")) func `takes a footer behind its end as a witness`() throws {
+  @Test(.evidence("D10")) func `takes a footer after its end as a durable watermark`() throws {
     let log = try LogFixture()
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }

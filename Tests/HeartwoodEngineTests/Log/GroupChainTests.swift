@@ -42,8 +42,8 @@ struct GroupChainTests {
 
   private func commits(_ change: Change?) throws -> [FrameNumber] {
     let log = try LogFixture()
-    let supply = try log.supply()
-    _ = try supply.take(0, through: 0, lineage: 7)
+    let allocator = try log.allocator()
+    _ = try allocator.allocate(0, through: 0, lineage: 7)
     var first = HandMadeGroup(frame: 1, base: 1)
     first.isCommit = false
     var second = HandMadeGroup(frame: 2, base: 1)
@@ -57,12 +57,12 @@ struct GroupChainTests {
     return try log.commits().map(\.point.frame)
   }
 
-  @Test func `is a commit when everything fits`() throws {
+  @Test func `is a commit if both groups match`() throws {
     #expect(try commits(nil) == [2])
   }
 
   @Test(.evidence("D6"), .evidence("B3"), arguments: changes)
-  func `is none with`(change: Change) throws {
+  func `is no commit with`(change: Change) throws {
     #expect(try commits(change) == [])
   }
 }

@@ -47,7 +47,7 @@ struct GroupHeaderTests {
     bytes.withBytes { GroupHeader.decode($0, at: frame, seed: seed) }
   }
 
-  @Test(arguments: shapes) func `says what the format's tables say`(shape: Shape) throws {
+  @Test(arguments: shapes) func `decodes as the format's tables specify`(shape: Shape) throws {
     let group = group(shape)
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     let (header, digest) = try #require(decoded(bytes, at: group.frame))
@@ -67,7 +67,7 @@ struct GroupHeaderTests {
     #expect(header.voids.map(\.last) == group.voids.map(\.last))
   }
 
-  @Test(arguments: shapes) func `is written as the format's tables say`(shape: Shape) throws {
+  @Test(arguments: shapes) func `encodes as the format's tables specify`(shape: Shape) throws {
     let group = group(shape)
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     let (header, _) = try #require(decoded(bytes, at: group.frame))
@@ -78,7 +78,7 @@ struct GroupHeaderTests {
   }
 
   @Test(.evidence("B2"), arguments: shapes.filter { $0.images < 10 && $0.voids < 10 })
-  func `is nothing when any byte of it has changed`(shape: Shape) {
+  func `with any changed byte is rejected`(shape: Shape) {
     let group = group(shape)
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     for offset in 0..<96 + shape.images * 12 + shape.voids * 16 {
@@ -91,7 +91,7 @@ struct GroupHeaderTests {
     }
   }
 
-  @Test func `does not depend on what lies behind it in its frame`() {
+  @Test func `does not depend on the bytes after it in its frame`() {
     let group = group(Shape(images: 2, voids: 1, isCommit: true))
     var bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     bytes[96 + 2 * 12 + 16] ^= 0xFF
@@ -99,14 +99,14 @@ struct GroupHeaderTests {
     #expect(decoded(bytes, at: group.frame) != nil)
   }
 
-  @Test func `belongs to one frame of one store`() {
+  @Test func `is valid at one frame of one store only`() {
     let group = group(Shape(images: 2, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     #expect(decoded(bytes, at: group.frame + 1) == nil)
     #expect(decoded(bytes, at: group.frame, seed: Self.seed + 1) == nil)
   }
 
-  @Test(.evidence("B2")) func `is nothing when it is cut`() {
+  @Test(.evidence("B2")) func `if truncated is rejected`() {
     let group = group(Shape(images: 3, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     for count in 0..<96 + 3 * 12 {
@@ -115,7 +115,7 @@ struct GroupHeaderTests {
   }
 
   /// A page image has its hash and its frame in the same places, and its number where the magic is.
-  @Test(.evidence("B3")) func `is nothing without its magic, whatever its hash`() {
+  @Test(.evidence("B3")) func `without its signature is rejected, whatever its hash`() {
     let group = group(Shape(images: 1, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     let block = ByteBlock(count: 4096)
@@ -134,7 +134,7 @@ struct GroupHeaderTests {
       (136, UInt32.max, 0), (96, UInt32.max, UInt32.max), (4096, 333, 1), (5000, 408, 0),
       (0, 0, 0), (8, 0, 0), (95, 0, 0), (97, 0, 0), (4_294_967_295, 357_913_933, 0),
     ] as [(UInt32, UInt32, UInt32)])
-  func `is nothing when its counts do not add up`(
+  func `with inconsistent counts is rejected`(
     byteCount: UInt32, images: UInt32, voids: UInt32
   ) {
     let bytes = HandMadeGroup(frame: 1, base: 1).bytes(pageByteCount: 4096, seed: Self.seed)

@@ -17,7 +17,7 @@ struct HolderRowTests {
     bytes.withBytes { HolderRow.decode($0, seed: seed) }
   }
 
-  @Test func `says what was written`() {
+  @Test func `decodes to what was encoded`() {
     for name in ["", "importer", "Jahresringe für 1872", String(repeating: "x", count: 216)] {
       let row = HolderRow(process: 4711, opened: 1_750_000_000_000, name: name)
       #expect(row.name == name)
@@ -25,7 +25,7 @@ struct HolderRowTests {
     }
   }
 
-  @Test func `has its name cut after a whole character`() {
+  @Test func `truncates its name after a complete character`() {
     for (long, short) in [
       (String(repeating: "x", count: 217), String(repeating: "x", count: 216)),
       ("x" + String(repeating: "ä", count: 200), "x" + String(repeating: "ä", count: 107)),
@@ -37,7 +37,7 @@ struct HolderRowTests {
     }
   }
 
-  @Test(.evidence("E7")) func `is none after a change of any of its bits`() {
+  @Test(.evidence("E7")) func `with any changed bit is rejected`() {
     let sample = bytes(HolderRow(process: 4711, opened: 1_750_000_000_000, name: "importer"))
     for bit in 0..<sample.count * 8 {
       var changed = sample
@@ -49,7 +49,7 @@ struct HolderRowTests {
     #expect(decoded(Array(sample.dropLast())) == nil)
   }
 
-  @Test(.evidence("E7")) func `is none when it makes no sense`() {
+  @Test(.evidence("E7")) func `with invalid fields is rejected`() {
     let sample = HolderRow(process: 4711, opened: 1, name: "importer")
     func forged(_ change: (MutableBytes) -> Void) -> HolderRow? {
       let block = sample.encoded(seed: Self.seed)
@@ -67,7 +67,7 @@ struct HolderRowTests {
     #expect(forged { $0.store8(0xFF, HolderLayout.name.offset) } == nil)
   }
 
-  @Test(.evidence("I15")) func `shows nothing that a terminal would obey`() {
+  @Test(.evidence("I15")) func `replaces characters that a terminal would interpret`() {
     let row = HolderRow(process: 1, opened: 2, name: "a\u{1B}[2Jb\n\u{202E}c\u{7}ä\u{FEFF}")
     #expect(decoded(bytes(row))?.name == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}c\u{FFFD}ä\u{FFFD}")
   }

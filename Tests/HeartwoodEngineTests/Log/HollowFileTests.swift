@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Files `map` and `kept` that are long and take no space.
-@Suite("A hollow file")
+@Suite("A sparse file")
 struct HollowFileTests {
   /// What its first bytes say.
   enum Front: CaseIterable, Codable, Sendable { case nothing, magic, newerVersion, fittingCounts }
@@ -19,26 +19,26 @@ struct HollowFileTests {
   /// A length that a small machine has no memory for; a map of one boundary can have it.
   private static let byteCount: UInt64 = 15 << 30 | 8
 
-  private static func front(_ file: WholeFile, _ front: Front) -> [UInt8] {
+  private static func front(_ file: AtomicFile, _ front: Front) -> [UInt8] {
     let block = ByteBlock(count: 56)
     defer { block.keep() }
     guard front != .nothing else { return block.bytes.bytes.copied() }
-    block.bytes.store64(file.magic, WholeFileLayout.magic.offset)
-    block.bytes.store32(front == .newerVersion ? 9 : 1, WholeFileLayout.version.offset)
+    block.bytes.store64(file.magic, AtomicFileLayout.magic.offset)
+    block.bytes.store32(front == .newerVersion ? 9 : 1, AtomicFileLayout.version.offset)
     guard front == .fittingCounts else { return block.bytes.bytes.copied() }
     let isMap = file.name == "map"
     let count = UInt32((Self.byteCount - 104) / (isMap ? 16 : 100))
-    block.bytes.store32(isMap ? 1 : count, WholeFileLayout.rowCount.offset)
-    if isMap { block.bytes.store32(count, MapLayout.survivorCount.offset) }
+    block.bytes.store32(isMap ? 1 : count, AtomicFileLayout.rowCount.offset)
+    if isMap { block.bytes.store32(count, MapLayout.retainedFrameCount.offset) }
     return block.bytes.bytes.copied()
   }
 
   @Test(
     .timeLimit(.minutes(1)), .evidence("B2"), arguments: ["map", "kept"], Front.allCases)
-  func `is refused before memory is taken for it`(name: String, front: Front) async throws {
+  func `is rejected before memory is allocated for it`(name: String, front: Front) async throws {
     // In a process of its own, because other tests take memory, too.
     await #expect(processExitsWith: .success) { [name = name as String, front = front as Front] in
-      let file = name == "map" ? SurvivorMap.file : KeptGenerations.file
+      let file = name == "map" ? RetainedFrameMap.file : NamedGenerations.file
       let fixture = try StoreFixture.onDisk()
       try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
       try fixture.write(Self.front(file, front), to: name)

@@ -30,11 +30,11 @@ final class LogFixture {
   var seed: UInt64 { Self.identity.seed }
 
   /// Makes segments; their names are durable as they are.
-  func supply() throws -> SegmentSupply {
+  func allocator() throws -> SegmentAllocator {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
-    return SegmentSupply(
-      files: files, making: ExclusiveByte(LockByte.supply, of: locks), words: nil,
-      counters: ActivityCounters())
+    return SegmentAllocator(
+      files: files, making: ExclusiveByte(LockByte.allocator, of: locks), counters: nil,
+      activity: ActivityCounters())
   }
 
   // MARK: Writing
@@ -55,15 +55,15 @@ final class LogFixture {
   /// A writer of a transaction at `base` or behind the one before.
   func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
-    let supply = try supply()
+    let allocator = try allocator()
     var segments = try files.openAll(from: 0, isMapped: false).segments
     let first = geometry.segment(of: base)
     if !segments.contains(where: { $0.number == first }) {
-      segments += try supply.take(first, through: first, lineage: lineage)
+      segments += try allocator.allocate(first, through: first, lineage: lineage)
     }
     return LogWriter(
       files: files, table: SegmentTable(segments), after: point, lineage: lineage, base: base,
-      durableUpTo: durableUpTo, supply: supply)
+      durableUpTo: durableUpTo, allocator: allocator)
   }
 
   /// Lends images of pages with these numbers.
@@ -160,11 +160,11 @@ final class LogFixture {
 
   /// What recovery makes of this log behind a page file that is empty or holds a state.
   func recovery(
-    witness: FrameNumber = 0, behind backfilled: CommitPoint = .empty
+    durableWatermark: FrameNumber = 0, behind checkpointed: CommitPoint = .empty
   ) throws -> Recovery {
     let header = HeaderSlot(
-      geometry: geometry, identity: Self.identity, sequence: 1, backfilled: backfilled,
-      durableUpTo: witness, lineages: [])
+      geometry: geometry, identity: Self.identity, sequence: 1, checkpointed: checkpointed,
+      durableUpTo: durableWatermark, lineages: [])
     return try Recovery(
       header: header, slots: [header, nil],
       start: try #require(try LogStart(header: header, log: files)),

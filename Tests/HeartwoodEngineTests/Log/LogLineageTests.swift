@@ -21,8 +21,8 @@ struct LogLineageTests {
     second.previous = HandMadeGroup.digest(of: firstBytes)
     second.pageCount = 14
     second.voids = voids
-    let supply = try log.supply()
-    _ = try supply.take(1, through: 1, lineage: 7)
+    let allocator = try log.allocator()
+    _ = try allocator.allocate(1, through: 1, lineage: 7)
     try log.write(
       second.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed), at: 9)
   }
@@ -33,7 +33,7 @@ struct LogLineageTests {
       ([(2, 6)], []), ([(0, UInt64.max)], []), ([(5, 4)], [10, 11, 12, 10, 13]),
       ([(2, 4), (3, 5)], [13]), ([(100, 200)], [10, 11, 12, 10, 13]),
     ] as [([(first: FrameNumber, last: FrameNumber)], [PageNumber])])
-  func `leaves out the images in void ranges`(
+  func `skips the images in void ranges`(
     voids: [(first: FrameNumber, last: FrameNumber)], pages: [PageNumber]
   ) throws {
     let log = try LogFixture()
@@ -44,7 +44,7 @@ struct LogLineageTests {
     #expect(try log.recovery().point.frame == 9)
   }
 
-  @Test(.evidence("D2")) func `needs images in a void range no more`() throws {
+  @Test(.evidence("D2")) func `does not need the images in a void range`() throws {
     let log = try LogFixture()
     try writeVoids(log, [(3, 4)])
     try log.flip(200, of: 3)
@@ -59,7 +59,7 @@ struct LogLineageTests {
 
   // MARK: Lineages
 
-  @Test(.evidence("D7")) func `goes on in a lineage that starts in a later segment`() throws {
+  @Test(.evidence("D7")) func `continues in a lineage that starts in a later segment`() throws {
     let log = try LogFixture()
     try log.commit([1])
     let first = try log.commit([2])
@@ -101,7 +101,9 @@ struct LogLineageTests {
     #expect(recovery.lineages.last == EndedLineage(lineage: 7, end: first.frame))
   }
 
-  @Test(.evidence("D9")) func `of several lineages that could follow takes the first`() throws {
+  @Test(.evidence("D9")) func `continues with the first of several lineages that could follow`()
+    throws
+  {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.lineage = 8
@@ -112,7 +114,7 @@ struct LogLineageTests {
     #expect(try log.commits().map(\.point) == [first, seal])
   }
 
-  @Test(.evidence("D9")) func `passes a lineage whose seal is torn`() throws {
+  @Test(.evidence("D9")) func `skips a lineage whose start commit is torn`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.lineage = 8
@@ -125,7 +127,7 @@ struct LogLineageTests {
     #expect(try log.recovery().point == seal)
   }
 
-  @Test(.evidence("D10")) func `is damaged where something synced is missing`() throws {
+  @Test(.evidence("D10")) func `is corrupt if something synced is missing`() throws {
     let log = try LogFixture()
     try log.commit([1])
     let second = try log.commit([2])
@@ -140,7 +142,7 @@ struct LogLineageTests {
     }
   }
 
-  @Test(.evidence("D10")) func `ends where its unsynced end is torn`() throws {
+  @Test(.evidence("D10")) func `ends where its unsynced tail is torn`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     let second = try log.commit([2])
@@ -151,13 +153,15 @@ struct LogLineageTests {
     #expect(try log.recovery().point == first)
     #expect(try log.recovery().report.discardedFrameCount > 0)
     // The witness of a header slot makes the same a damage.
-    #expect(throws: StorageError.self) { try log.recovery(witness: log.geometry.next(after: 4)) }
+    #expect(throws: StorageError.self) {
+      try log.recovery(durableWatermark: log.geometry.next(after: 4))
+    }
   }
 
   /// A commit is whole only if the segments of all its frames exist; below a witness, a missing one
   /// is damage.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
-  func `is damaged where a segment of a synced commit is missing`(segment: UInt64) throws {
+  func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()
     try log.commit([1, 2])
     let second = try log.commit((0..<20).map { $0 })
@@ -170,7 +174,7 @@ struct LogLineageTests {
   }
 
   /// Only a new lineage may leave frames out.
-  @Test(.evidence("D2")) func `ends before a later segment that goes on in its lineage`() throws {
+  @Test(.evidence("D2")) func `ends before a later segment that continues its lineage`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     try log.commit([2], base: log.geometry.firstFrame(of: 1))
@@ -179,7 +183,7 @@ struct LogLineageTests {
   }
 
   /// What was read on the way to a commit that is not whole is read again, up to the one before.
-  @Test(.evidence("D7")) func `ends each lineage once, however often it is read`() throws {
+  @Test(.evidence("D7")) func `ends each lineage once, however often the log is read`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.lineage = 8
@@ -193,7 +197,7 @@ struct LogLineageTests {
   }
 
   /// Damage there comes to light when the page is read, and takes nothing else with it.
-  @Test(.evidence("D10")) func `goes on behind a damaged image that was synced`() throws {
+  @Test(.evidence("D10")) func `continues after a damaged image that was synced`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.durableUpTo = first.frame
@@ -204,11 +208,11 @@ struct LogLineageTests {
   }
 
   /// Readers set aside room for as many pages as a commit counts.
-  @Test(.evidence("B2")) func `is damaged where a commit counts pages nobody made`() throws {
+  @Test(.evidence("B2")) func `is corrupt if a commit counts pages that were not created`() throws {
     let log = try LogFixture()
     let bitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
-    let whole = try log.commit([1, bitmap, bitmap + 3])
-    #expect(try log.recovery().point == whole)
+    let complete = try log.commit([1, bitmap, bitmap + 3])
+    #expect(try log.recovery().point == complete)
     try log.commit([2 * bitmap + 1])
     let error = #expect(throws: StorageError.self) { try log.recovery() }
     #expect(error?.kind == .corrupt)
@@ -217,7 +221,7 @@ struct LogLineageTests {
 
   // MARK: Gaps and names
 
-  @Test func `may have gaps in the numbers of its segments`() throws {
+  @Test func `may have gaps in its segment numbers`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.lineage = 8
@@ -239,7 +243,7 @@ struct LogLineageTests {
       "wal-0000000010000001", "wal-7ffffffffffffff1", "wal-fffffffffffffff9",
       "wal-8000000000000001",
     ])
-  func `is damaged when it has a segment from far away`(name: String) throws {
+  func `is corrupt if a segment number is too far away`(name: String) throws {
     let log = try LogFixture()
     try log.commit([1])
     let segment = log.geometry.segment(named: name)

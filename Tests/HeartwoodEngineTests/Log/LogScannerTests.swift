@@ -22,7 +22,7 @@ struct LogScannerTests {
     #expect(try log.commits(from: points[1]).map(\.point) == [points[2]])
   }
 
-  @Test func `finds commits over several groups and segments`() throws {
+  @Test func `finds commits that span several groups and segments`() throws {
     let log = try LogFixture()
     let first = try log.commit((0..<1000).map { $0 })
     let second = try log.commit([7])
@@ -35,12 +35,12 @@ struct LogScannerTests {
     #expect(try log.scanner().verifyImages(of: commit))
   }
 
-  @Test func `raises the witness over all groups of a commit`() throws {
+  @Test func `takes the durable watermark from all groups of a commit`() throws {
     let log = try LogFixture()
     try log.commit([1])
     log.durableUpTo = log.point.frame
     try log.commit((0..<400).map { $0 })
-    #expect(try log.commits().map(\.witness) == [0, 2])
+    #expect(try log.commits().map(\.durableWatermark) == [0, 2])
   }
 
   @Test(.evidence("D2")) func `stops at a commit with a damaged header`() throws {
@@ -66,7 +66,7 @@ struct LogScannerTests {
     }
   }
 
-  @Test func `finds damage in any image of a commit when asked`() throws {
+  @Test func `detects damage in any image of a commit on request`() throws {
     let log = try LogFixture()
     try log.commit([1, 2, 3])
     for frame: FrameNumber in 2...4 {
@@ -82,7 +82,7 @@ struct LogScannerTests {
     }
   }
 
-  @Test func `takes a commit only where it continues the one before`() throws {
+  @Test func `accepts a commit only if it continues the previous one`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     let second = try log.commit([2])
@@ -93,7 +93,7 @@ struct LogScannerTests {
     #expect(try log.commits(from: first).map(\.point) == [second])
   }
 
-  @Test func `takes another lineage only at the first frame of a segment`() throws {
+  @Test func `accepts another lineage only at the first frame of a segment`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     log.lineage = 8
@@ -107,7 +107,7 @@ struct LogScannerTests {
   private static let perGroup = 333
 
   @Test(.evidence("D6"), arguments: [true, false])
-  func `never adopts the stale header behind a later commit`(wasMarked: Bool) throws {
+  func `never accepts the stale header after a later commit`(wasMarked: Bool) throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     let base = log.geometry.next(after: first.frame)
@@ -148,7 +148,7 @@ struct LogScannerTests {
     #expect(try log.commits().map(\.point) == [first])
   }
 
-  @Test(.evidence("D6")) func `never adopts a whole commit behind another history`() throws {
+  @Test(.evidence("D6")) func `never accepts a complete commit of another history`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
     try log.commit([2])

@@ -25,7 +25,7 @@ struct PageCountTests {
   }
 
   @Test(.evidence("B2"), .evidence("B3"))
-  func `rises with the bitmaps that tell of the new pages`() throws {
+  func `rises only with the bitmaps that cover the new pages`() throws {
     let step = Self.perBitmap
     for pages in [
       [3], [2, 30_000], [step - 1], [step], [step, step + 1], [step, step * 2, step * 3 - 1],
@@ -38,7 +38,7 @@ struct PageCountTests {
     }
   }
 
-  @Test func `may fall, and rises again with new bitmaps only`() throws {
+  @Test func `may fall, and rises again only with new bitmaps`() throws {
     let step = Self.perBitmap
     let log = try LogFixture()
     try log.commit([0, 1])
@@ -50,7 +50,7 @@ struct PageCountTests {
     #expect(throws: StorageError.self) { try log.commits() }
   }
 
-  @Test(.evidence("B2"), .evidence("B3")) func `of a footer is held to the same`() throws {
+  @Test(.evidence("B2"), .evidence("B3")) func `of a footer obeys the same rule`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page]) }
     #expect(try log.seal() > 2)
@@ -65,7 +65,7 @@ struct PageCountTests {
   }
 
   /// Its last boundary may count pages that are not in the page file.
-  @Test(.evidence("B2"), .evidence("B3")) func `of a map is held to the same`() throws {
+  @Test(.evidence("B2"), .evidence("B3")) func `of a map obeys the same rule`() throws {
     let fixture = StoreFixture.inMemory(Self.options)
     do {
       let store = try fixture.open()
@@ -76,21 +76,22 @@ struct PageCountTests {
       try StoreFixture.expectSound(store)
     }
     let identity = try DamagedPages(of: fixture).header.identity
-    let bytes = try fixture.bytes(of: SurvivorMap.file.name)
-    let map = try bytes.withBytes { try SurvivorMap.decode($0, of: identity) }
+    let bytes = try fixture.bytes(of: RetainedFrameMap.file.name)
+    let map = try bytes.withBytes { try RetainedFrameMap.decode($0, of: identity) }
     for count in [map.end.pageCount, Self.perBitmap - 1, Self.perBitmap + 1, .max] {
-      let last = MapLayout.rows + (map.boundaries.count - 1) * MapLayout.boundaryByteCount
-      let forged = WholeFileBytes(SurvivorMap.file, bytes, of: identity).forged {
+      let last =
+        MapLayout.rows + (map.retainedGenerations.count - 1) * MapLayout.retainedGenerationByteCount
+      let forged = AtomicFileBytes(RetainedFrameMap.file, bytes, of: identity).forged {
         $0.store32(count, last + MapLayout.pageCount.offset)
       }
-      try fixture.write(forged, to: SurvivorMap.file.name)
+      try fixture.write(forged, to: RetainedFrameMap.file.name)
       if count < Self.perBitmap {
         let store = try fixture.open()
         #expect(try store.snapshot().keyspace("k")?.get(2) == [9])
       } else {
         let error = #expect(throws: StorageError.self) { try fixture.open() }
         #expect(error?.kind == .corrupt)
-        #expect(error?.file == SurvivorMap.file.name)
+        #expect(error?.file == RetainedFrameMap.file.name)
       }
     }
   }

@@ -15,7 +15,7 @@ struct SegmentDescriptorTests {
     options.access = access
     options.segmentByteCount = 32 << 10
     options.checkpointLogByteCount = 0
-    options.upkeep = .inline
+    options.maintenance = .inline
     return options
   }
 
@@ -52,7 +52,7 @@ struct SegmentDescriptorTests {
     }
   }
 
-  @Test(.evidence("F7")) func `have no descriptor when they are full and durable`() throws {
+  @Test(.evidence("F7")) func `have no descriptor once they are full and durable`() throws {
     let fixture = try StoreFixture.onDisk(options(.mapped))
     let store = try fixture.open()
     try fill(store, fixture, .full)
@@ -68,7 +68,7 @@ struct SegmentDescriptorTests {
     withExtendedLifetime(store) {}
   }
 
-  @Test(.evidence("F7")) func `have none once the store was opened again`() throws {
+  @Test(.evidence("F7")) func `have no descriptor after the store is reopened`() throws {
     let fixture = try StoreFixture.onDisk(options(.mapped))
     do {
       let store = try fixture.open()
@@ -81,7 +81,9 @@ struct SegmentDescriptorTests {
     try store.close()
   }
 
-  @Test(.evidence("F7")) func `have none in a process that reads or has written them`() throws {
+  @Test(.evidence("F7")) func `have no descriptor in a process that reads them or wrote them`()
+    throws
+  {
     let fixture = try StoreFixture.onDisk(options(.mapped))
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
@@ -98,7 +100,7 @@ struct SegmentDescriptorTests {
     try other.close()
   }
 
-  @Test(.evidence("F7")) func `keep some when they are read through buffers`() throws {
+  @Test(.evidence("F7")) func `keep some descriptors in buffered reading`() throws {
     let fixture = try StoreFixture.onDisk(options(.buffered))
     let store = try fixture.open()
     try fill(store, fixture, .full)
@@ -107,16 +109,17 @@ struct SegmentDescriptorTests {
     try store.close()
   }
 
-  @Test(.evidence("F7")) func `that were replaced while they had none count as gone`() throws {
+  @Test(.evidence("F7"))
+  func `count as deleted if they were replaced while they had no descriptor`() throws {
     let fixture = try StoreFixture.onDisk(options(.mapped))
     let store = try fixture.open()
     try fill(store, fixture, .full)
     let log = store.files.log
     let table = try log.openAll(from: 0, isMapped: true)
-    log.closeMapped(upTo: store.files.words.durable)
+    log.closeMapped(upTo: store.files.counters.durable)
     let segment = table.segments[1].file
     #expect(try segment.exists())
-    log.closeMapped(upTo: store.files.words.durable)
+    log.closeMapped(upTo: store.files.counters.durable)
     let bytes = try fixture.bytes(of: log.geometry.segmentName(table.segments[1].number))
     try log.remove(table.segments[1].number)
     try fixture.write(bytes, to: log.geometry.segmentName(table.segments[1].number))

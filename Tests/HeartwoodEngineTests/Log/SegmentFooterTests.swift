@@ -51,7 +51,7 @@ struct SegmentFooterTests {
     return block.bytes.bytes.copied()
   }
 
-  @Test func `is read as it was written`() {
+  @Test func `decodes to what was encoded`() {
     #expect(decode(bytes(of: sample)) == sample)
     var empty = sample
     empty.rows = []
@@ -75,23 +75,23 @@ struct SegmentFooterTests {
     }
   }
 
-  @Test(.evidence("B2")) func `is none after a change of any of its bits`() {
-    let whole = bytes(of: sample)
+  @Test(.evidence("B2")) func `with any changed bit is rejected`() {
+    let complete = bytes(of: sample)
     for offset in 0..<sample.byteCount {
       for bit in 0..<8 {
-        var bytes = whole
+        var bytes = complete
         bytes[offset] ^= 1 << UInt8(bit)
         #expect(decode(bytes) == nil, "bit \(bit) of byte \(offset)")
       }
     }
-    for count in 0..<sample.byteCount { #expect(decode(Array(whole.prefix(count))) == nil) }
-    #expect(decode(Array(whole.prefix(sample.byteCount))) == sample)
-    #expect(decode(whole, segment: Self.segment + 1) == nil)
+    for count in 0..<sample.byteCount { #expect(decode(Array(complete.prefix(count))) == nil) }
+    #expect(decode(Array(complete.prefix(sample.byteCount))) == sample)
+    #expect(decode(complete, segment: Self.segment + 1) == nil)
   }
 
-  @Test(.evidence("B3")) func `is none where it says what cannot be`() {
+  @Test(.evidence("B3")) func `with impossible values is rejected`() {
     typealias Layout = SegmentFooterLayout
-    let whole = bytes(of: sample)
+    let complete = bytes(of: sample)
     let first = geometry.firstFrame(of: Self.segment)
     let changes: [(String, (MutableBytes) -> Void)] = [
       ("the first frame of another segment", { $0.store64(first + 64, Layout.firstFrame.offset) }),
@@ -108,12 +108,12 @@ struct SegmentFooterTests {
       ("pages that do not ascend", { $0.store32(3, 64) }),
       ("pages that descend", { $0.store32(4, 64) }),
     ]
-    for (name, change) in changes { #expect(decode(changed(whole, change)) == nil, "\(name)") }
-    #expect(decode(changed(whole) { _ in }) == sample)
+    for (name, change) in changes { #expect(decode(changed(complete, change)) == nil, "\(name)") }
+    #expect(decode(changed(complete) { _ in }) == sample)
   }
 
   @Test(.evidence("B3"), arguments: 0..<8 as Range<UInt64>)
-  func `is none or one within bounds, whatever the bytes`(seed: UInt64) {
+  func `decodes to nothing or to valid values, whatever the bytes`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       let bytes = changed(bytes(of: sample)) { bytes in

@@ -60,7 +60,7 @@ struct SealingTests {
     do {
       let store = try fixture.open()
       try write(store, 0..<400)
-      let durable = store.statistics.newest.frame
+      let durable = store.statistics.newestGeneration.frame
       try write(store, 400..<600, .normal)
       let geometry = try header(fixture).geometry
       for (segment, footer) in try footers(fixture) {
@@ -82,13 +82,13 @@ struct SealingTests {
   }
 
   /// What of it came before that state is not known any more.
-  @Test func `leaves out the segment in which the page file's state lies`() throws {
+  @Test func `skips the segment of the page file's state`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       try write(store, 0..<10)
       try store.checkpoint()
       try write(store, 10..<200)
       let geometry = store.files.geometry
-      let state = store.statistics.backfilled.frame
+      let state = store.statistics.checkpointedGeneration.frame
       let fixture = store.files
       let scanner = try LogScanner(
         table: try fixture.log.openAll(from: 0, isMapped: false), geometry: geometry,
@@ -115,7 +115,7 @@ struct SealingTests {
     try store.close()
   }
 
-  @Test func `goes on behind what a map covers`() throws {
+  @Test func `continues after the frames that a map covers`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     do {
       let store = try fixture.open()
@@ -136,7 +136,7 @@ struct SealingTests {
   }
 
   /// A store opened again seals what the earlier process left, and what it finds damaged.
-  @Test(.evidence("B2")) func `is done again where a footer was damaged`() throws {
+  @Test(.evidence("B2")) func `is repeated for a damaged footer`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     do { try write(try fixture.open(), 0..<400) }
     let geometry = try header(fixture).geometry
@@ -153,8 +153,8 @@ struct SealingTests {
       try write(store, 400..<420)
       try StoreFixture.expectSound(store)
     }
-    let mended = try footers(fixture)
-    #expect((0..<10).allSatisfy { mended[$0] != .some(nil) })
+    let repaired = try footers(fixture)
+    #expect((0..<10).allSatisfy { repaired[$0] != .some(nil) })
     let (store, _) = try reopened(fixture)
     #expect(store.recovery.commitCount == 421)
     #expect(try store.snapshot().keyspace("k")?.get(419 % 50)?.first == UInt8(419 & 0xFF))
@@ -162,7 +162,7 @@ struct SealingTests {
     try store.close()
   }
 
-  @Test func `lets tokens of old generations be found`() throws {
+  @Test func `lets old generations be found by token`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     let store = try fixture.open()
     var generations: [Generation] = []
@@ -170,12 +170,12 @@ struct SealingTests {
     let held = try store.snapshot()
     for number in 1..<200 {
       try write(store, number..<number + 1)
-      generations.append(store.statistics.newest)
+      generations.append(store.statistics.newestGeneration)
     }
     #expect(try footers(fixture).values.contains { $0 != nil })
-    for (place, generation) in generations.enumerated() {
-      let value = try store.snapshot(at: generation).keyspace("k")?.get((place + 1) % 50)
-      #expect(value?.first == UInt8(place + 1))
+    for (index, generation) in generations.enumerated() {
+      let value = try store.snapshot(at: generation).keyspace("k")?.get((index + 1) % 50)
+      #expect(value?.first == UInt8(index + 1))
     }
     withExtendedLifetime(held) {}
     try StoreFixture.expectSound(store)
@@ -188,24 +188,24 @@ struct SealingTests {
     try write(store, 0..<200)
     try StoreFixture.expectSound(store)
     let header = try header(fixture)
-    let (segment, whole) = try #require(
+    let (segment, complete) = try #require(
       try footers(fixture).compactMap { $0.value == nil ? nil : ($0.key, $0.value) }.min {
         $0.0 < $1.0
       })
-    let footer = try #require(whole)
+    let footer = try #require(complete)
     let changes: [(inout SegmentFooter) -> Void] = [
       { $0.point.digest += 1 }, { $0.point.pageCount += 1 }, { $0.commitCount -= 1 },
       { $0.rows.removeLast() }, { $0.point.time += 1 },
       { $0.rows[0] = SegmentFooter.Row(page: $0.rows[0].page, slot: 1, hash: $0.rows[0].hash) },
     ]
-    for (place, change) in changes.enumerated() {
+    for (index, change) in changes.enumerated() {
       var forged = footer
       change(&forged)
       #expect(forged != footer)
       try write(forged, to: segment, fixture, header)
       let findings = try store.verify().findings
-      #expect(findings.count == 1, "change \(place)")
-      #expect(findings.first?.contains("contradicts") == true, "change \(place)")
+      #expect(findings.count == 1, "change \(index)")
+      #expect(findings.first?.contains("contradicts") == true, "change \(index)")
     }
     try write(footer, to: segment, fixture, header)
     try StoreFixture.expectSound(store)
@@ -235,7 +235,7 @@ struct SealingTests {
     }
     let before = try fixture.allBytes()
     options = fixture.options
-    options.readOnly = true
+    options.isReadOnly = true
     do {
       let store = try Store(
         at: fixture.path, options: options, fileSystem: fixture.fileSystem)
@@ -248,7 +248,7 @@ struct SealingTests {
     #expect(isUnchanged)
   }
 
-  @Test(.evidence("F5"), arguments: [StorageError.Kind.full, .io])
+  @Test(.evidence("F5"), arguments: [StorageError.Kind.diskFull, .io])
   func `that fails harms no commit and no checkpoint`(kind: StorageError.Kind) throws {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options())

@@ -40,12 +40,12 @@ struct GeometryTests {
     (4096, 0), (4096, 16_384), (4096, -32_768), (4096, 36_864), (4096, 4096 << 25),
     (4096, Int.max), (Int.min, 4096),
   ])
-  func `refuses sizes no new store can have`(page: Int, segment: Int) {
+  func `rejects sizes that no new store can have`(page: Int, segment: Int) {
     #expect(Geometry(pageByteCount: page, segmentByteCount: segment) == nil)
   }
 
   // In a process of its own, which a trap may end.
-  @Test func `refuses the largest numbers there are`() async {
+  @Test func `rejects the largest integers`() async {
     await #expect(processExitsWith: .success) {
       for page in [1, 8, 4096, 65_536, Int.max] {
         for segment in [Int.max, Int.max - 1, 1 << 62] {
@@ -62,7 +62,7 @@ struct GeometryTests {
       (4095, 8, 1), (2048, 8, 1), (131_072, 8, 1), (0, 0, 0), (4096, 0, 1),
       (Int(UInt32.max), Int(UInt32.max), Int(UInt32.max)),
     ])
-  func `refuses sizes found in a header that no store can have`(
+  func `rejects impossible sizes found in a header`(
     page: Int, frames: Int, footer: Int
   ) {
     #expect(Geometry(pageByteCount: page, framesPerSegment: frames, footerFrames: footer) == nil)
@@ -102,7 +102,7 @@ struct GeometryTests {
     }
   }
 
-  @Test(arguments: possible) func `places frames and pages`(sizes: Sizes) throws {
+  @Test(arguments: possible) func `locates frames and pages`(sizes: Sizes) throws {
     let geometry = try geometry(sizes)
     let last = UInt64(sizes.frames - sizes.footer - 1)
     #expect(geometry.firstFrame(of: 3) == UInt64(3 * sizes.frames + 1))
@@ -131,7 +131,7 @@ struct GeometryTests {
     "wal-000000000000AC01", "wal-+000000000000401", "wal--000000000000401", "pages",
     "wal-ffffffffffffffff",
   ])
-  func `knows a name that is no segment's`(name: String) throws {
+  func `recognises a name that is no segment's`(name: String) throws {
     let geometry = try geometry(Sizes(page: 4096, frames: 1024, footer: 5))
     #expect(geometry.segment(named: name) == nil)
   }

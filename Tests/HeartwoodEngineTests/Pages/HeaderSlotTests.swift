@@ -10,7 +10,7 @@ struct HeaderSlotTests {
       geometry: try #require(Geometry(pageByteCount: 8192, segmentByteCount: 8192 * 64)),
       identity: StoreIdentity(high: 0x1122_3344_5566_7788, low: 0x99AA_BBCC_DDEE_FF00),
       sequence: sequence,
-      backfilled: CommitPoint(
+      checkpointed: CommitPoint(
         frame: 4711, digest: 0xFEDC_BA98_7654_3210, lineage: 0x0F1E_2D3C_4B5A_6978,
         pageCount: 815, time: 1_750_000_000_123),
       durableUpTo: 4800,
@@ -55,22 +55,22 @@ struct HeaderSlotTests {
     #expect(try decoded(bytes(slot)) == slot)
   }
 
-  @Test func `keeps the newest of more lineages than it has room for`() throws {
+  @Test func `keeps the newest lineages if there are too many`() throws {
     let slot = try slot(lineageCount: 100)
     let found = try #require(try decoded(bytes(slot)))
     #expect(found.lineages == Array(slot.lineages.suffix(Limits.maxLineageCount)))
   }
 
-  @Test func `reads no more lineages than it has room for`() throws {
+  @Test func `reads no more lineages than fit`() throws {
     let found = try decoded(bytes(try slot(), HeaderSlotLayout.lineageCount, 0xFFFF_FFFF))
     #expect(found?.lineages.count == Limits.maxLineageCount)
   }
 
-  @Test(.evidence("B2")) func `is nothing when any byte of it has changed`() throws {
-    let whole = bytes(try slot())
-    for offset in whole.indices {
+  @Test(.evidence("B2")) func `with any changed byte is rejected`() throws {
+    let complete = bytes(try slot())
+    for offset in complete.indices {
       for mask: UInt8 in [1, 0x80, 0xFF] {
-        var changed = whole
+        var changed = complete
         changed[offset] ^= mask
         guard try decoded(changed) != nil else { continue }
         Issue.record("byte \(offset) changed by \(mask)")
@@ -79,8 +79,8 @@ struct HeaderSlotTests {
   }
 
   @Test(
-    .evidence("B3"), arguments: [HeaderSlotLayout.backfilled, HeaderSlotLayout.durableUpTo])
-  func `is damaged when it names a frame that no store can have`(field: Field) throws {
+    .evidence("B3"), arguments: [HeaderSlotLayout.checkpointed, HeaderSlotLayout.durableUpTo])
+  func `with an impossible frame is corrupt`(field: Field) throws {
     let error = #expect(throws: StorageError.self) {
       try decoded(bytes(try slot(), field, Limits.maxFrame + 1))
     }
@@ -88,10 +88,10 @@ struct HeaderSlotTests {
     #expect(try decoded(bytes(try slot(), field, Limits.maxFrame)) != nil)
   }
 
-  @Test(.evidence("B2")) func `is nothing when it is cut`() throws {
-    let whole = bytes(try slot())
+  @Test(.evidence("B2")) func `if truncated is rejected`() throws {
+    let complete = bytes(try slot())
     for count in [0, 1, 7, 8, 4087, 4088, 4095] {
-      #expect(try decoded(Array(whole.prefix(count))) == nil)
+      #expect(try decoded(Array(complete.prefix(count))) == nil)
     }
   }
 
@@ -123,7 +123,9 @@ struct HeaderSlotTests {
   ]
 
   @Test(.evidence("B4"), arguments: strange)
-  func `of another version or an impossible store is named as such`(strange: Strange) throws {
+  func `of another version or an impossible store is reported as incompatible`(strange: Strange)
+    throws
+  {
     let error = #expect(throws: StorageError.self) {
       try decoded(bytes(try slot(), strange.field, strange.value))
     }
@@ -131,7 +133,7 @@ struct HeaderSlotTests {
     #expect(error?.file == "pages")
   }
 
-  @Test func `with the higher sequence number counts`() throws {
+  @Test func `with the higher sequence number is the newest`() throws {
     let (older, newer) = (try slot(sequence: 7), try slot(sequence: 8))
     #expect(HeaderSlot.newest([older, newer]) == newer)
     #expect(HeaderSlot.newest([newer, older]) == newer)
@@ -140,7 +142,7 @@ struct HeaderSlotTests {
     #expect(HeaderSlot.newest([nil, nil]) == nil)
   }
 
-  @Test(.evidence("D12")) func `is left whole when the other is torn`() throws {
+  @Test(.evidence("D12")) func `stays intact when the other is torn`() throws {
     let fileSystem = MemoryFileSystem()
     let file = try #require(try fileSystem.open("pages", .create))
     let (older, newer) = (try slot(sequence: 7), try slot(sequence: 8))

@@ -16,16 +16,16 @@ struct PageCacheTests {
   private static let refusal = StorageError(.io, "This page is not to be read.")
 
   /// Whether a page is in the cache; asking changes nothing but what was used.
-  private func holds(_ cache: PageCache, _ place: UInt64) -> Bool {
+  private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {
     guard
-      let entry = try? cache.pin(place, load: { (_) throws(StorageError) in throw Self.refusal })
+      let entry = try? cache.pin(location, load: { (_) throws(StorageError) in throw Self.refusal })
     else { return false }
     cache.unpin(entry)
     return true
   }
 
-  private func visit(_ cache: PageCache, _ places: Range<UInt64>) throws {
-    for place in places { cache.unpin(try cache.pin(place) { $0.store64(place, 0) }) }
+  private func visit(_ cache: PageCache, _ locations: Range<UInt64>) throws {
+    for location in locations { cache.unpin(try cache.pin(location) { $0.store64(location, 0) }) }
   }
 
   @Test func `reads a page once`() throws {
@@ -52,7 +52,7 @@ struct PageCacheTests {
     #expect(held.count > Self.capacity / 2)
   }
 
-  @Test func `of no bytes still holds a few pages`() throws {
+  @Test func `of zero bytes still holds a few pages`() throws {
     let cache = PageCache(byteCount: 0, pageByteCount: Self.pageByteCount)
     try visit(cache, 0..<1000)
     #expect((0..<1000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
@@ -71,7 +71,7 @@ struct PageCacheTests {
     #expect((0..<6000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }
 
-  @Test func `keeps a page that is used more often than others come`() throws {
+  @Test func `keeps a page that is used often`() throws {
     let cache = cache()
     var loads = 0
     for round in 0..<500 as Range<UInt64> {
@@ -81,7 +81,7 @@ struct PageCacheTests {
     #expect(loads < 50)
   }
 
-  @Test func `forgets a page whose bytes change`() throws {
+  @Test func `evicts a page whose bytes change`() throws {
     let cache = cache()
     try visit(cache, 0..<10)
     cache.forget(4)
@@ -90,7 +90,7 @@ struct PageCacheTests {
     #expect((0..<10 as Range<UInt64>).count { holds(cache, $0) } == 9)
   }
 
-  @Test func `forgets a pinned page without disturbing its reader`() throws {
+  @Test func `evicts a pinned page without disturbing its reader`() throws {
     let cache = cache()
     let old = try cache.pin(4) { _ in }
     cache.forget(4)
@@ -105,7 +105,7 @@ struct PageCacheTests {
     #expect(holds(cache, 4))
   }
 
-  @Test(.evidence("F4"), .evidence("B1")) func `never enters a page that could not be read`() throws
+  @Test(.evidence("F4"), .evidence("B1")) func `never caches a page that could not be read`() throws
   {
     let cache = cache()
     for _ in 0..<3 {

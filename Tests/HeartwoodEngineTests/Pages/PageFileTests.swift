@@ -13,7 +13,7 @@ struct PageFileTests {
     return PageFile(file: file, geometry: geometry, isMapped: false)
   }
 
-  @Test func `takes space in steps that grow with it`() throws {
+  @Test func `reserves space in steps that grow with it`() throws {
     let calls = CountingFileSystem(MemoryFileSystem())
     let pages = try pageFile(calls)
     var lengths: [UInt64] = []
@@ -33,7 +33,7 @@ struct PageFileTests {
     #expect(pages.reservedByteCount(.max) > 1 << 43)
   }
 
-  @Test func `is asked for its length when it was not known to be that long`() throws {
+  @Test func `is measured when it is not known to be long enough`() throws {
     let calls = CountingFileSystem(MemoryFileSystem())
     let pages = try pageFile(calls)
     #expect(try !pages.holds(0))
@@ -46,21 +46,21 @@ struct PageFileTests {
     #expect(try !pages.holds(.max))
   }
 
-  @Test(.evidence("B2")) func `is measured anew when another process has brought it on`() throws {
+  @Test(.evidence("B2")) func `is measured again after a checkpoint of another process`() throws {
     let pages = try pageFile(MemoryFileSystem())
     try pages.reserve(1000, mayHaveBeenCut: false)
     #expect(try pages.holds(999))
     try pages.file.setByteCount(Geometry.firstPageOffset + 4096)
-    pages.noteState(5, PageCache(byteCount: 1 << 20, pageByteCount: 4096))
+    pages.adoptState(5, PageCache(byteCount: 1 << 20, pageByteCount: 4096))
     #expect(pages.knownState == 5)
     #expect(try pages.holds(0))
     #expect(try !pages.holds(999))
   }
 
-  @Test(.evidence("B1")) func `has verified nothing behind its end when it is cut`() throws {
-    let folder = try ScratchDirectory()
+  @Test(.evidence("B1")) func `has no verified pages after its end when it is truncated`() throws {
+    let directory = try ScratchDirectory()
     let geometry = try #require(Geometry(pageByteCount: 4096, segmentByteCount: 1 << 20))
-    let file = try #require(try PosixFileSystem().open(folder.path(of: "pages"), .create))
+    let file = try #require(try PosixFileSystem().open(directory.path(of: "pages"), .create))
     let pages = PageFile(file: file, geometry: geometry, isMapped: true)
     try pages.reserve(1000, mayHaveBeenCut: false)
     let region = try #require(try pages.regions(covering: 1000).first)
@@ -70,7 +70,7 @@ struct PageFileTests {
     #expect(![100, 101, 700].contains(where: region.isVerified))
   }
 
-  @Test func `is cut to what its pages would take`() throws {
+  @Test func `is truncated to the space its pages need`() throws {
     let pages = try pageFile(MemoryFileSystem())
     try pages.reserve(1000, mayHaveBeenCut: false)
     let longest = try pages.file.byteCount()
@@ -84,15 +84,15 @@ struct PageFileTests {
     #expect(try pages.holds(33))
   }
 
-  @Test(.evidence("F1")) func `takes the last room there is for what it needs`() throws {
+  @Test(.evidence("F1")) func `uses the last free space for the pages it needs`() throws {
     let disk = SimulatedDisk()
     let pages = try pageFile(disk)
-    disk.faultPlan = .failure(.full, atCall: disk.callCount + 1)
+    disk.faultPlan = .failure(.diskFull, atCall: disk.callCount + 1)
     try pages.reserve(5, mayHaveBeenCut: false)
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
-    disk.faultPlan = .failure(.full, atCall: disk.callCount + 1, isLasting: true)
+    disk.faultPlan = .failure(.diskFull, atCall: disk.callCount + 1, isLasting: true)
     let error = #expect(throws: StorageError.self) { try pages.reserve(6, mayHaveBeenCut: false) }
-    #expect(error?.kind == .full)
+    #expect(error?.kind == .diskFull)
     #expect(try pages.file.byteCount() == pages.geometry.offset(ofPage: 5))
   }
 
@@ -109,7 +109,7 @@ struct PageFileTests {
         try store.write { try $0.keyspace("k").put(key, [UInt8](repeating: 1, count: 40_000)) }
         if key == 3 { small = try store.snapshot() }
         // Held back at a state with few pages, it must not give away the space of the newest.
-        if key == 15 { #expect(try store.checkpoint().heldBackBy == small?.generation) }
+        if key == 15 { #expect(try store.checkpoint().blockingGeneration == small?.generation) }
         let pages = try #require(disk.bytes(of: "/store/pages"))
         let needed = Int(Geometry.firstPageOffset) + store.statistics.pageCount * 4096
         #expect(pages.count >= needed)

@@ -5,77 +5,81 @@ import Testing
 /// What can still be pinned, as a pass publishes it and openers read it.
 @Suite("A decision record")
 struct DecisionRecordTests {
-  @Test(.evidence("I5")) func `says which generations are alive`() {
-    let record = DecisionRecord(low: 10, top: 30, bounds: [10, 17, 25])
+  @Test(.evidence("I5")) func `defines which generations are alive`() {
+    let record = DecisionRecord(low: 10, newestRetained: 30, olderRetained: [10, 17, 25])
     let alive = (0...40 as ClosedRange<UInt64>).filter { record.isAlive($0) }
     #expect(alive == [10, 17, 25] + Array(30...40))
-    let raised = DecisionRecord(low: 17, top: 30, bounds: [10, 17, 25])
+    let raised = DecisionRecord(low: 17, newestRetained: 30, olderRetained: [10, 17, 25])
     #expect((0...30 as ClosedRange<UInt64>).filter { raised.isAlive($0) } == [17, 25, 30])
-    let high = DecisionRecord(low: 35, top: 30, bounds: [10, 17, 25])
+    let high = DecisionRecord(low: 35, newestRetained: 30, olderRetained: [10, 17, 25])
     #expect((0...40 as ClosedRange<UInt64>).filter { high.isAlive($0) } == Array(35...40))
   }
 
-  @Test(arguments: [0, 1, 2, 199, 200]) func `is read back as published`(boundCount: Int) {
-    let words = SharedWords.ofThisProcess()
-    #expect(words.decision == DecisionRecord(low: 0, top: 0, bounds: []))
+  @Test(arguments: [0, 1, 2, 199, 200]) func `is read back as published`(olderRetainedCount: Int) {
+    let counters = SharedCounters.ofThisProcess()
+    #expect(counters.decision == DecisionRecord(low: 0, newestRetained: 0, olderRetained: []))
     for round in 1...4 as ClosedRange<UInt64> {
       let record = DecisionRecord(
-        low: round, top: round * 10_000, bounds: (0..<boundCount).map { round + UInt64($0) * 7 })
-      words.publish(record)
-      #expect(words.decision == record)
+        low: round, newestRetained: round * 10_000,
+        olderRetained: (0..<olderRetainedCount).map { round + UInt64($0) * 7 })
+      counters.publish(record)
+      #expect(counters.decision == record)
     }
   }
 
   @Test func `shrinks from one publication to the next`() {
-    let words = SharedWords.ofThisProcess()
-    words.publish(DecisionRecord(low: 1, top: 900, bounds: (1...200).map { UInt64($0) }))
-    words.publish(DecisionRecord(low: 900, top: 901, bounds: [900]))
-    words.publish(DecisionRecord(low: 950, top: 951, bounds: []))
-    #expect(words.decision == DecisionRecord(low: 950, top: 951, bounds: []))
+    let counters = SharedCounters.ofThisProcess()
+    counters.publish(
+      DecisionRecord(low: 1, newestRetained: 900, olderRetained: (1...200).map { UInt64($0) }))
+    counters.publish(DecisionRecord(low: 900, newestRetained: 901, olderRetained: [900]))
+    counters.publish(DecisionRecord(low: 950, newestRetained: 951, olderRetained: []))
+    #expect(counters.decision == DecisionRecord(low: 950, newestRetained: 951, olderRetained: []))
   }
 
   @Test(.evidence("I5"), arguments: [201, 202, 300, 5000])
-  func `with more bounds than fit gives up none of them`(boundCount: Int) {
-    let words = SharedWords.ofThisProcess()
+  func `with more retained generations than fit releases none of them`(olderRetainedCount: Int) {
+    let counters = SharedCounters.ofThisProcess()
     let record = DecisionRecord(
-      low: 5, top: 1_000_000, bounds: (0..<boundCount).map { 5 + UInt64($0) * 11 })
-    words.publish(record)
-    let read = words.decision
-    #expect(read.bounds == Array(record.bounds.prefix(Limits.maxDecisionBoundCount)))
-    #expect(read.top == record.bounds[Limits.maxDecisionBoundCount])
-    #expect(record.bounds.allSatisfy { read.isAlive($0) })
+      low: 5, newestRetained: 1_000_000,
+      olderRetained: (0..<olderRetainedCount).map { 5 + UInt64($0) * 11 })
+    counters.publish(record)
+    let read = counters.decision
+    #expect(
+      read.olderRetained == Array(record.olderRetained.prefix(Limits.maxRetainedGenerationCount)))
+    #expect(read.newestRetained == record.olderRetained[Limits.maxRetainedGenerationCount])
+    #expect(record.olderRetained.allSatisfy { read.isAlive($0) })
     #expect(!read.isAlive(6))
   }
 
-  @Test(.evidence("B2")) func `with an absurd count reads no further than its place`() {
+  @Test(.evidence("B2")) func `with an invalid count reads nothing beyond its bytes`() {
     let block = ByteBlock(count: CountersLayout.byteCount)
     for offset in stride(from: 0, to: CountersLayout.byteCount, by: 8) {
       block.bytes.store64(.max, offset)
     }
-    let words = SharedWords(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
-    #expect(words.decision.bounds.count == Limits.maxDecisionBoundCount)
-    #expect(!words.decision.isAlive(5))
+    let counters = SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
+    #expect(counters.decision.olderRetained.count == Limits.maxRetainedGenerationCount)
+    #expect(!counters.decision.isAlive(5))
   }
 
-  @Test func `lies within its place in the counters`() {
-    #expect(DecisionLayout.bounds.byteCount >= Limits.maxDecisionBoundCount * 8)
-    #expect(DecisionLayout.bounds.end <= CountersLayout.firstDecision.byteCount)
+  @Test func `stays within its bytes in the counters`() {
+    #expect(DecisionLayout.olderRetained.byteCount >= Limits.maxRetainedGenerationCount * 8)
+    #expect(DecisionLayout.olderRetained.end <= CountersLayout.firstDecision.byteCount)
     #expect(CountersLayout.secondDecision.end <= CountersLayout.byteCount)
   }
 
   @Test(arguments: 0..<4 as Range<UInt64>)
-  func `of live locks lists every one, however they lie`(seed: UInt64) throws {
+  func `of live locks lists each of them, wherever they are`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "locks")
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "locks")
     let fileSystem: any FileSystem = seed % 2 == 0 ? PosixFileSystem() : MemoryFileSystem()
     if seed % 2 == 1 { try fileSystem.createDirectory("/store") }
-    let place = seed % 2 == 0 ? path : "/store/locks"
-    let own = StoreLocks(file: try #require(try fileSystem.open(place, .create)))
+    let filePath = seed % 2 == 0 ? path : "/store/locks"
+    let own = StoreLocks(file: try #require(try fileSystem.open(filePath, .create)))
     var others: [StoreLocks] = []
     var locked: Set<FrameNumber> = []
     for _ in 0..<5 {
-      let other = StoreLocks(file: try #require(try fileSystem.open(place, .write)))
+      let other = StoreLocks(file: try #require(try fileSystem.open(filePath, .write)))
       for _ in 0..<40 {
         let generation = UInt64(random.below(random.isTrue(in256: 128) ? 100 : 1 << 40))
         try other.lockLive(generation)

@@ -13,7 +13,7 @@ struct HolderTests {
     _ fileSystem: any FileSystem = MemoryFileSystem(), _ name: String? = nil
   ) -> StoreFixture {
     var fixture = StoreFixture.on(fileSystem)
-    fixture.options.upkeep = .background
+    fixture.options.maintenance = .background
     fixture.options.name = name
     return fixture
   }
@@ -46,7 +46,7 @@ struct HolderTests {
 
   // MARK: Rows
 
-  @Test(.evidence("I15")) func `have a row each, which the next one takes over`() throws {
+  @Test(.evidence("I15")) func `have a row each, which the next holder reuses`() throws {
     let fixture = fixture(MemoryFileSystem(), "first")
     let first = try fixture.open()
     var elsewhere = fixture.elsewhere()
@@ -55,10 +55,10 @@ struct HolderTests {
     #expect(try name(fixture, 0, of: first) == "first")
     #expect(try name(fixture, 1, of: first) == "second")
     let others = try others(fixture)
-    #expect(try others.isLockedElsewhere(byte: LockByte.holder))
+    #expect(try others.isLockedElsewhere(byte: LockByte.holderRow))
     try first.close()
-    #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
-    #expect(try others.isLockedElsewhere(byte: LockByte.holder + 1))
+    #expect(try !others.isLockedElsewhere(byte: LockByte.holderRow))
+    #expect(try others.isLockedElsewhere(byte: LockByte.holderRow + 1))
     var third = fixture.elsewhere()
     third.options.name = "third"
     try third.run { _ throws in
@@ -69,7 +69,7 @@ struct HolderTests {
     try second.close()
   }
 
-  @Test(.evidence("I15")) func `are told with their names, and by their numbers without`() throws {
+  @Test(.evidence("I15")) func `are listed with their names, or by PID without one`() throws {
     let fixture = fixture(MemoryFileSystem(), "own")
     try fixture.run { store in
       let others = try others(fixture)
@@ -78,7 +78,7 @@ struct HolderTests {
       #expect(others.set(.open(Self.stranger + 1, isReadOnly: true)))
       let file = HolderFile(log: store.files.log, locks: others)
       let row = HolderRow(process: Self.stranger, opened: 1, name: "importer")
-      #expect(file.enter(row) == LockByte.holder + 1)
+      #expect(file.enter(row) == LockByte.holderRow + 1)
       var found = try store.holders()
       #expect(found.map(\.isThisProcess) == [true, false, false])
       #expect(found.map(\.name) == ["own", "importer", nil])
@@ -87,7 +87,7 @@ struct HolderTests {
       #expect(try #require(found[1].age) > .seconds(1_000_000_000))
       #expect(found[2].age == nil)
       // The row of a process that has ended is nobody's name, though another has its number.
-      try others.unlock(byte: LockByte.holder + 1)
+      try others.unlock(byte: LockByte.holderRow + 1)
       found = try store.holders()
       #expect(found.map(\.name) == ["own", nil, nil])
       others.remove(.open(Self.stranger, isReadOnly: false))
@@ -110,7 +110,7 @@ struct HolderTests {
   // MARK: A file that is of no use
 
   @Test(.evidence("E7"), arguments: 0..<40)
-  func `are found by their numbers when the file is damaged`(seed: UInt64) throws {
+  func `are found by PID when the file is damaged`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let fixture = fixture()
     try fixture.run { _ in }
@@ -119,7 +119,7 @@ struct HolderTests {
     try fixture.run { store in
       let others = try others(fixture)
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
-      #expect(try others.tryLock(.exclusive, byte: LockByte.holder + 1))
+      #expect(try others.tryLock(.exclusive, byte: LockByte.holderRow + 1))
       #expect(try store.holders().map(\.name).last == .some(nil), "seed \(seed)")
       try store.write { try $0.keyspace("k").put(1, [1]) }
       try fixture.fileSystem.remove(fixture.path(of: "holders"))
@@ -128,7 +128,7 @@ struct HolderTests {
   }
 
   /// Each of its calls may fail, at the opening and when somebody asks.
-  @Test(.evidence("E7")) func `are no matter for a store that cannot write the file`() throws {
+  @Test(.evidence("E7")) func `do not matter to a store that cannot write the file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
     try fixture.fileSystem.remove(fixture.path(of: "holders"))
@@ -138,21 +138,21 @@ struct HolderTests {
       #expect(try store.snapshot().keyspace("k")?.count() == 1)
       #expect(try store.holders().map(\.isThisProcess) == [true])
       // A row that could not be written is not held.
-      #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
+      #expect(try !others.isLockedElsewhere(byte: LockByte.holderRow))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       #expect(try store.holders().count == 2)
     }
   }
 
-  @Test(.evidence("E6"), .evidence("E7")) func `have no row when they only read`() throws {
+  @Test(.evidence("E6"), .evidence("E7")) func `have no row when they are read-only`() throws {
     let fixture = fixture()
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
     let before = try fixture.bytes(of: "holders")
     let others = try others(fixture)
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     try reading.run { store throws in
-      #expect(try !others.isLockedElsewhere(byte: LockByte.holder))
+      #expect(try !others.isLockedElsewhere(byte: LockByte.holderRow))
       #expect(others.isSetElsewhere(.open(ProcessIdentity.own, isReadOnly: true)))
       #expect(try store.holders().map(\.isReadOnly) == [true])
     }
@@ -160,11 +160,11 @@ struct HolderTests {
     #expect(try fixture.bytes(of: "holders") == before)
   }
 
-  @Test(.evidence("E7")) func `are not made up of a lock over the whole file`() throws {
+  @Test(.evidence("E7")) func `are not invented from a lock over the complete file`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let others = try others(fixture)
-      #expect(try others.file.lock(.shared, LockByte.mark..<LockByte.mark << 1))
+      #expect(try others.file.lock(.shared, LockByte.holderLock..<LockByte.holderLock << 1))
       #expect(try store.holders().count == 1)
       let held = try store.snapshot()
       #expect(try store.liveGenerations().first?.holders.map(\.isThisProcess) == [true])
@@ -174,7 +174,7 @@ struct HolderTests {
 
   // MARK: What is held
 
-  @Test(.evidence("I15")) func `are told of each generation`() throws {
+  @Test(.evidence("I15")) func `are listed for each generation`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let others = try others(fixture)
@@ -182,8 +182,8 @@ struct HolderTests {
       try others.lockLive(first.frame)
       let held = try store.snapshot()
       try store.write { try $0.keyspace("k").put(2, [2]) }
-      for place in 0..<3 {
-        #expect(others.set(.holding(first.frame, Self.stranger + Int32(place))))
+      for index in 0..<3 {
+        #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
       // The neighbours are others.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
@@ -196,55 +196,59 @@ struct HolderTests {
     }
   }
 
-  @Test(.evidence("I15")) func `say what they hold after a while, and let go of it`() throws {
+  @Test(.evidence("I15")) func `publish what they hold after a while, and release it`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let others = try others(fixture)
       let generation = try store.write { try $0.keyspace("k").put(1, [1]) }
-      let mark = HolderMark.holding(generation.frame, ProcessIdentity.own)
+      let holderLock = HolderLock.holding(generation.frame, ProcessIdentity.own)
       var held: Snapshot? = try store.snapshot()
-      #expect(!others.isSetElsewhere(mark))
-      #expect(try becomesTrue { others.isSetElsewhere(mark) })
+      #expect(!others.isSetElsewhere(holderLock))
+      #expect(try becomesTrue { others.isSetElsewhere(holderLock) })
       try store.write { try $0.keyspace("k").put(2, [2]) }
-      #expect(others.isSetElsewhere(mark))
+      #expect(others.isSetElsewhere(holderLock))
       withExtendedLifetime(held) {}
       held = nil
-      #expect(try becomesTrue { !others.isSetElsewhere(mark) })
+      #expect(try becomesTrue { !others.isSetElsewhere(holderLock) })
     }
   }
 
-  @Test(.evidence("I15")) func `mark what they hold at two looks, up to a number`() throws {
+  @Test(.evidence("I15")) func `lock generations that they hold at two checks, up to a limit`()
+    throws
+  {
     let fixture = fixture()
     try fixture.run { _ in }
     let (own, others) = (try others(fixture), try others(fixture))
     let entry = HolderEntry(
       HolderRow(process: Self.stranger, opened: 1, name: ""), isReadOnly: true, locks: own)
-    func marks() -> Set<HolderMark> { Set(others.marksElsewhere()) }
-    func expected(_ generations: some Sequence<UInt64>) -> Set<HolderMark> {
+    func holderLocks() -> Set<HolderLock> { Set(others.holderLocksElsewhere()) }
+    func expected(_ generations: some Sequence<UInt64>) -> Set<HolderLock> {
       Set(generations.map { .holding($0, Self.stranger) })
     }
     #expect(entry.refresh([3, 4, 1 << 50]))
-    #expect(marks().isEmpty)
+    #expect(holderLocks().isEmpty)
     #expect(entry.refresh([4, 1 << 50, 7]))
-    #expect(marks() == expected([4, 1 << 50]))
+    #expect(holderLocks() == expected([4, 1 << 50]))
     #expect(entry.refresh([7, 8]))
-    #expect(marks() == expected([7]))
+    #expect(holderLocks() == expected([7]))
     #expect(entry.refresh(Set(10..<1000)))
-    #expect(marks().isEmpty)
+    #expect(holderLocks().isEmpty)
     #expect(entry.refresh(Set(10..<1000)))
-    #expect(marks() == expected(10..<10 + UInt64(Limits.maxMarkedGenerationCount)))
+    #expect(holderLocks() == expected(10..<10 + UInt64(Limits.maxHeldGenerationLockCount)))
     #expect(!entry.refresh([]))
-    #expect(marks().isEmpty)
+    #expect(holderLocks().isEmpty)
   }
 
   // MARK: The writer
 
-  @Test(.evidence("I16")) func `are named when they are the writer, and only then`() throws {
+  @Test(.evidence("I16")) func `are named in a timeout while they are the writer, and only then`()
+    throws
+  {
     var fixture = fixture()
     fixture.options.busyTimeout = .milliseconds(30)
     try fixture.run { store in
       let others = try others(fixture)
-      let words = store.files.words
+      let counters = store.files.counters
       func refusal() -> String {
         let error = #expect(throws: StorageError.self) {
           try store.write { try $0.keyspace("k").put(1, [1]) }
@@ -253,31 +257,31 @@ struct HolderTests {
         return error?.message ?? ""
       }
       try store.write { _ in
-        let claim = try #require(WriterClaim(word: words.load(CountersLayout.writer)))
+        let claim = try #require(WriterClaim(word: counters.load(CountersLayout.writer)))
         #expect(claim.process == ProcessIdentity.own)
       }
-      #expect(words.load(CountersLayout.writer) == 0)
+      #expect(counters.load(CountersLayout.writer) == 0)
       #expect(try others.tryLock(.exclusive, byte: LockByte.writer))
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       let now = SystemThread.monotonicMilliseconds
       let claim = WriterClaim(process: Self.stranger, since: now > 12_500 ? now - 12_500 : 0)
-      words.store(claim.word, CountersLayout.writer)
+      counters.store(claim.word, CountersLayout.writer)
       // Nobody knows of a process with this number.
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
-      let place = ": process \(Self.stranger)"
-      #expect(refusal().contains(place + ", for "))
+      let prefix = ": process \(Self.stranger)"
+      #expect(refusal().contains(prefix + ", for "))
       let file = HolderFile(log: store.files.log, locks: others)
       _ = file.enter(HolderRow(process: Self.stranger, opened: 1, name: "im\u{1B}porter"))
-      #expect(refusal().contains(place + " (im\u{FFFD}porter), for "))
+      #expect(refusal().contains(prefix + " (im\u{FFFD}porter), for "))
       if now > 12_500 { #expect(refusal().contains(", for 12 s. Make")) }
-      words.store(0, CountersLayout.writer)
+      counters.store(0, CountersLayout.writer)
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       try others.unlock(byte: LockByte.writer)
     }
   }
 
-  @Test(.evidence("I16")) func `are this process when it keeps itself waiting`() throws {
+  @Test(.evidence("I16")) func `are this process when it waits for itself`() throws {
     var fixture = fixture()
     fixture.options.busyTimeout = .milliseconds(30)
     try fixture.run { store in
@@ -291,7 +295,7 @@ struct HolderTests {
     }
   }
 
-  @Test func `are a number and a time in one word`() {
+  @Test func `are a PID and a time in one word`() {
     for process: Int32 in [1, 4711, 1 << 22 - 1] {
       for since: UInt64 in [0, 1, 1 << 42 - 1] {
         let claim = WriterClaim(process: process, since: since)

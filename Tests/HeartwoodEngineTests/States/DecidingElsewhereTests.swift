@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Pins of this process beside a pass of another one, from between their steps.
-@Suite("A pass of another process")
+@Suite("A maintenance run of another process")
 struct DecidingElsewhereTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
@@ -29,8 +29,7 @@ struct DecidingElsewhereTests {
     return range.lowerBound == LockByte.live + generation.frame
   }
 
-  @Test(.evidence("I5")) func `makes those wait who ask for a generation while it decides`() throws
-  {
+  @Test(.evidence("I5")) func `makes pins of a generation wait while it decides`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in
@@ -52,22 +51,23 @@ struct DecidingElsewhereTests {
     }
   }
 
-  @Test(.evidence("I2"), .evidence("I5")) func `holds nobody up when it died while it decided`()
+  @Test(.evidence("I2"), .evidence("I5")) func `blocks no pin if it died while deciding`()
     throws
   {
     let fixture = fixture()
     try fixture.run { store in
       let generation = try put(store, 1)
       try put(store, 2)
-      let words = try fixture.words()
-      words.store(words.epoch | 1, CountersLayout.epoch)
+      let counters = try fixture.counters()
+      counters.store(counters.epoch | 1, CountersLayout.epoch)
       #expect(try value(store, generation) == 1)
-      #expect(try store.checkpoint().heldBackBy == nil)
-      #expect(words.epoch % 2 == 0)
+      #expect(try store.checkpoint().blockingGeneration == nil)
+      #expect(counters.epoch % 2 == 0)
     }
   }
 
-  @Test(.evidence("I5")) func `that ends before the lock has given up what it gave up`() throws {
+  @Test(.evidence("I5")) func `that ends before the lock has released its dead generations`() throws
+  {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in
@@ -90,18 +90,18 @@ struct DecidingElsewhereTests {
   }
 
   /// Two threads are one owner of a byte.
-  @Test(.evidence("I6")) func `takes no lock from a thread that finds a state`() throws {
+  @Test(.evidence("I6")) func `releases no lock of a thread that is building a state`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let generation = try put(store, 1)
       for number: UInt8 in 2..<5 { try put(store, number) }
-      let words = try fixture.words()
+      let counters = try fixture.counters()
       let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
       let (live, maintenance) = (LockByte.live + generation.frame, LockByte.maintenance)
       var asking: Aside?
       fileSystem.onRead = { _, _ throws(StorageError) in
         guard asking == nil else { return }
-        words.store(words.epoch | 1, CountersLayout.epoch)
+        counters.store(counters.epoch | 1, CountersLayout.epoch)
         let isDeciding = try other.lock(.exclusive, maintenance..<maintenance + 1)
         #expect(isDeciding)
         asking = Aside { _ = try store.snapshot(at: generation) }
@@ -109,7 +109,7 @@ struct DecidingElsewhereTests {
         #expect(asking?.isDone == false)
         let isLive = try other.lockedByOthers(in: live..<live + 1) != nil
         #expect(isLive)
-        words.store(words.epoch + 1, CountersLayout.epoch)
+        counters.store(counters.epoch + 1, CountersLayout.epoch)
         _ = try other.lock(.none, maintenance..<maintenance + 1)
       }
       #expect(try value(store, generation) == 1)
@@ -122,7 +122,7 @@ struct DecidingElsewhereTests {
   /// Before its lock, the opener finds a floor above what it locks; after it, the pass finds the
   /// lock.
   @Test(.evidence("I1"), .evidence("I8"))
-  func `at any moment of an opening gives up nothing that it reads`() throws {
+  func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0
     var isOver = false
     while !isOver {

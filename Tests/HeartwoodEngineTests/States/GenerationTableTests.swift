@@ -86,7 +86,7 @@ struct GenerationTableTests {
     }
   }
 
-  @Test(.evidence("I6")) func `lets go of the newest generation when nobody uses it`() throws {
+  @Test(.evidence("I6")) func `releases the newest generation when it is unused`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let generation = try commit(store, 1)
@@ -99,7 +99,7 @@ struct GenerationTableTests {
     }
   }
 
-  @Test(.evidence("I6")) func `drops a lingering pin when a newer generation comes`() throws {
+  @Test(.evidence("I6")) func `drops a lingering pin when a newer generation appears`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let file = try other(fixture)
@@ -124,7 +124,7 @@ struct GenerationTableTests {
   // MARK: A given generation
 
   @Test(.evidence("I5"), .evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `gives a live generation whole`(access: StoreOptions.Access) throws {
+  func `shows a live generation completely`(access: StoreOptions.Access) throws {
     let fixture = try fixture(access)
     try fixture.run { store in
       let first = try commit(store, 1)
@@ -136,12 +136,14 @@ struct GenerationTableTests {
       #expect(try value(again, 1) == Array("1".utf8))
       #expect(try again.keyspace("k")?.count() == 1)
       #expect(try value(held, 1) == Array("1".utf8))
-      #expect(try store.checkpoint().heldBackBy?.frame == first)
+      #expect(try store.checkpoint().blockingGeneration?.frame == first)
       withExtendedLifetime((held, again)) {}
     }
   }
 
-  @Test(.evidence("I5")) func `gives a superseded generation no pass has given up`() throws {
+  @Test(.evidence("I5")) func `shows a superseded generation that no maintenance run has released`()
+    throws
+  {
     let fixture = try fixture()
     try fixture.run { store in
       let generations = try (1...40).map { try commit(store, $0) }
@@ -154,7 +156,7 @@ struct GenerationTableTests {
     }
   }
 
-  @Test(.evidence("I5")) func `refuses an expired generation`() throws {
+  @Test(.evidence("I5")) func `rejects an expired generation`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let generations = try (1...10).map { try commit(store, $0) }
@@ -167,7 +169,7 @@ struct GenerationTableTests {
     }
   }
 
-  @Test(.evidence("I5")) func `refuses a generation that never was`() throws {
+  @Test(.evidence("I5")) func `rejects a generation that was never a commit`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let first = try commit(store, 1)
@@ -197,13 +199,13 @@ struct GenerationTableTests {
     }
   }
 
-  @Test func `of a store that was made and never opened shows generation 0`() throws {
+  @Test func `of a store that was created and never opened shows generation 0`() throws {
     let made = StoreFixture.inMemory()
     try made.run { _ in }
     var bytes = try HeaderSlotFile.fresh(like: made.bytes(of: "pages"))
     bytes += [UInt8](repeating: 0, count: Int(Geometry.firstPageOffset) - bytes.count)
     var fixture = StoreFixture.inMemory()
-    fixture.options.readOnly = true
+    fixture.options.isReadOnly = true
     try fixture.write(bytes, to: "pages")
     try fixture.write([], to: "locks")
     try fixture.run { store in
@@ -231,10 +233,10 @@ struct GenerationTableTests {
     _ fixture: StoreFixture, _ result: CheckpointResult
   ) throws -> (UInt64) -> Bool {
     let geometry = try geometry(of: fixture)
-    return { geometry.lastSlot(of: $0) <= result.backfilled.frame }
+    return { geometry.lastSlot(of: $0) <= result.checkpointedGeneration.frame }
   }
 
-  @Test(.evidence("I7")) func `is held back by a lock of somebody else`() throws {
+  @Test(.evidence("I7")) func `is held back by a lock of another owner`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let first = try commit(store, 1)
@@ -244,28 +246,28 @@ struct GenerationTableTests {
       let segments = try segments(of: fixture)
       for _ in 0..<2 {
         let result = try store.checkpoint()
-        #expect(result.heldBackBy?.frame == first)
-        #expect(result.backfilled.frame == first)
+        #expect(result.blockingGeneration?.frame == first)
+        #expect(result.checkpointedGeneration.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
       // What neither the held generation nor the newest needs is gone all the same.
       #expect(try self.segments(of: fixture).count < segments.count)
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
-      #expect(result.heldBackBy == nil)
-      #expect(result.backfilled == store.statistics.newest)
+      #expect(result.blockingGeneration == nil)
+      #expect(result.checkpointedGeneration == store.statistics.newestGeneration)
       let (kept, isCovered) = (try self.segments(of: fixture), try covered(fixture, result))
       #expect(kept.allSatisfy { !isCovered($0) })
       expectExpired(store, first)
     }
   }
 
-  @Test(.evidence("I7")) func `leaves an empty log when nobody holds anything`() throws {
+  @Test(.evidence("I7")) func `leaves an empty log when nothing is held`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       for number in 1...50 { try commit(store, number) }
       let result = try store.checkpoint()
-      #expect(result.backfilled == store.statistics.newest)
+      #expect(result.checkpointedGeneration == store.statistics.newestGeneration)
       let (kept, isCovered) = (try segments(of: fixture), try covered(fixture, result))
       #expect(kept.allSatisfy { !isCovered($0) })
       #expect(try store.verify().logCommitCount == 0)
@@ -289,8 +291,8 @@ struct GenerationTableTests {
         }
         held.removeFirst(released)
         let result = try store.checkpoint()
-        #expect(result.heldBackBy?.frame == held.first)
-        #expect(result.backfilled.frame == held.first)
+        #expect(result.blockingGeneration?.frame == held.first)
+        #expect(result.checkpointedGeneration.frame == held.first)
         for generation in held {
           let snapshot = try store.snapshot(at: Generation(frame: generation))
           #expect(snapshot.generation.frame == generation)
@@ -298,7 +300,7 @@ struct GenerationTableTests {
       }
       #expect(held.count == 1)
       #expect(try file.lock(.none, 1 << 40..<1 << 41))
-      #expect(try store.checkpoint().heldBackBy == nil)
+      #expect(try store.checkpoint().blockingGeneration == nil)
       expectExpired(store, held[0])
     }
   }
@@ -322,7 +324,7 @@ struct GenerationTableTests {
 
   /// A lock proves that somebody holds the generation, and nothing of what is left of it.
   @Test(.evidence("I5"), .evidence("I6"))
-  func `holds in a new boot what others hold, if it is there`() throws {
+  func `retains in a new boot the available generations that others hold`() throws {
     let fixture = try fixture()
     let file = try fixture.run { store in try other(fixture) }
     var generations: [FrameNumber] = []
@@ -346,12 +348,12 @@ struct GenerationTableTests {
       expectExpired(store, generations[5])
       let snapshot = try store.snapshot(at: Generation(frame: generations[4]))
       #expect(try value(snapshot, 5) == Array("5".utf8))
-      #expect(try store.checkpoint().heldBackBy?.frame == generations[0])
+      #expect(try store.checkpoint().blockingGeneration?.frame == generations[0])
       #expect(try store.liveGenerations().map(\.generation.frame).first == generations[0])
     }
   }
 
-  @Test func `ignores a lock on a generation that is given up`() throws {
+  @Test func `ignores a lock on a released generation`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let first = try commit(store, 1)
@@ -360,7 +362,7 @@ struct GenerationTableTests {
       let file = try other(fixture)
       #expect(try file.lock(.shared, (1 << 40) + first..<(1 << 40) + first + 1))
       try commit(store, 3)
-      #expect(try store.checkpoint().heldBackBy == nil)
+      #expect(try store.checkpoint().blockingGeneration == nil)
       expectExpired(store, first)
     }
   }
@@ -375,7 +377,7 @@ private enum HeaderSlotFile {
     let newest = try #require(HeaderSlot.newest(try HeaderSlot.readBoth(file)))
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     HeaderSlot(
-      geometry: newest.geometry, identity: newest.identity, sequence: 1, backfilled: .empty,
+      geometry: newest.geometry, identity: newest.identity, sequence: 1, checkpointed: .empty,
       durableUpTo: 0, lineages: []
     ).encode(to: block.bytes)
     return withExtendedLifetime(block) { block.bytes.bytes.copied() }

@@ -26,11 +26,11 @@ struct PageDifferenceTests {
       if used.isEmpty || random.isTrue(in256: 100) {
         used.append(try take(fixture))
       } else {
-        let place = random.below(used.count)
+        let position = random.below(used.count)
         if random.isTrue(in256: 128) {
-          try fixture.pages.free(used.remove(at: place))
+          try fixture.pages.free(used.remove(at: position))
         } else {
-          _ = try fixture.pages.writable(used[place])
+          _ = try fixture.pages.writable(used[position])
         }
       }
     }
@@ -39,13 +39,13 @@ struct PageDifferenceTests {
   }
 
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func `holds the pages written and freed between them`(seed: UInt64) throws {
+  func `contains the pages written and freed between them`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var versions = [Version(state: fixture.pages.state, used: [])]
     for _ in 0..<20 { versions.append(try change(fixture, &random)) }
-    for (place, older) in versions.enumerated() {
-      for newer in versions[place...] {
+    for (position, older) in versions.enumerated() {
+      for newer in versions[position...] {
         let changed = Set(
           older.used.union(newer.used).filter {
             newer.state.index.frame(of: $0) > older.state.generation
@@ -60,9 +60,9 @@ struct PageDifferenceTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  @Test func `holds every page of a state with bitmaps that are gone`() throws {
+  @Test func `contains every page of a state whose bitmaps were removed`() throws {
     var random = SeededGenerator(seed: 1)
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let older = try change(fixture, &random)
     var point = older.state.point
     point.frame += 1

@@ -31,7 +31,7 @@ struct PageIndexTests {
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `holds what a dictionary holds`(seed: UInt64) {
+  func `has the same contents as a dictionary`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let index = PageIndex()
     var model: [PageNumber: FrameNumber] = [:]
@@ -75,7 +75,7 @@ struct PageIndexTests {
   }
 
   @Test(.evidence("I1"), arguments: 0..<10 as Range<UInt64>)
-  func `leaves older versions as they were`(seed: UInt64) {
+  func `leaves older versions unchanged`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var versions: [(index: PageIndex, model: [PageNumber: FrameNumber])] = []
     var model: [PageNumber: FrameNumber] = [:]
@@ -118,9 +118,9 @@ struct PageIndexTests {
     var versions = [PageIndex()]
     var models: [[PageNumber: FrameNumber]] = [[:]]
     for _ in 0..<60 {
-      let place = random.below(versions.count)
-      let index = PageIndex(sharing: versions[place])
-      var model = models[place]
+      let position = random.below(versions.count)
+      let index = PageIndex(sharing: versions[position])
+      var model = models[position]
       // Few entries and many, some above all others, some below, some again with a lower frame.
       for _ in 0..<random.below(random.isTrue(in256: 30) ? 400 : 20) {
         let page = page(&random)
@@ -146,7 +146,7 @@ struct PageIndexTests {
   }
 
   // In a process of its own: stores of other tests make and free nodes of theirs all the time.
-  @Test func `takes memory for what it holds`() async {
+  @Test func `uses memory in proportion to its entries`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveByteCount.load(ordering: .relaxed)
       func byteCount(_ count: Int, stride: Int) -> Int {

@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// The order of pins and passes, seen from between their steps: the calls about locks tell.
-@Suite("A pin beside a pass")
+@Suite("A pin beside a maintenance run")
 struct PinningOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
@@ -15,15 +15,15 @@ struct PinningOrderTests {
 
   /// The shared words of the open store.
   @Test(.evidence("I1"), .evidence("I7"))
-  func `is either seen by the pass or sees its floor`() throws {
+  func `is either seen by the run or sees its floor`() throws {
     let fixture = fixture()
     try fixture.run { store in
       for number in 1...3 { try store.write { try $0.keyspace("k").put(number, [1]) } }
-      let words = try fixture.words()
-      let newest = words.durable
-      #expect(words.floor < newest)
+      let counters = try fixture.counters()
+      let newest = counters.durable
+      #expect(counters.floor < newest)
       var floors: [FrameNumber] = []
-      fileSystem.onQuestion = { floors.append(words.floor) }
+      fileSystem.onQuestion = { floors.append(counters.floor) }
       try store.checkpoint()
       fileSystem.onQuestion = nil
       #expect(!floors.isEmpty)
@@ -31,19 +31,19 @@ struct PinningOrderTests {
     }
   }
 
-  @Test(.evidence("I1")) func `of a generation below the floor is tried again`() throws {
+  @Test(.evidence("I1")) func `of a generation below the floor is retried`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let newest = try store.write { try $0.keyspace("k").put(1, [1]) }
-      let words = try fixture.words()
-      let floor = words.floor
+      let counters = try fixture.counters()
+      let floor = counters.floor
       var calls: [LockKind] = []
       // A pass that begins between the load of the newest generation and its lock, and at whose end
       // the newest generation is visible.
       fileSystem.onLock = { kind, range in
         guard range.lowerBound == LockByte.live + newest.frame else { return }
         calls.append(kind)
-        words.store(calls.count == 1 ? newest.frame + 1 : floor, CountersLayout.floor)
+        counters.store(calls.count == 1 ? newest.frame + 1 : floor, CountersLayout.floor)
       }
       let snapshot = try store.snapshot()
       fileSystem.onLock = nil
@@ -62,7 +62,7 @@ struct PinningOrderTests {
         let generation = try store.snapshot().generation
         try store.keep(generation, as: "kept \(number)")
       }
-      let generations = try store.keptGenerations()
+      let generations = try store.namedGenerations()
       try store.release("kept 0")
       var readCount = 0
       // Among these is the moment when the new header can be read, and nobody was told of it.
@@ -86,7 +86,7 @@ struct PinningOrderTests {
   /// The pass moves the page file past the header the search began with, and deletes the segments
   /// that lie behind it.
   @Test(.evidence("I1"), .evidence("I5"))
-  func `finds its pages when a pass runs at any moment of the search`() throws {
+  func `finds its pages when a run starts at any moment of the search`() throws {
     var moment = 0
     var isOver = false
     while !isOver {
@@ -100,7 +100,7 @@ struct PinningOrderTests {
           for key in 0..<60 { try store.write { try $0.keyspace("k").put(key, [UInt8(number)]) } }
           try store.keep(try store.snapshot().generation, as: "kept \(number)")
         }
-        let generation = try #require(try store.keptGenerations()["kept 2"])
+        let generation = try #require(try store.namedGenerations()["kept 2"])
         try store.checkpoint()
         try store.release("kept 1")
         var readCount = 0

@@ -19,14 +19,14 @@ struct CallsInsideWriteTests {
 
   @Test(
     .timeLimit(.minutes(1)), .evidence("U1"), .evidence("U5"), arguments: allowed, [false, true])
-  func `that is allowed returns, whichever thread checkpoints`(
+  func `that is allowed returns, even if a checkpoint runs on another thread`(
     call: CallInsideWrite, isElsewhere: Bool
   ) throws {
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     let options = Self.options()
-    var scene = try CallInsideWrite.Scene(in: folder.path, options: options)
+    var scene = try CallInsideWrite.Scene(in: directory.path, options: options)
     let store = scene.store
-    let path = folder.path(of: "store")
+    let path = directory.path(of: "store")
     let other = try Store(at: path, options: options, fileSystem: OtherProcess(PosixFileSystem()))
     var thread: SystemThread?
     try store.write { transaction in
@@ -45,15 +45,15 @@ struct CallsInsideWriteTests {
   }
 
   @Test(.evidence("U1"), .evidence("U5"), arguments: refused)
-  func `that would wait for itself stops the program`(call: CallInsideWrite) async {
+  func `that would wait for itself traps`(call: CallInsideWrite) async {
     await #expect(processExitsWith: .failure) { [call = call as CallInsideWrite] in
-      let folder = try ScratchDirectory()
-      var scene = try CallInsideWrite.Scene(in: folder.path, options: Self.options())
+      let directory = try ScratchDirectory()
+      var scene = try CallInsideWrite.Scene(in: directory.path, options: Self.options())
       try scene.store.write { _ in _ = try call.isMade(in: &scene) }
     }
   }
 
-  @Test(.evidence("U5")) func `keeps a generation also when the write fails`() throws {
+  @Test(.evidence("U5")) func `names a generation even if the write fails`() throws {
     let fixture = try StoreFixture.onDisk()
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(1, [1]) }
@@ -65,7 +65,7 @@ struct CallsInsideWriteTests {
         throw Undone()
       }
     }
-    #expect(try store.keptGenerations()["inside"] == store.snapshot().generation)
+    #expect(try store.namedGenerations()["inside"] == store.snapshot().generation)
     try store.close()
   }
 }

@@ -7,18 +7,18 @@ import Testing
 struct ChangesHistoryTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let seed: UInt64
-    let pageSize: Int
+    let pageByteCount: Int
     let access: StoreOptions.Access
-    var testDescription: String { "seed \(seed), pages of \(pageSize), \(access)" }
+    var testDescription: String { "seed \(seed), pages of \(pageByteCount), \(access)" }
   }
 
   private static let settings: [Setting] = [
-    Setting(seed: 1, pageSize: 4096, access: .mapped),
-    Setting(seed: 2, pageSize: 4096, access: .mapped),
-    Setting(seed: 3, pageSize: 16_384, access: .mapped),
-    Setting(seed: 4, pageSize: 4096, access: .buffered),
-    Setting(seed: 5, pageSize: 4096, access: .buffered),
-    Setting(seed: 6, pageSize: 65_536, access: .buffered),
+    Setting(seed: 1, pageByteCount: 4096, access: .mapped),
+    Setting(seed: 2, pageByteCount: 4096, access: .mapped),
+    Setting(seed: 3, pageByteCount: 16_384, access: .mapped),
+    Setting(seed: 4, pageByteCount: 4096, access: .buffered),
+    Setting(seed: 5, pageByteCount: 4096, access: .buffered),
+    Setting(seed: 6, pageByteCount: 65_536, access: .buffered),
   ]
 
   private struct Version {
@@ -28,16 +28,16 @@ struct ChangesHistoryTests {
 
   private func fixture(_ setting: Setting) throws -> StoreFixture {
     var options = StoreOptions()
-    options.pageSize = setting.pageSize
-    options.segmentByteCount = setting.pageSize * 64
+    options.pageByteCount = setting.pageByteCount
+    options.segmentByteCount = setting.pageByteCount * 64
     options.checkpointLogByteCount = 0
     options.durability = .normal
-    options.cacheByteCount = setting.pageSize * 80
+    options.cacheByteCount = setting.pageByteCount * 80
     return setting.access == .mapped ? try .onDisk(options) : .inMemory(options)
   }
 
   @Test(.evidence("I10"), arguments: TestBuild.some(settings))
-  func `are what a full comparison finds`(setting: Setting) throws {
+  func `are the same as those of a full comparison`(setting: Setting) throws {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try fixture(setting)
     var model = KeyspaceModel()
@@ -47,7 +47,7 @@ struct ChangesHistoryTests {
         for step in 0..<30 {
           try store.write { transaction in
             for _ in 0..<1 + random.below(30) {
-              try change(transaction, &model, &random, setting.pageSize)
+              try change(transaction, &model, &random, setting.pageByteCount)
             }
           }
           if random.isTrue(in256: 100) {
@@ -64,7 +64,7 @@ struct ChangesHistoryTests {
 
   private func change(
     _ transaction: WriteTransaction, _ model: inout KeyspaceModel,
-    _ random: inout SeededGenerator, _ pageSize: Int
+    _ random: inout SeededGenerator, _ pageByteCount: Int
   ) throws {
     let name = KeyspaceModel.names[random.below(KeyspaceModel.names.count)]
     if random.isTrue(in256: 6) {
@@ -97,20 +97,20 @@ struct ChangesHistoryTests {
       // The same bytes again; a large value gets other pages for them.
       if let value = model[name, key.encoded] { try key.put(value, in: keyspace) }
     default:
-      let value = KeyspaceModel.value(&random, pageSize: pageSize)
+      let value = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
       try key.put(value, in: keyspace)
       model[name, key.encoded] = value
     }
   }
 
-  private func expectAllPairs(_ store: Store, _ versions: [Version], _ place: String) throws {
+  private func expectAllPairs(_ store: Store, _ versions: [Version], _ context: String) throws {
     for source in versions {
       for target in versions {
         var found: [StoreChange] = []
         try store.changes(from: source.snapshot, to: target.snapshot) { found.append($0) }
         let isRight = found == differences(source.model, target.model)
         #expect(
-          isRight, "\(source.snapshot.generation) to \(target.snapshot.generation), \(place)")
+          isRight, "\(source.snapshot.generation) to \(target.snapshot.generation), \(context)")
       }
     }
     #expect(store.files.cache.pinnedCount == 0)

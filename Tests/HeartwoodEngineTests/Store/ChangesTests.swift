@@ -70,7 +70,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `lead from nothing to everything and back`() throws {
+  @Test func `lead from an empty store to the full one and back`() throws {
     try StoreFixture.inMemory().run { store in
       let empty = try store.snapshot()
       try load(store, "rows", 3000)
@@ -81,7 +81,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `do not show that nodes were split and merged`() throws {
+  @Test func `do not depend on split and merged nodes`() throws {
     try StoreFixture.inMemory().run { store in
       try load(store, "rows", 4000)
       let before = try store.snapshot()
@@ -106,7 +106,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `compare a keyspace made again with the one before it`() throws {
+  @Test func `compare a recreated keyspace with its predecessor`() throws {
     try StoreFixture.inMemory().run { store in
       try load(store, "rows", 500)
       try store.write { try $0.keyspace("empty").put(1, [1]) }
@@ -180,7 +180,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `are the same whatever checkpoints lie between`() throws {
+  @Test func `are the same whatever checkpoints run in between`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       try load(store, "rows", 2000)
@@ -199,7 +199,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `lie between generations found again in the log`() throws {
+  @Test func `work between generations that are read back from the log`() throws {
     let fixture = try StoreFixture.onDisk()
     var generations: [Generation] = []
     try fixture.run { store in
@@ -226,7 +226,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `end with the error of whoever looks at them`() throws {
+  @Test func `rethrow the error of the caller's closure`() throws {
     try StoreFixture.inMemory().run { store in
       let before = try store.snapshot()
       try load(store, "rows", 1000)
@@ -243,7 +243,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func `may be written down in the store itself`() throws {
+  @Test func `may be written to the store itself`() throws {
     try StoreFixture.inMemory().run { store in
       let before = try store.snapshot()
       try load(store, "rows", 300)
@@ -255,7 +255,7 @@ struct ChangesTests {
   }
 
   @Test(.evidence("U4"))
-  func `are refused for snapshots of another opening and for a closed store`() throws {
+  func `throw for snapshots of another opening and for a closed store`() throws {
     let fixture = StoreFixture.inMemory()
     let store = try fixture.open()
     let own = try store.snapshot()
@@ -271,7 +271,7 @@ struct ChangesTests {
     #expect(error?.kind == .closed)
   }
 
-  @Test func `cost what has changed, not what there is`() throws {
+  @Test func `cost in proportion to the changes, not to the store`() throws {
     var lookups: [Int] = []
     for count in [20_000, 200_000] {
       try StoreFixture.inMemory().run { store in

@@ -51,17 +51,17 @@ struct CommitOrderTests {
     return count
   }
 
-  @Test(.evidence("D1")) func `is synced with the segments that others have begun meanwhile`()
+  @Test(.evidence("D1")) func `syncs the segments that other processes have begun meanwhile`()
     throws
   {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second throws in
-        let (words, geometry) = (first.files.words, first.files.geometry)
-        let segment = { geometry.segment(of: words.committed) }
+        let (counters, geometry) = (first.files.counters, first.files.geometry)
+        let segment = { geometry.segment(of: counters.committed) }
         try put(first, 2)
         let before = segment()
-        let unsynced = geometry.segment(of: geometry.next(after: words.durable))
+        let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
         // One more than this process knows, which knows the one that was made ahead; few enough
         // to be taken for those it knows.
         let count = try syncCount(first) {
@@ -69,22 +69,22 @@ struct CommitOrderTests {
         }
         #expect(segment() == before + 2)
         #expect(count == Int(segment() - unsynced) + 1)
-        #expect(first.files.words.durable == first.files.words.committed)
+        #expect(first.files.counters.durable == first.files.counters.committed)
       }
     }
   }
 
-  @Test(.evidence("D1")) func `is synced although others have shown it meanwhile`() throws {
+  @Test(.evidence("D1")) func `is synced even if another process has made it visible`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second throws in
         #expect(try syncCount(first) { try put(second, 2) } > 0)
-        #expect(first.files.words.durable == first.files.words.committed)
+        #expect(first.files.counters.durable == first.files.counters.committed)
       }
     }
   }
 
-  @Test func `is not synced again when another process has done it`() throws {
+  @Test func `is not synced again after another process synced it`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second throws in
@@ -107,21 +107,21 @@ struct CommitOrderTests {
         let generation = try put(first, 1, .full)
         fileSystem.onSync = nil
         #expect(hasRun)
-        #expect(first.files.words.durable == generation.frame)
+        #expect(first.files.counters.durable == generation.frame)
         #expect(try numbers(first) == [1, 2])
       }
     }
   }
 
-  @Test(.evidence("D1")) func `is synced wherever it lies, by whom it may be`() throws {
+  @Test(.evidence("D1")) func `is synced wherever it is, whichever process made it`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in
-        let words = first.files.words
-        let start = words.durable
+        let counters = first.files.counters
+        let start = counters.durable
         for number in 0..<30 { try put(second, number) }
         let geometry = first.files.geometry
-        let segments = geometry.segment(of: start + 1)...geometry.segment(of: words.appended)
+        let segments = geometry.segment(of: start + 1)...geometry.segment(of: counters.appended)
         #expect(segments.count > 5)
         var synced: Set<String> = []
         fileSystem.onSync = { synced.insert($0) }
@@ -137,29 +137,31 @@ struct CommitOrderTests {
   @Test(.evidence("F3")) func `is not acknowledged when a sync failed elsewhere`() throws {
     let fixture = fixture()
     let store = try fixture.open()
-    let words = try fixture.words()
+    let counters = try fixture.counters()
     var hasRun = false
     fileSystem.onLock = { kind, range in
       guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.sync else { return }
       hasRun = true
-      words.setFailed()
+      counters.setFailed()
     }
     let error = #expect(throws: StorageError.self) { try put(store, 1, .full) }
     fileSystem.onLock = nil
     #expect(hasRun)
-    #expect(error?.kind == .failed)
+    #expect(error?.kind == .writesDisabled)
     try StoreFixture.expectSound(store)
     #expect(throws: StorageError.self) { try store.close() }
   }
 
   /// The other process has used them up, and a pass has deleted them.
-  @Test(.evidence("K3")) func `makes no segments ahead that are over already`() throws {
+  @Test(.evidence("K3")) func `creates no segments ahead that are already in use`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in
         var hasRun = false
         fileSystem.onLock = { kind, range in
-          guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.supply else { return }
+          guard !hasRun, case .exclusive = kind, range.lowerBound == LockByte.allocator else {
+            return
+          }
           hasRun = true
           #expect(throws: Never.self) {
             for number in 100..<140 { try put(second, number % 256) }
@@ -175,7 +177,7 @@ struct CommitOrderTests {
         fileSystem.onLock = nil
         let files = first.files
         for segment in try files.log.existing() {
-          #expect(files.geometry.lastSlot(of: segment) > files.words.backfilled)
+          #expect(files.geometry.lastSlot(of: segment) > files.counters.checkpointed)
         }
       }
     }
@@ -185,16 +187,16 @@ struct CommitOrderTests {
 
   /// Writes 2 elsewhere and dies before saying that it is there; returns its generation.
   private func dyingWrite(_ fixture: StoreFixture) throws -> Generation {
-    let words = try fixture.words()
-    let (appended, committed) = (words.appended, words.committed)
+    let counters = try fixture.counters()
+    let (appended, committed) = (counters.appended, counters.committed)
     let generation = try put(fixture.elsewhere().open(), 2)
-    words.store(appended, CountersLayout.appended)
-    words.store(committed, CountersLayout.committed)
+    counters.store(appended, CountersLayout.appended)
+    counters.store(committed, CountersLayout.committed)
     return generation
   }
 
   @Test(.evidence("D4"), .evidence("D7"))
-  func `follows what a writer had completed who died`() throws {
+  func `follows the complete commit of a writer that died`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try put(first, 1)
@@ -208,22 +210,24 @@ struct CommitOrderTests {
     }
   }
 
-  @Test(.evidence("D4")) func `of nothing shows what a writer had completed who died`() throws {
+  @Test(.evidence("D4")) func `without changes shows the complete commit of a writer that died`()
+    throws
+  {
     let fixture = fixture()
     try fixture.run { first in
       try put(first, 1)
       let lost = try dyingWrite(fixture)
-      let words = try fixture.words()
+      let counters = try fixture.counters()
       #expect(try first.write(durability: .normal) { _ in } == lost)
-      #expect(words.appended == lost.frame)
+      #expect(counters.appended == lost.frame)
       #expect(try first.write(durability: .full) { _ in } == lost)
-      #expect(words.durable == lost.frame)
+      #expect(counters.durable == lost.frame)
       #expect(try numbers(first) == [1, 2])
     }
   }
 
   /// The header arrived and an image did not.
-  @Test(.evidence("D2")) func `takes the place of what a writer had not completed who died`()
+  @Test(.evidence("D2")) func `replaces the incomplete commit of a writer that died`()
     throws
   {
     let fixture = fixture()

@@ -10,7 +10,7 @@ struct CommitsTests {
     try store.write { try $0.keyspace("rows").put(number, [1]) }
   }
 
-  @Test(.evidence("N1")) func `are given once, the newest alone`() async throws {
+  @Test(.evidence("N1")) func `are yielded once, only the newest of several`() async throws {
     let fixture = StoreFixture.inMemory()
     let store = try fixture.open()
     _ = try Self.put(0, store)
@@ -61,7 +61,7 @@ struct CommitsTests {
   }
 
   @Test(.evidence("N1"), arguments: [0, 50])
-  func `end with the task that waits`(milliseconds: Int) async throws {
+  func `end with the waiting task`(milliseconds: Int) async throws {
     let store = try StoreFixture.inMemory().open()
     let commits = store.commits()
     let waiting = Task {
@@ -78,12 +78,12 @@ struct CommitsTests {
   // MARK: Other processes
 
   @Test(.evidence("N1"), arguments: [false, true])
-  func `of others come to who listens`(readOnly: Bool) async throws {
+  func `of other processes reach an observer`(isReadOnly: Bool) async throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     _ = try Self.put(0, writer)
     var listening = fixture
-    listening.options.readOnly = readOnly
+    listening.options.isReadOnly = isReadOnly
     let store = try listening.open()
     var iterator = store.commits().makeAsyncIterator()
     for pause in [0, 350] {
@@ -110,23 +110,23 @@ struct CommitsTests {
     let signal = CommitSignal(files)
     SystemThread.sleep(milliseconds: 120)
     _ = try put(0, writer)
-    signal.enter()
-    defer { signal.leave() }
+    signal.addObserver()
+    defer { signal.removeObserver() }
     SystemThread.sleep(milliseconds: pause)
-    let hasCome = DispatchSemaphore(value: 0)
+    let delivered = DispatchSemaphore(value: 0)
     signal.wait(
-      signal.nextNumber(), for: ObjectIdentifier(store), after: files.words.committed,
+      signal.makeWaitID(), for: ObjectIdentifier(store), after: files.counters.committed,
       isOver: { false }
-    ) { _ in hasCome.signal() }
+    ) { _ in delivered.signal() }
     _ = try put(1, writer)
     let start = SystemThread.monotonicMilliseconds
-    #expect(hasCome.wait(timeout: .now() + 60) == .success)
+    #expect(delivered.wait(timeout: .now() + 60) == .success)
     return SystemThread.monotonicMilliseconds - start
   }
 
   /// Shortly after he began, when nobody can know it yet, and later, when he looks once a second.
   @Test(.evidence("N2"), arguments: [20, 350])
-  func `of others wake who listens`(pause: UInt64) throws {
+  func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     _ = try Self.put(0, writer)
@@ -138,7 +138,7 @@ struct CommitsTests {
     try writer.close()
   }
 
-  @Test(.evidence("N2")) func `cost nothing while nobody listens`() async throws {
+  @Test(.evidence("N2")) func `cost nothing without an observer`() async throws {
     let counting = CountingFileSystem(PosixFileSystem())
     let fixture = try StoreFixture.onDisk().with(counting)
     let store = try fixture.open()
@@ -152,7 +152,7 @@ struct CommitsTests {
     // Who listens here is told without the file system.
     var iterator: Commits.Iterator? = store.commits().makeAsyncIterator()
     #expect(try touches(3) == 0)
-    #expect(await iterator?.next() == store.statistics.newest)
+    #expect(await iterator?.next() == store.statistics.newestGeneration)
     let other = try fixture.elsewhere().open()
     iterator = other.commits().makeAsyncIterator()
     try await Task.sleep(for: .milliseconds(150))
@@ -165,7 +165,7 @@ struct CommitsTests {
     try store.close()
   }
 
-  @Test(.evidence("N3")) func `come without a signal too, a moment later`() throws {
+  @Test(.evidence("N3")) func `reach an observer without a signal, with a delay`() throws {
     let fixture = try StoreFixture.onDisk()
     // Another process, and one that dies between each commit and its signal.
     let writer = try fixture.with(ObservedFileSystem(fixture.fileSystem)).open()
@@ -177,13 +177,13 @@ struct CommitsTests {
     try writer.close()
   }
 
-  @Test(.evidence("N1")) func `are seen by who read alone before`() async throws {
+  @Test(.evidence("N1")) func `reach a reader that was alone before`() async throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ = try Self.put(0, $0) }
     // As after a restart of the machine: nobody has made the words usable.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     let store = try reading.open()
     var iterator = store.commits().makeAsyncIterator()
     let writer = try fixture.elsewhere().open()

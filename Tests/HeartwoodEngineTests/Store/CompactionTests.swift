@@ -7,11 +7,11 @@ import Testing
 struct CompactionTests {
   private typealias Content = [String: [Int: [UInt8]]]
 
-  private func options(_ pageSize: Int) -> StoreOptions {
+  private func options(_ pageByteCount: Int) -> StoreOptions {
     var options = StoreOptions()
-    options.pageSize = pageSize
+    options.pageByteCount = pageByteCount
     options.durability = .normal
-    options.segmentByteCount = pageSize * 256
+    options.segmentByteCount = pageByteCount * 256
     return options
   }
 
@@ -47,28 +47,29 @@ struct CompactionTests {
   }
 
   private func expect(
-    _ content: Content, in store: Store, _ place: SourceLocation = #_sourceLocation
+    _ content: Content, in store: Store, _ sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    try expect(content, in: try store.snapshot(), place)
+    try expect(content, in: try store.snapshot(), sourceLocation)
   }
 
   private func expect(
-    _ content: Content, in snapshot: Snapshot, _ place: SourceLocation = #_sourceLocation
+    _ content: Content, in snapshot: Snapshot, _ sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     for (name, rows) in content {
       let keyspace = try #require(try snapshot.keyspace(name))
-      #expect(try keyspace.count() == rows.count, sourceLocation: place)
+      #expect(try keyspace.count() == rows.count, sourceLocation: sourceLocation)
       for (key, value) in rows {
-        #expect(try keyspace.get(key) == value, sourceLocation: place)
+        #expect(try keyspace.get(key) == value, sourceLocation: sourceLocation)
       }
     }
   }
 
   @Test(arguments: [4096, 65_536], 0..<6 as Range<UInt64>)
-  func `leaves no free page and the same content`(pageSize: Int, seed: UInt64) throws {
+  func `leaves no free page and the same content`(pageByteCount: Int, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture =
-      seed % 2 == 0 ? StoreFixture.inMemory(options(pageSize)) : try .onDisk(options(pageSize))
+      seed % 2 == 0
+      ? StoreFixture.inMemory(options(pageByteCount)) : try .onDisk(options(pageByteCount))
     var content: Content = [:]
     try fixture.run { store in
       content = try fill(store, &random)
@@ -83,9 +84,9 @@ struct CompactionTests {
       #expect(result.pageCountBefore == before.pageCount)
       #expect(result.pageCount == report.pageCount)
       #expect(result.movedPageCount > 0)
-      #expect(result.heldBackBy == nil)
+      #expect(result.blockingGeneration == nil)
       #expect(result.fileByteCount <= result.fileByteCountBefore)
-      let needed = Int(Geometry.firstPageOffset) + result.pageCount * pageSize
+      let needed = Int(Geometry.firstPageOffset) + result.pageCount * pageByteCount
       #expect(result.fileByteCount >= needed)
       #expect(result.fileByteCount <= needed + max(256 << 10, needed / 8))
       try expect(content, in: store)
@@ -100,7 +101,7 @@ struct CompactionTests {
   }
 
   @Test(.evidence("I14"), arguments: 0..<6 as Range<UInt64>)
-  func `goes on step by step, whatever is written in between`(seed: UInt64) throws {
+  func `continues step by step while others write in between`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = StoreFixture.inMemory(options(4096))
     try fixture.run { store in
@@ -139,7 +140,7 @@ struct CompactionTests {
     }
   }
 
-  @Test func `says which snapshot keeps the file long`() throws {
+  @Test func `reports which snapshot keeps the file from shrinking`() throws {
     let fixture = try StoreFixture.onDisk(options(4096))
     try fixture.run { store in
       let value = [UInt8](repeating: 1, count: 1 << 20)
@@ -153,20 +154,20 @@ struct CompactionTests {
         for number in 0..<3 { try transaction.keyspace("large").delete(number) }
       }
       let result = try store.compact()
-      #expect(result.heldBackBy == generation)
+      #expect(result.blockingGeneration == generation)
       #expect(result.pageCount < result.pageCountBefore - 700)
       #expect(result.fileByteCount >= 4 << 20)
       #expect(try held?.keyspace("large")?.get(0) == value)
       held = nil
       let again = try store.compact()
-      #expect(again.heldBackBy == nil)
+      #expect(again.blockingGeneration == nil)
       #expect(again.movedPageCount == 0)
       #expect(again.fileByteCount < 2 << 20)
       #expect(try store.snapshot().keyspace("large")?.get(3) == value)
     }
   }
 
-  @Test(.evidence("F1")) func `keeps what it has moved when the disk is full`() throws {
+  @Test(.evidence("F1")) func `keeps the moved pages when the disk is full`() throws {
     let disk = SimulatedDisk(seed: 2)
     let fixture = StoreFixture.on(disk, options(4096))
     try fixture.run { store in
@@ -175,11 +176,11 @@ struct CompactionTests {
       try store.checkpoint()
       let least = try store.verify().pageCount - store.verify().freePageCount
       var progress: StoreProgress?
-      disk.faultPlan = .failure(.full, atCall: disk.callCount + 20)
+      disk.faultPlan = .failure(.diskFull, atCall: disk.callCount + 20)
       let error = #expect(throws: StorageError.self) {
         try store.compact(stepByteCount: 4096 * 10) { progress = $0 }
       }
-      #expect(error?.kind == .full)
+      #expect(error?.kind == .diskFull)
       let moved = try #require(progress)
       #expect(moved.completedPageCount > 10 && moved.fraction < 1)
       disk.faultPlan = FaultPlan()
@@ -192,7 +193,7 @@ struct CompactionTests {
     }
   }
 
-  @Test(.evidence("U4")) func `needs a store that can be written to`() throws {
+  @Test(.evidence("U4")) func `throws for a read-only store`() throws {
     let fixture = try StoreFixture.onDisk(options(4096))
     let store = try fixture.open()
     #expect(try store.compact() == (try store.compact()))
@@ -202,7 +203,7 @@ struct CompactionTests {
     let closed = #expect(throws: StorageError.self) { try store.compact() }
     #expect(closed?.kind == .closed)
     var reading = fixture.options
-    reading.readOnly = true
+    reading.isReadOnly = true
     let reader = try Store(at: fixture.path, options: reading)
     let refused = #expect(throws: StorageError.self) { try reader.compact() }
     #expect(refused?.kind == .readOnly)

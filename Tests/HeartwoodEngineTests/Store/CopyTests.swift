@@ -40,7 +40,7 @@ struct CopyTests {
 
   private func options(_ seed: UInt64) -> StoreOptions {
     var options = StoreOptions()
-    options.pageSize = seed % 3 == 2 ? 16_384 : 4096
+    options.pageByteCount = seed % 3 == 2 ? 16_384 : 4096
     options.segmentByteCount = 1 << 20
     return options
   }
@@ -62,7 +62,7 @@ struct CopyTests {
   }
 
   @Test(.evidence("D16"), arguments: 0..<6 as Range<UInt64>)
-  func `is what the snapshot shows`(seed: UInt64) throws {
+  func `has the contents of the snapshot`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture =
       seed % 2 == 0 ? StoreFixture.inMemory(options(seed)) : try .onDisk(options(seed))
@@ -82,7 +82,7 @@ struct CopyTests {
     }
   }
 
-  @Test func `is made while others write`() throws {
+  @Test func `can be made while others write`() throws {
     let fixture = try StoreFixture.onDisk(options(0))
     try fixture.run { store in
       var random = SeededGenerator(seed: 1)
@@ -99,12 +99,12 @@ struct CopyTests {
       try store.copy(snapshot, to: fixture.path + "-copy")
       isDone.set()
       isDone.waitForEnd()
-      #expect(store.statistics.newest > snapshot.generation)
+      #expect(store.statistics.newestGeneration > snapshot.generation)
       try expectCopy(fixture, at: fixture.path + "-copy", content, of: store)
     }
   }
 
-  @Test func `of a large value takes it piece by piece`() throws {
+  @Test func `copies a large value in chunks`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       // An index of two levels.
@@ -119,7 +119,7 @@ struct CopyTests {
     }
   }
 
-  @Test func `of a store without a commit is one`() throws {
+  @Test func `of a store without a commit is a store`() throws {
     let fixture = StoreFixture.inMemory()
     try fixture.run { store in
       try store.copy(try store.snapshot(), to: "/copy")
@@ -150,7 +150,7 @@ struct CopyTests {
     }
   }
 
-  @Test func `removes what an earlier attempt left, and nothing else`() throws {
+  @Test func `removes the remains of an earlier attempt and nothing else`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
@@ -177,7 +177,7 @@ struct CopyTests {
   }
 
   @Test(.evidence("D16"), arguments: [false, true])
-  func `is whole or not there after a power cut or an error`(isError: Bool) throws {
+  func `is complete or absent after a power cut or an error`(isError: Bool) throws {
     func prepared() throws -> (disk: SimulatedDisk, store: Store, content: Content) {
       let disk = SimulatedDisk(seed: 4)
       let store = try StoreFixture.on(disk, options(0)).open()
@@ -185,12 +185,12 @@ struct CopyTests {
       try change(store, &random, count: 60)
       return (disk, store, try Content(of: store.snapshot()))
     }
-    let (whole, original, content) = try prepared()
-    let before = whole.callCount
+    let (complete, original, content) = try prepared()
+    let before = complete.callCount
     try original.copy(try original.snapshot(), to: "/copy")
     var absent = 0
     var present = 0
-    for call in (before + 1)...whole.callCount {
+    for call in (before + 1)...complete.callCount {
       let (disk, store, _) = try prepared()
       disk.faultPlan =
         isError ? .failure(.io, atCall: call) : .powerCut(atCall: call, leavesPart: call % 2 == 0)

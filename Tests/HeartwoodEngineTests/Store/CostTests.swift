@@ -5,20 +5,20 @@ import Testing
 /// What operations cost, in counts that do not wobble: pages, syncs, calls of the system, retains.
 @Suite("The cost of an operation", .serialized)
 struct CostTests {
-  private let folder: ScratchDirectory
+  private let directory: ScratchDirectory
   private let calls: CountingFileSystem
 
   init() throws {
-    folder = try ScratchDirectory()
+    directory = try ScratchDirectory()
     calls = CountingFileSystem(PosixFileSystem())
   }
 
   private func open(_ access: StoreOptions.Access = .mapped) throws -> Store {
     var options = StoreOptions()
     options.access = access
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
-    return try Store(at: folder.path(of: "store"), options: options, fileSystem: calls)
+    return try Store(at: directory.path(of: "store"), options: options, fileSystem: calls)
   }
 
   private func load(_ store: Store, _ count: Int64) throws {
@@ -52,14 +52,14 @@ struct CostTests {
 
   #if !DEBUG
     @Test(.evidence("I9"))
-    func `of a point read is no retain and no object`() async {
+    func `of a point read is no retain and no allocation`() async {
       await #expect(processExitsWith: .success) {
-        let folder = try ScratchDirectory()
+        let directory = try ScratchDirectory()
         var options = StoreOptions()
         // No other thread is measured with this one.
-        options.upkeep = .inline
+        options.maintenance = .inline
         let store = try Store(
-          at: folder.path(of: "store"), options: options, fileSystem: PosixFileSystem())
+          at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
         try store.write { transaction in
           try transaction.keyspace("rows").load(
             sorted: (0..<20_000).lazy.map { (Key($0), [UInt8](repeating: 7, count: 100)) })
@@ -110,13 +110,14 @@ struct CostTests {
   }
 
   @Test(.evidence("I9"))
-  func `in calls of the system is the same with another process beside`() throws {
+  func `in system calls is the same while another process has the store open`() throws {
     let store = try open()
     try load(store, 100)
     var options = StoreOptions()
-    options.upkeep = .inline
+    options.maintenance = .inline
     let other = try Store(
-      at: folder.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem()))
+      at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
+    )
     func put(_ number: Int64, _ store: Store, _ durability: StoreOptions.Durability) throws {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
@@ -177,27 +178,27 @@ struct CostTests {
       try store.write { try $0.keyspace("rows").put(key * 400, [2]) }
     }
     let done = store.statistics.activity
-    #expect(done.commits - activity.commits == 20)
-    #expect(done.pagesLogged - activity.pagesLogged == 20)
-    #expect(done.bytesLogged - activity.bytesLogged == 20 * 2 * 4096)
-    #expect(done.logSyncs - activity.logSyncs == 20)
+    #expect(done.commits - activity.commitCount == 20)
+    #expect(done.loggedPageCount - activity.loggedPageCount == 20)
+    #expect(done.loggedByteCount - activity.loggedByteCount == 20 * 2 * 4096)
+    #expect(done.logSyncCount - activity.logSyncCount == 20)
     let after = self.calls.counts
     #expect(after.writes - calls.writes == 20)
     #expect(after.bytesWritten - calls.bytesWritten == 20 * 2 * 4096)
     #expect(after.syncs - calls.syncs == 20)
-    #expect(after.directorySyncs == calls.directorySyncs)
+    #expect(after.directorySyncCount == calls.directorySyncCount)
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `of an insert is the catalog's page more`() throws {
+  @Test func `of an insert is one catalog page more`() throws {
     let store = try open()
     try store.write { transaction in
       let rows = try transaction.keyspace("rows")
       for key in Int64(0)..<20 { try rows.put(key * 100, [1]) }
     }
-    let before = store.statistics.activity.pagesLogged
+    let before = store.statistics.activity.loggedPageCount
     try store.write { try $0.keyspace("rows").put(Int64(55), [1]) }
-    #expect(store.statistics.activity.pagesLogged - before == 2)
+    #expect(store.statistics.activity.loggedPageCount - before == 2)
     #expect(try store.verify().findings == [])
   }
 
@@ -209,20 +210,21 @@ struct CostTests {
       try store.write(durability: .normal) { try $0.keyspace("rows").put(key, [2]) }
     }
     #expect(calls.counts.syncs == before.syncs)
-    #expect(calls.counts.directorySyncs == before.directorySyncs)
+    #expect(calls.counts.directorySyncCount == before.directorySyncCount)
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `of a checkpoint is two syncs of the page file and one of the folder`() throws {
+  @Test func `of a checkpoint is two syncs of the page file and one of the directory`() throws {
     let store = try open()
     try load(store, 1000)
     let before = store.statistics.activity
     try store.checkpoint()
     let after = store.statistics.activity
-    #expect(after.pageFileSyncs - before.pageFileSyncs == 2)
-    #expect(after.logSyncs == before.logSyncs)
-    #expect(after.directorySyncs - before.directorySyncs == 1)
-    #expect(after.pagesCheckpointed - before.pagesCheckpointed == store.statistics.pageCount)
+    #expect(after.pageFileSyncCount - before.pageFileSyncCount == 2)
+    #expect(after.logSyncCount == before.logSyncCount)
+    #expect(after.directorySyncCount - before.directorySyncCount == 1)
+    #expect(
+      after.checkpointedPageCount - before.checkpointedPageCount == store.statistics.pageCount)
     #expect(try store.verify().findings == [])
   }
 }

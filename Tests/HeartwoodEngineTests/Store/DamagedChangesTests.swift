@@ -29,14 +29,14 @@ struct DamagedChangesTests {
     try values.put(2, [UInt8](repeating: 3, count: 10_000))
   }
 
-  @Test func `are right as long as nothing is damaged`() throws {
+  @Test func `are correct before anything is damaged`() throws {
     let expected = [0, 50, 100, 150].map {
       StoreChange(keyspace: "numbers", key: Key($0).bytes, kind: .updated)
     }
     #expect(try changes(DamagedPages(), overwrite) == expected)
   }
 
-  @Test(.evidence("B3")) func `end where a bitmap is none`() throws {
+  @Test(.evidence("B3")) func `throw if a bitmap page is missing`() throws {
     var pages = try DamagedPages()
     pages.change(0) { bitmap in
       // A leaf without entries is sound in itself.
@@ -48,7 +48,7 @@ struct DamagedChangesTests {
     #expect(error?.kind == .corrupt)
   }
 
-  @Test(.evidence("B3")) func `end where two leaves hold the same keys`() throws {
+  @Test(.evidence("B3")) func `throw if two leaves contain the same keys`() throws {
     var pages = try DamagedPages()
     let tree = try pages.row("numbers").tree
     let leaves = (0..<pages.pageCount).filter { page in
@@ -71,7 +71,7 @@ struct DamagedChangesTests {
   }
 
   @Test(.evidence("B3"), arguments: 0..<8 as Range<UInt64>)
-  func `are an answer or an error, whatever bytes were changed`(seed: UInt64) throws {
+  func `are correct or throw, whatever bytes were changed`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let sound = try DamagedPages()
     var errorCount = 0

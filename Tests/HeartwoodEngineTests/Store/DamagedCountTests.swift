@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// A catalog that counts something else than a keyspace has, with a hash that fits.
-@Suite("A count that is damaged")
+@Suite("A damaged entry count")
 struct DamagedCountTests {
   private func store(counting count: UInt64) throws -> Store {
     var pages = try DamagedPages()
@@ -19,7 +19,7 @@ struct DamagedCountTests {
     return nil
   }
 
-  @Test(.evidence("B3")) func `of no entries keeps none from being read, and throws on a deletion`()
+  @Test(.evidence("B3")) func `of zero does not prevent reading, and throws on deletion`()
     throws
   {
     let store = try store(counting: 0)
@@ -32,7 +32,7 @@ struct DamagedCountTests {
   }
 
   @Test(.evidence("B3"), arguments: [1 << 56, UInt64.max])
-  func `of more entries than a store can have throws`(count: UInt64) throws {
+  func `beyond the limit throws`(count: UInt64) throws {
     let store = try store(counting: count)
     #expect(kind { _ = try store.snapshot().keyspace("numbers") } == .corrupt)
     let put = kind { try store.write { try $0.keyspace("numbers").put(1000, [1]) } }

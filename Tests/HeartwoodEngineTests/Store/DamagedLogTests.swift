@@ -10,24 +10,24 @@ struct DamagedLogTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {
     var options = StoreOptions()
     options.access = access
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     options.segmentByteCount = pageByteCount * 16
     return options
   }
 
-  private struct Place {
+  private struct Location {
     let name: String
     let offset: Int
   }
 
-  private func range(of place: Place) -> Range<Int> {
-    place.offset..<place.offset + Self.pageByteCount
+  private func range(of location: Location) -> Range<Int> {
+    location.offset..<location.offset + Self.pageByteCount
   }
 
   /// Where the images of each page lie in the log, in the order of their frames.
-  private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Place]] {
-    var places: [PageNumber: [Place]] = [:]
+  private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Location]] {
+    var locations: [PageNumber: [Location]] = [:]
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix("wal-") {
       for offset in stride(from: Self.pageByteCount, to: bytes.count, by: Self.pageByteCount) {
         bytes.withBytes { bytes in
@@ -35,17 +35,17 @@ struct DamagedLogTests {
           guard frame.load64(PageLayout.frame.offset) != 0,
             frame.load32(GroupLayout.magic.offset) != GroupLayout.magicNumber
           else { return }
-          places[frame.load32(PageLayout.page.offset), default: []].append(
-            Place(name: name, offset: offset))
+          locations[frame.load32(PageLayout.page.offset), default: []].append(
+            Location(name: name, offset: offset))
         }
       }
     }
-    return places
+    return locations
   }
 
   /// It was verified when it was read, and what lies there now is not what was verified.
   @Test(.evidence("B1"), .evidence("D11"), arguments: [false, true])
-  func `is verified again before it is moved home`(isOlder: Bool) throws {
+  func `is verified again before it is written back`(isOlder: Bool) throws {
     let fixture = try StoreFixture.onDisk(Self.options(.mapped))
     let store = try fixture.open()
     var frames: [FrameNumber] = []
@@ -60,8 +60,8 @@ struct DamagedLogTests {
       return try #require(try fixture.fileSystem.open(path, .write))
     }
     let offset = geometry.offset(of: frames[1])
-    let whole = try file(frames[1]).bytes(at: offset, Self.pageByteCount)
-    var other = whole
+    let complete = try file(frames[1]).bytes(at: offset, Self.pageByteCount)
+    var other = complete
     other[200] ^= 1
     if isOlder {
       other = try file(frames[0]).bytes(at: geometry.offset(of: frames[0]), Self.pageByteCount)
@@ -70,7 +70,7 @@ struct DamagedLogTests {
     let error = #expect(throws: StorageError.self) { try store.checkpoint() }
     #expect(error?.kind == .corrupt)
     #expect(error?.page == 2)
-    try file(frames[1]).write(whole, at: offset)
+    try file(frames[1]).write(complete, at: offset)
     try store.checkpoint()
     try StoreFixture.expectSound(store)
     try store.close()
@@ -78,7 +78,7 @@ struct DamagedLogTests {
 
   /// The older image is whole, of the right page and of this store: only its age is wrong.
   @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `is not taken for a newer one in whose place it lies`(access: StoreOptions.Access) throws {
+  func `is not accepted in the location of a newer one`(access: StoreOptions.Access) throws {
     let fixture = try StoreFixture.onDisk(Self.options(access))
     do {
       let store = try fixture.open()
@@ -102,7 +102,7 @@ struct DamagedLogTests {
   }
 
   // In a process of its own, which touching a mapping past the end of its file would end.
-  @Test(.evidence("B2")) func `is damage where its segment was cut`() async {
+  @Test(.evidence("B2")) func `in a truncated segment is reported as corrupt`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
       do {

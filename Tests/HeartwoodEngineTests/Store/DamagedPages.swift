@@ -34,7 +34,7 @@ struct DamagedPages {
     header = try #require(HeaderSlot.newest(try HeaderSlot.readBoth(file)))
   }
 
-  var pageCount: Int { Int(header.backfilled.pageCount) }
+  var pageCount: Int { Int(header.checkpointed.pageCount) }
 
   private func start(_ page: Int) -> Int {
     Int(Geometry.firstPageOffset) + page * Self.pageByteCount

@@ -33,7 +33,7 @@ struct DescriptorTests {
   }
 
   @Test(.evidence("E5"))
-  func `are none of the standard streams, also where those are free`() async {
+  func `are never those of standard streams, even if these are free`() async {
     await #expect(processExitsWith: .exitCode(42)) {
       let fixture = try StoreFixture.onDisk(Self.options())
       for descriptor in 0...2 { close(Int32(descriptor)) }
@@ -67,9 +67,9 @@ struct DescriptorTests {
     private let found = Atomic(false)
 
     init(for fixture: StoreFixture) throws {
-      let folder = fixture.path.split(separator: "/").dropLast().joined(separator: "/")
+      let directory = fixture.path.split(separator: "/").dropLast().joined(separator: "/")
       var status = stat()
-      try #require(stat("/" + folder, &status) == 0)
+      try #require(stat("/" + directory, &status) == 0)
       device = status.st_dev
     }
 
@@ -93,7 +93,7 @@ struct DescriptorTests {
     }
   }
 
-  @Test(.evidence("E5")) func `are seen by no program that is started`() throws {
+  @Test(.evidence("E5")) func `are not inherited by a started program`() throws {
     let fixture = try StoreFixture.onDisk(Self.options())
     let scratch = try ScratchDirectory()
     try fixture.run { store in

@@ -5,14 +5,15 @@ import Testing
 /// A commit whose state cannot be read in place.
 @Suite("A store that cannot map its pages")
 struct FailedMappingTests {
-  @Test(.evidence("F8")) func `rolls the transaction back, and goes on when there is room`() throws
+  @Test(.evidence("F8")) func `rolls the transaction back, and continues when there is room`()
+    throws
   {
     let fileSystem = ObservedFileSystem(PosixFileSystem())
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     var options = StoreOptions()
-    options.upkeep = .inline
+    options.maintenance = .inline
     func open() throws -> Store {
-      try Store(at: folder.path(of: "store"), options: options, fileSystem: fileSystem)
+      try Store(at: directory.path(of: "store"), options: options, fileSystem: fileSystem)
     }
     do {
       let store = try open()

@@ -54,14 +54,14 @@ struct FileModeTests {
   }
 
   @Test(.evidence("E8"), arguments: [UInt16(0o600), 0o640, 0o660, 0o666])
-  func `are as its options say from the beginning`(mode: UInt16) throws {
+  func `are those of its options from the beginning`(mode: UInt16) throws {
     let fixture = try fixture(mode)
     try use(fixture)
     try expectModes(fixture, mode_t(mode))
     #expect(self.mode(fixture.path) == mode_t(mode | (mode & 0o444) >> 2))
   }
 
-  @Test(.evidence("E8")) func `that were taken away stay away`() throws {
+  @Test(.evidence("E8")) func `that were removed stay removed`() throws {
     let fixture = try fixture(nil)
     try fixture.run { _ in }
     for name in try fixture.names() { #expect(chmod(fixture.path(of: name), 0o600) == 0) }
@@ -75,10 +75,10 @@ struct FileModeTests {
     try expectModes(fixture, 0o600)
   }
 
-  @Test(.evidence("E8")) func `are those of its source in a copy`() throws {
+  @Test(.evidence("E8")) func `of a copy are those of its source`() throws {
     let fixture = try fixture(0o600)
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "copy")
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "copy")
     try fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
       try store.copy(store.snapshot(), to: path)

@@ -36,7 +36,7 @@ struct ForkTests {
       ("checkpoint", { try store.checkpoint() }), ("verify", { _ = try store.verify() }),
       ("compact", { try store.compact() }), ("close", { try store.close() }),
       ("keep", { try store.keep(generation, as: "x") }), ("release", { try store.release("x") }),
-      ("kept", { _ = try store.keptGenerations() }),
+      ("kept", { _ = try store.namedGenerations() }),
       ("live", { _ = try store.liveGenerations() }),
       ("holders", { _ = try store.holders() }),
       ("copy", { try store.copy(snapshot, to: path + ".copy") }),
@@ -46,19 +46,20 @@ struct ForkTests {
       ("get", { _ = try keyspace.get(1) }), ("value", { _ = try keyspace.withValue(1) { _ in } }),
       ("many", { try keyspace.getMany([1, 2] as [Int]) { _, _ in } }),
       ("range", { try keyspace.forEach { _, _ in true } }),
-      ("pieces", { try keyspace.forEachPiece(1) { _ in } }),
-      ("cursor next", { try cursor.next() }), ("cursor value", { _ = try cursor.value }),
-      ("cursor first", { try cursor.first() }), ("cursor previous", { try cursor.previous() }),
+      ("pieces", { try keyspace.forEachChunk(1) { _ in } }),
+      ("cursor next", { try cursor.moveToNext() }), ("cursor value", { _ = try cursor.value }),
+      ("cursor first", { try cursor.moveToFirst() }),
+      ("cursor previous", { try cursor.moveToPrevious() }),
     ]
     return calls.filter { ForkedProcess.kind($0.1) != .forked }.map(\.0)
   }
 
   @Test(.evidence("E3"), .evidence("E4"), arguments: [true, false])
-  func `refuses every call in the child, and goes on in the parent`(isMapped: Bool) async {
+  func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
       // A thread that is gone keeps what it held, so without one more goes away in the child.
-      options.upkeep = isMapped ? .background : .inline
+      options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()
       try store?.write { transaction in
@@ -71,10 +72,10 @@ struct ForkTests {
       var cursor = keyspace?.cursor()
       try cursor?.first()
       let child = ForkedProcess {
-        guard let opened = store, let snapshot = held, let reader = keyspace, let place = cursor,
+        guard let opened = store, let snapshot = held, let reader = keyspace, let position = cursor,
           descriptors(openIn: fixture.path) == []
         else { return 1 }
-        let passed = Self.passed(opened, snapshot, reader, place, fixture.path)
+        let passed = Self.passed(opened, snapshot, reader, position, fixture.path)
         guard passed == [] else {
           print("these calls were let through: \(passed)")
           fflush(nil)
@@ -99,10 +100,10 @@ struct ForkTests {
       let opened = try #require(store)
       // The parent's locks are all there.
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
-      let mark = try #require(HolderMark.open(getpid(), isReadOnly: false).byte)
+      let holderLock = try #require(HolderLock.open(getpid(), isReadOnly: false).byte)
       var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
       // Without a thread of its own a store says nothing of itself.
-      if isMapped { bytes += [LockByte.holder, mark] }
+      if isMapped { bytes += [LockByte.holderRow, holderLock] }
       for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
       }
@@ -122,7 +123,7 @@ struct ForkTests {
   }
 
   @Test(.evidence("E4"))
-  func `has files whose numbers are those of others in the child`() async {
+  func `tolerates reused descriptor numbers in the child`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
       try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
@@ -140,7 +141,7 @@ struct ForkTests {
 
   /// The child returns through the calls it was forked off in.
   @Test(.evidence("E3"), .evidence("E4"))
-  func `ends for the child what it was in the middle of, and only there`() async {
+  func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.mapped))
       let store = try fixture.open()
@@ -259,7 +260,7 @@ struct ForkTests {
             ForkedProcess.kind { _ = try own.snapshot() } == .forked ? 0 : 1
           }
           guard child.wait() == 0, try own.verify().findings == [] else {
-            throw StorageError(.failed, "The store of the child is not its own.")
+            throw StorageError(.writesDisabled, "The store of the child is not its own.")
           }
           try own.close()
         }
@@ -287,10 +288,10 @@ struct ForkTests {
 
   /// A copy of a descriptor keeps the locks of its file: one that a child has must not.
   @Test(.evidence("E4"), .evidence("I6"))
-  func `is free when the parent is killed and the child lives on`() async throws {
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "store")
-    let notes = folder.path(of: "child")
+  func `has no locks when the parent is killed and the child lives on`() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
+    let notes = directory.path(of: "child")
     await #expect(processExitsWith: .signal(SIGKILL)) {
       [path = path as String, notes = notes as String] in
       let store = try Store(at: path)

@@ -24,7 +24,7 @@ struct FullDiskTests {
   private func fill(_ store: Store) throws -> Int {
     for number in 0..<Self.rowCount * 10 {
       do { try put(store, number) } catch let error as StorageError {
-        #expect(error.kind == .full)
+        #expect(error.kind == .diskFull)
         return number
       }
     }
@@ -41,7 +41,7 @@ struct FullDiskTests {
     }
   }
 
-  @Test(.evidence("F6")) func `is read, overwritten, checkpointed and emptied`() throws {
+  @Test(.evidence("F6")) func `can be read, overwritten, checkpointed and emptied`() throws {
     let (disk, fixture) = fixture()
     try fixture.run { store in
       let count = try fill(store)
@@ -51,7 +51,7 @@ struct FullDiskTests {
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()
-      #expect(store.statistics.backfilled == store.statistics.newest)
+      #expect(store.statistics.checkpointedGeneration == store.statistics.newestGeneration)
       for number in 0..<count - 10 {
         try store.write { try $0.keyspace("a").delete(number) }
       }
@@ -65,7 +65,7 @@ struct FullDiskTests {
   }
 
   @Test(.evidence("F6"), arguments: [false, true])
-  func `opens, also after the machine was restarted`(restarts: Bool) throws {
+  func `opens, even after a restart of the machine`(restarts: Bool) throws {
     let (disk, fixture) = fixture()
     var count = 0
     do {
@@ -84,7 +84,7 @@ struct FullDiskTests {
   }
 
   @Test(.evidence("F1"), .evidence("F6"))
-  func `keeps what snapshots show while others delete`() throws {
+  func `keeps snapshots intact while transactions delete`() throws {
     let (_, fixture) = fixture()
     try fixture.run { store in
       let count = try fill(store)
@@ -92,7 +92,7 @@ struct FullDiskTests {
       for number in 0..<count / 2 {
         do { try store.write { try $0.keyspace("a").delete(number) } } catch {
           // The held generation needs its pages: there may be no room for both.
-          #expect((error as? StorageError)?.kind == .full)
+          #expect((error as? StorageError)?.kind == .diskFull)
           break
         }
       }

@@ -19,7 +19,7 @@ struct GenerationTokenTests {
     return nil
   }
 
-  @Test(.evidence("I17")) func `is one and the same wherever the state was found`() throws {
+  @Test(.evidence("I17")) func `is the same wherever the state was found`() throws {
     let fixture = try StoreFixture.onDisk()
     var tokens: [GenerationToken] = []
     try fixture.run { store in
@@ -47,7 +47,7 @@ struct GenerationTokenTests {
     }
   }
 
-  @Test(.evidence("I17")) func `is refused by another store`() throws {
+  @Test(.evidence("I17")) func `is rejected by another store`() throws {
     let (one, other) = (try StoreFixture.onDisk(), try StoreFixture.onDisk())
     let token = try one.run { store in
       try put(1, store)
@@ -61,7 +61,7 @@ struct GenerationTokenTests {
   }
 
   /// All else being the same, as by chance.
-  @Test(.evidence("I17")) func `is refused if nothing but the store is another`() throws {
+  @Test(.evidence("I17")) func `is rejected if only the store identity differs`() throws {
     try StoreFixture.inMemory().run { store in
       try put(1, store)
       let own = try store.snapshot().token.description
@@ -72,7 +72,7 @@ struct GenerationTokenTests {
     }
   }
 
-  @Test(.evidence("I17")) func `is refused by a copy that has gone on by itself`() throws {
+  @Test(.evidence("I17")) func `is rejected by a copy that has diverged`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try put(1, $0) }
     let files = try fixture.allBytes()
@@ -94,7 +94,7 @@ struct GenerationTokenTests {
     #expect(found == .foreignStore)
   }
 
-  @Test func `is a text that can be read back`() throws {
+  @Test func `round-trips through its text`() throws {
     try StoreFixture.inMemory().run { store in
       try put(1, store)
       let token = try store.snapshot().token

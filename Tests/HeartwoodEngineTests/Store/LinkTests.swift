@@ -12,22 +12,22 @@ import Testing
 #endif
 
 /// Stores unpacked from somewhere, in which names lead to files elsewhere.
-@Suite("A store with links in it")
+@Suite("A store with symbolic links")
 struct LinkTests {
   private static let names = [
     "pages", "pages.new", "map", "map.new", "kept", "kept.new", "reserve", "counters", "locks",
     "holders", "wal-0000000000000001", "wal-0000000000000002", "wal-0000000000000003",
   ]
   private let fixture: StoreFixture
-  private let folder: ScratchDirectory
+  private let directory: ScratchDirectory
 
   init() throws {
     var options = StoreOptions()
     options.segmentByteCount = 32 << 10
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.reclaimLogByteCount = 1
     fixture = try StoreFixture.onDisk(options)
-    folder = try ScratchDirectory()
+    directory = try ScratchDirectory()
     try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
   }
 
@@ -45,8 +45,8 @@ struct LinkTests {
   }
 
   @Test(.evidence("B6"), arguments: names, [true, false])
-  func `changes nothing outside of its directory`(name: String, exists: Bool) throws {
-    let target = folder.path(of: "target")
+  func `changes nothing outside its directory`(name: String, exists: Bool) throws {
+    let target = directory.path(of: "target")
     let bytes = Data((0..<9000).map { UInt8($0 & 255) })
     if exists { try bytes.write(to: URL(fileURLWithPath: target)) }
     try? FileManager.default.removeItem(atPath: fixture.path(of: name))
@@ -60,7 +60,7 @@ struct LinkTests {
   }
 
   @Test(.timeLimit(.minutes(1)), .evidence("B6"), arguments: names)
-  func `waits for no pipe`(name: String) throws {
+  func `does not wait for a pipe`(name: String) throws {
     try? FileManager.default.removeItem(atPath: fixture.path(of: name))
     #expect(mkfifo(fixture.path(of: name), 0o600) == 0)
     do { try use() } catch let error as StorageError {
@@ -69,8 +69,8 @@ struct LinkTests {
     }
   }
 
-  @Test func `can be reached by a link to its directory`() throws {
-    let link = folder.path(of: "link")
+  @Test func `can be opened through a link to its directory`() throws {
+    let link = directory.path(of: "link")
     #expect(symlink(fixture.path, link) == 0)
     let store = try Store(at: link)
     #expect(try store.snapshot().keyspace("k")?.get(1) == [1])

@@ -11,10 +11,10 @@ struct LiveCostTests {
 
   /// A question to the kernel finds one lock at a time, and each side of it is asked about again.
   @Test(.evidence("I6"), arguments: counts)
-  func `is two questions to the kernel for each`(count: Int) throws {
+  func `is two lock queries for each`(count: Int) throws {
     let calls = CountingFileSystem(PosixFileSystem())
     var options = StoreOptions()
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     let fixture = try StoreFixture.onDisk(options).with(calls)
     try fixture.run { store in
@@ -29,17 +29,17 @@ struct LiveCostTests {
       }
       try store.write { try $0.keyspace("rows").put(0, [2]) }
       let before = calls.counts
-      let pass = try clock.measure { _ = try store.checkpoint() }
+      let maintenance = try clock.measure { _ = try store.checkpoint() }
       let asked = (calls.counts - before).locks
       #expect(asked >= 2 * count && asked < 2 * count + 20)
-      print("live generations: \(count), commits and pins \(pinning), a pass \(pass)")
+      print("live generations: \(count), commits and pins \(pinning), maintenance \(maintenance)")
       held = []
-      #expect(try store.checkpoint().heldBackBy == nil)
+      #expect(try store.checkpoint().blockingGeneration == nil)
       try other.close()
     }
   }
 
-  @Test(.evidence("I6")) func `ends a moment after the last use`() throws {
+  @Test(.evidence("I6")) func `ends shortly after the last use`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       try store.write { try $0.keyspace("rows").put(1, [1]) }

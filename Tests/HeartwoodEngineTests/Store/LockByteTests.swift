@@ -24,10 +24,10 @@ struct LockByteTests {
     try file.lockedByOthers(in: byte..<byte + 1) != nil
   }
 
-  @Test(.evidence("I8")) func `say who is in`() throws {
+  @Test(.evidence("I8")) func `show which processes have it open`() throws {
     let fixture = fixture()
     var reading = fixture.elsewhere()
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     let first = try fixture.open()
     let other = try other(fixture)
     #expect(try isHeld(LockByte.presenceReadWrite, other))
@@ -47,17 +47,17 @@ struct LockByteTests {
 
   /// Recovery is for who comes alone: beside others it would end their decisions and call durable
   /// what nobody has synced.
-  @Test(.evidence("I8")) func `keep the words of those who are in from who comes`() throws {
+  @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try first.write(durability: .normal) { try $0.keyspace("k").put(1, [1]) }
-      let words = try fixture.words()
-      words.store(words.epoch | 1, CountersLayout.epoch)
-      let (epoch, durable) = (words.epoch, words.durable)
-      #expect(durable < words.committed)
+      let counters = try fixture.counters()
+      counters.store(counters.epoch | 1, CountersLayout.epoch)
+      let (epoch, durable) = (counters.epoch, counters.durable)
+      #expect(durable < counters.committed)
       let second = try fixture.elsewhere().open()
-      #expect(words.epoch == epoch)
-      #expect(words.durable == durable)
+      #expect(counters.epoch == epoch)
+      #expect(counters.durable == durable)
       #expect(try second.snapshot().keyspace("k")?.get(1) == [1])
       try StoreFixture.expectSound(second)
       try second.close()
@@ -73,16 +73,16 @@ struct LockByteTests {
     ),
     (LockByte.keep, { try $0.keep($0.snapshot().generation, as: "x") }),
     (
-      LockByte.supply,
+      LockByte.allocator,
       { store in
-        let words = store.files.words
-        try store.files.supply.refill(lineage: 1) { words.appended }
+        let counters = store.files.counters
+        try store.files.allocator.refill(lineage: 1) { counters.appended }
       }
     ),
   ]
 
   @Test(.evidence("I3"), .evidence("I7"), .evidence("K1"), arguments: holdUps.indices)
-  func `hold up who needs what another process has`(number: Int) throws {
+  func `block a process that needs a lock of another`(number: Int) throws {
     let (byte, work) = Self.holdUps[number]
     let fixture = fixture()
     try fixture.run { store in
@@ -98,7 +98,7 @@ struct LockByteTests {
     }
   }
 
-  @Test(.evidence("I3")) func `are not waited for longer than asked`() throws {
+  @Test(.evidence("I3")) func `are waited for no longer than the timeout`() throws {
     let fixture = fixture(.milliseconds(30))
     try fixture.run { store in
       let other = try other(fixture)
@@ -112,15 +112,15 @@ struct LockByteTests {
     }
   }
 
-  @Test(.evidence("I3")) func `tell the writer that another one waits`() throws {
+  @Test(.evidence("I3")) func `show the writer that another one waits`() throws {
     let fixture = fixture()
     try fixture.run { store in
-      let (other, words) = (try other(fixture), try fixture.words())
-      let rings = words.load(CountersLayout.rings)
+      let (other, counters) = (try other(fixture), try fixture.counters())
+      let rings = counters.load(CountersLayout.rings)
       #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
       let aside = Aside { try store.write { try $0.keyspace("k").put(1, [1]) } }
       aside.giveTime()
-      #expect(words.load(CountersLayout.rings) > rings)
+      #expect(counters.load(CountersLayout.rings) > rings)
       #expect(try isHeld(LockByte.doorbell, other))
       #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
       #expect(aside.outcome() == nil)
@@ -128,12 +128,12 @@ struct LockByteTests {
     }
   }
 
-  @Test(.evidence("I3")) func `let a writer go first who has rung`() throws {
+  @Test(.evidence("I3")) func `let a waiting writer of another process go first`() throws {
     let fixture = fixture()
     try fixture.run { store in
-      let (other, words) = (try other(fixture), try fixture.words())
+      let (other, counters) = (try other(fixture), try fixture.counters())
       #expect(try other.lock(.shared, LockByte.doorbell..<LockByte.doorbell + 1))
-      words.add(1, CountersLayout.rings)
+      counters.add(1, CountersLayout.rings)
       var questionCount = 0
       fileSystem.onQuestion = {
         questionCount += 1
@@ -148,7 +148,7 @@ struct LockByteTests {
   }
 
   /// The kernel answers with some lock, and this one with the oldest.
-  @Test(.evidence("I6")) func `of live generations are all found, whichever comes first`() throws {
+  @Test(.evidence("I6")) func `of live generations are all found, in any order`() throws {
     let fixture = fixture()
     let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]
     for order in orders {
@@ -166,17 +166,17 @@ struct LockByteTests {
   }
 
   /// Frames may be lost that the reader has verified: they would be written below him.
-  @Test(.evidence("F3")) func `keep a store closed for writing that has failed, while it is read`()
+  @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {
     let fixture = fixture()
     var reading = fixture.elsewhere()
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     var store: Store? = try fixture.open()
     try store?.write { try $0.keyspace("k").put(1, [1]) }
     try reading.run { reader in
       #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
-      try fixture.words().setFailed()
+      try fixture.counters().setFailed()
       store = nil
       let error = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(error?.kind == .busy)
@@ -189,15 +189,15 @@ struct LockByteTests {
   }
 
   /// A reader is no proof that the words are of this boot.
-  @Test(.evidence("D7")) func `do not make words credible that are of another boot`() throws {
+  @Test(.evidence("D7")) func `do not validate counters of another boot`() throws {
     let disk = SimulatedDisk(seed: 9)
-    let place = StoreFixture.on(disk, fixture().options)
-    try place.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
-    let fixture = StoreFixture.on(disk.crashed(.everything), place.options)
-    let words = try fixture.words()
-    words.store(1000, CountersLayout.committed)
+    let original = StoreFixture.on(disk, fixture().options)
+    try original.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
+    let fixture = StoreFixture.on(disk.crashed(.everything), original.options)
+    let counters = try fixture.counters()
+    counters.store(1000, CountersLayout.committed)
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     try reading.run { reader throws in
       #expect(try reader.snapshot().keyspace("k")?.get(1) == [1])
     }

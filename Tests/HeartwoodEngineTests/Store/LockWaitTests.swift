@@ -6,9 +6,9 @@ import Testing
 @Suite("A lock held by a reader")
 struct LockWaitTests {
   @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])
-  func `is named in the statistics of the process that waits for it`(byte: UInt64) throws {
+  func `appears in the statistics of the process that waits for it`(byte: UInt64) throws {
     var options = StoreOptions()
-    options.upkeep = .inline
+    options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(1, [1]) }

@@ -3,13 +3,13 @@ import HeartwoodTestSupport
 import Testing
 
 /// Places of the page file that a damaged tree leads to, and that the file does not reach.
-@Suite("A page behind the end of the page file")
+@Suite("A page beyond the end of the page file")
 struct MissingPageTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `is damage, and not the end of the process`(access: StoreOptions.Access) throws {
+  func `is reported as corrupt and does not end the process`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
     options.access = access
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     let fixture = try StoreFixture.onDisk(options)
     do {

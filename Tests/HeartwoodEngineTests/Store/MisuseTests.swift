@@ -16,7 +16,7 @@ struct MisuseTests {
   }
 
   @Test(.evidence("U1"))
-  func `traps when a checkpoint is asked for inside a write`() async {
+  func `traps when a checkpoint is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       try store.write { _ in try store.checkpoint() }
@@ -24,7 +24,7 @@ struct MisuseTests {
   }
 
   @Test(.evidence("U1"))
-  func `traps when a verification is asked for inside a write`() async {
+  func `traps when a verification is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       try store.write { _ in _ = try store.verify() }
@@ -101,7 +101,7 @@ struct MisuseTests {
   }
 
   @Test(.evidence("U3"))
-  func `is told when a key, a value or a name is over its limit`() throws {
+  func `throws when a key, a value or a name is over its limit`() throws {
     let store = try Store.inMemory()
     func refuses(_ body: (KeyspaceWriter) throws -> Void) throws {
       try store.write { transaction in
@@ -130,7 +130,7 @@ struct MisuseTests {
   }
 
   @Test(.evidence("U4"))
-  func `is told when the store is closed`() throws {
+  func `throws when the store is closed`() throws {
     let store = try Store.inMemory()
     try store.write { try $0.keyspace("a").put("key", [1]) }
     let snapshot = try store.snapshot()
@@ -154,7 +154,7 @@ struct MisuseTests {
     #expect(try snapshot.keyspace("a")?.get("key") == [1])
   }
 
-  @Test func `is not punished for a failing body`() throws {
+  @Test func `leaves the store usable after a failing body`() throws {
     struct Stop: Error {}
     let store = try Store.inMemory()
     #expect(throws: Stop.self) {

@@ -3,11 +3,11 @@ import HeartwoodTestSupport
 import Testing
 
 /// What was verified in the page file says nothing about what a checkpoint puts in its place.
-@Suite("A page that was moved home")
+@Suite("A checkpointed page")
 struct MovedPageTests {
   /// Both leaves are whole, of the same tree and of the same age.
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `is not taken for another in whose place it lies`(access: StoreOptions.Access) throws {
+  func `is not accepted in the location of another page`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
     options.access = access
     let fixture = try StoreFixture.onDisk(options)
@@ -42,7 +42,7 @@ struct MovedPageTests {
   func `is verified again when it is read again`(access: StoreOptions.Access) throws {
     var options = StoreOptions()
     options.access = access
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     let fixture = try StoreFixture.onDisk(options)
     let store = try fixture.open()

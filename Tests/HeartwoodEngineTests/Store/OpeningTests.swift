@@ -17,7 +17,7 @@ struct OpeningTests {
 
   /// The map leaves out what the older page file still needs.
   @Test(.evidence("D10"), .evidence("B2"))
-  func `of a page file older than the map is refused`() throws {
+  func `of a page file older than the map throws`() throws {
     let fixture = try StoreFixture.onDisk()
     var older: [UInt8] = []
     try fixture.run { store in
@@ -38,9 +38,9 @@ struct OpeningTests {
     _ location: SourceLocation = #_sourceLocation
   ) throws {
     let before = try fixture.allBytes()
-    for readOnly in [false, true] {
+    for isReadOnly in [false, true] {
       var fixture = fixture
-      fixture.options.readOnly = readOnly
+      fixture.options.isReadOnly = isReadOnly
       let error = #expect(throws: StorageError.self, sourceLocation: location) {
         try fixture.open()
       }
@@ -69,22 +69,22 @@ struct OpeningTests {
 
   // MARK: What is no store
 
-  @Test(.evidence("B4")) func `of a folder with other things is refused`() throws {
+  @Test(.evidence("B4")) func `of a directory with other files throws`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.write(Array("mine".utf8), to: "letter.txt")
     try expectRefusal(fixture, .notAStore)
     #expect(try fixture.names() == ["letter.txt"])
   }
 
-  @Test(.evidence("B4")) func `of a file is refused`() throws {
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "file")
+  @Test(.evidence("B4")) func `of a file throws`() throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "file")
     try Data("text".utf8).write(to: URL(fileURLWithPath: path))
-    for readOnly in [false, true] {
+    for isReadOnly in [false, true] {
       var options = StoreOptions()
-      options.readOnly = readOnly
-      for place in [path, path + "/store"] {
-        let error = #expect(throws: StorageError.self) { try Store(at: place, options: options) }
+      options.isReadOnly = isReadOnly
+      for filePath in [path, path + "/store"] {
+        let error = #expect(throws: StorageError.self) { try Store(at: filePath, options: options) }
         #expect(error?.kind == .notAStore)
         if let error { Self.expectSentence(error, #_sourceLocation) }
       }
@@ -97,14 +97,15 @@ struct OpeningTests {
     arguments: [
       "", "text", String(repeating: "A page file this is not. ", count: 20_000),
     ])
-  func `of a page file that is none is refused`(text: String) throws {
+  func `of a page file without a signature throws`(text: String) throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.write(Array(text.utf8), to: "pages")
     try fixture.write([], to: "locks")
     try expectRefusal(fixture, .notAStore)
   }
 
-  @Test(.evidence("B4")) func `of what is no store leaves a new page file there alone`() throws {
+  @Test(.evidence("B4"))
+  func `of a directory without a store does not touch an incomplete page file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.write(Array("text".utf8), to: "pages")
     try fixture.write(Array("more text".utf8), to: "pages.new")
@@ -112,21 +113,21 @@ struct OpeningTests {
     try expectRefusal(fixture, .notAStore)
   }
 
-  @Test func `of a path without a parent folder is refused`() throws {
-    let folder = try ScratchDirectory()
+  @Test func `of a path without a parent directory throws`() throws {
+    let directory = try ScratchDirectory()
     let error = #expect(throws: StorageError.self) {
-      try Store(at: folder.path(of: "none") + "/store")
+      try Store(at: directory.path(of: "none") + "/store")
     }
     #expect(error?.kind == .io)
     #expect(error?.errno == 2)
     if let error { Self.expectSentence(error, #_sourceLocation) }
     var options = StoreOptions()
-    options.readOnly = true
+    options.isReadOnly = true
     let missing = #expect(throws: StorageError.self) {
-      try Store(at: folder.path(of: "none"), options: options)
+      try Store(at: directory.path(of: "none"), options: options)
     }
     #expect(missing?.kind == .notAStore)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
   // MARK: What is another store
@@ -153,7 +154,7 @@ struct OpeningTests {
       (HeaderSlotLayout.features, 0x8000_0000), (HeaderSlotLayout.pageByteCount, 3000),
       (HeaderSlotLayout.framesPerSegment, 7), (HeaderSlotLayout.footerFrames, 0),
     ] as [(Field, UInt32)])
-  func `of a store in another format is refused`(field: Field, value: UInt32) throws {
+  func `of a store in another format throws`(field: Field, value: UInt32) throws {
     let fixture = try sample()
     try setHeader(fixture, field, value)
     try expectRefusal(fixture, .incompatibleFormat)
@@ -169,7 +170,7 @@ struct OpeningTests {
     arguments: [
       0, 1, 4095, 4096, 65_536, 70_000, 131_071, 131_072, 131_073, 139_264,
     ])
-  func `of a cut page file is refused`(count: Int) throws {
+  func `of a truncated page file throws`(count: Int) throws {
     let fixture = try sample()
     let bytes = try fixture.bytes(of: "pages")
     #expect(bytes.count > 139_264)
@@ -178,7 +179,7 @@ struct OpeningTests {
   }
 
   @Test(.evidence("B2"), .evidence("D10"))
-  func `of a log without its page file is refused`() throws {
+  func `of a log without its page file throws`() throws {
     let fixture = try sample()
     try fixture.fileSystem.remove(fixture.path(of: "pages"))
     let before = try fixture.allBytes()
@@ -191,14 +192,14 @@ struct OpeningTests {
   }
 
   @Test(.evidence("B2"), .evidence("D10"))
-  func `of a log with a segment from nowhere is refused`() throws {
+  func `of a log with a stray segment throws`() throws {
     let fixture = try sample()
     try fixture.write([1, 2, 3], to: "wal-7ffffffffffffc01")
     try expectRefusal(fixture, .corrupt)
   }
 
   @Test(.evidence("D10"), arguments: [0, 5000, 70_000])
-  func `of a cut log that was synced is refused and changes nothing`(count: Int) throws {
+  func `of a truncated log that was synced throws and changes nothing`(count: Int) throws {
     let copy = try abandonedCopy()
     let names = try copy.names().filter { $0.hasPrefix("wal-") }
     try #require(names.count > 3)
@@ -228,10 +229,10 @@ struct OpeningTests {
     return copy
   }
 
-  @Test(.evidence("D10")) func `of a log without one of its synced segments is refused`() throws {
-    let whole = try abandonedCopy()
-    let names = try whole.names().filter { $0.hasPrefix("wal-") }
-    try whole.run { store throws in
+  @Test(.evidence("D10")) func `of a log without one of its synced segments throws`() throws {
+    let complete = try abandonedCopy()
+    let names = try complete.names().filter { $0.hasPrefix("wal-") }
+    try complete.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 22)
     }
     // Those made ahead hold nothing yet.
@@ -243,7 +244,7 @@ struct OpeningTests {
   }
 
   // In a process of its own, which a trap may end.
-  @Test(.evidence("B2")) func `is not ended by a segment from nowhere that comes later`() async {
+  @Test(.evidence("B2")) func `is not disturbed by a stray segment that appears later`() async {
     await #expect(processExitsWith: .success) {
       var options = StoreOptions()
       options.segmentByteCount = 64 << 10
@@ -256,7 +257,7 @@ struct OpeningTests {
     }
   }
 
-  @Test func `removes a page file that never got its name`() throws {
+  @Test func `removes an incomplete page file`() throws {
     let fixture = try sample()
     try fixture.write([1, 2, 3], to: "pages.new")
     try fixture.run { store throws in
@@ -271,7 +272,7 @@ struct OpeningTests {
     #expect(try !fresh.names().contains("pages.new"))
   }
 
-  @Test func `makes what is missing beside page file and log`() throws {
+  @Test func `creates the files missing beside page file and log`() throws {
     let fixture = try sample()
     for name in ["locks", "counters"] {
       try fixture.fileSystem.remove(fixture.path(of: name))
@@ -284,18 +285,18 @@ struct OpeningTests {
   // MARK: Options
 
   @Test(arguments: [4096, 16_384, 65_536])
-  func `keeps the sizes the store was made with`(pageSize: Int) throws {
+  func `keeps the sizes with which the store was created`(pageByteCount: Int) throws {
     var options = StoreOptions()
-    options.pageSize = pageSize
-    options.segmentByteCount = pageSize * 16
+    options.pageByteCount = pageByteCount
+    options.segmentByteCount = pageByteCount * 16
     let fixture = try sample(options)
     for other in [4096, 8192, 65_536, 5, -1] {
       var again = fixture
-      again.options.pageSize = other
+      again.options.pageByteCount = other
       again.options.segmentByteCount = 1 << 20
       try again.run { store throws in
-        #expect(store.statistics.pageByteCount == pageSize)
-        #expect(store.statistics.logByteCount % (pageSize * 16) == 0)
+        #expect(store.statistics.pageByteCount == pageByteCount)
+        #expect(store.statistics.logByteCount % (pageByteCount * 16) == 0)
         #expect(try store.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
       }
     }
@@ -305,9 +306,9 @@ struct OpeningTests {
     (0, 1 << 20), (5000, 1 << 20), (2048, 1 << 20), (131_072, 4 << 20), (-4096, 1 << 20),
     (4096, 0), (4096, 4096 * 7), (4096, 4096 * 12), (65_536, 1 << 18), (4096, -1),
   ])
-  func `refuses sizes no store can have`(pageSize: Int, segment: Int) throws {
+  func `rejects sizes that no store can have`(pageByteCount: Int, segment: Int) throws {
     var options = StoreOptions()
-    options.pageSize = pageSize
+    options.pageByteCount = pageByteCount
     options.segmentByteCount = segment
     let fixture = try StoreFixture.onDisk(options)
     let error = #expect(throws: StorageError.self) { try fixture.open() }

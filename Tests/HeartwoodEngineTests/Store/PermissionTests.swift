@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Stores that may be read and not written, and the places they lie on, as the system has them.
-@Suite("A store in a given place")
+@Suite("A store in a given location")
 struct PermissionTests {
   /// What each file and the folder hold and when they were changed, as text.
   private static func traces(of fixture: StoreFixture) throws -> [String] {
@@ -49,7 +49,7 @@ struct PermissionTests {
       let error = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(error?.kind == .io && error?.errno == errno)
       #expect(error?.message.contains("read-only") == true)
-      fixture.options.readOnly = true
+      fixture.options.isReadOnly = true
       try fixture.run { store in
         #expect(try store.snapshot().keyspace("k")?.count() == 301)
         #expect(try store.snapshot().keyspace("k")?.get(300) == [4])
@@ -67,7 +67,7 @@ struct PermissionTests {
   @Test(
     .evidence("E6"),
     .enabled(if: getuid() == 0, "only the administrator can become somebody else"))
-  func `can be read by one who may not write`() async {
+  func `can be read without permission to write`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk()
       try Self.sample(fixture)
@@ -83,7 +83,7 @@ struct PermissionTests {
   @Test(
     .evidence("E6"),
     .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
-  func `can be read where nobody can write`() async {
+  func `can be read on a read-only volume`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk()
       try Self.sample(fixture)
@@ -93,7 +93,7 @@ struct PermissionTests {
   }
 
   @Test(.evidence("E1"), .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
-  func `works on a file system of memory, a layer of changes and a bind mount`() async {
+  func `works on tmpfs, overlays and bind mounts`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       #expect(PrivateMounts.begin() && PrivateMounts.mountMemory(on: scratch.path))
@@ -106,7 +106,7 @@ struct PermissionTests {
       #expect(
         PrivateMounts.mountOverlay(
           on: paths[4], lower: paths[1], upper: paths[2], work: paths[3]))
-      #expect(PrivateMounts.mountFolder(paths[0], on: paths[5]))
+      #expect(PrivateMounts.mountDirectory(paths[0], on: paths[5]))
       let types = try [paths[0], paths[4]].map { try PosixFileSystem().volumeType(of: $0) }
       #expect(types == [.number(0x0102_1994), .number(0x794C_7630)])
       for path in [

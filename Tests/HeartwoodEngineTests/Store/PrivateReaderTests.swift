@@ -4,7 +4,7 @@ import Testing
 
 /// A store opened for reading while nobody has written to it in this boot of the machine: there are
 /// no words, and what the files held when they were read is all that is known.
-@Suite("A reader without words")
+@Suite("A reader without shared counters")
 struct PrivateReaderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
@@ -18,7 +18,7 @@ struct PrivateReaderTests {
     try writer.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
     try fileSystem.remove(writer.path(of: "counters"))
     var reader = writer.elsewhere()
-    reader.options.readOnly = true
+    reader.options.isReadOnly = true
     return (writer, reader)
   }
 
@@ -27,7 +27,7 @@ struct PrivateReaderTests {
   }
 
   @Test(.evidence("I1"), .evidence("I8"))
-  func `sees what is written after it has opened the store`() throws {
+  func `sees commits made after it opened the store`() throws {
     let (writing, reading) = try fixtures()
     try reading.run { reader in
       #expect(try value(reader.snapshot()) == 1)
@@ -45,7 +45,7 @@ struct PrivateReaderTests {
   }
 
   @Test(.evidence("I5"), .evidence("I8"))
-  func `does not bring back a generation that others have given up`() throws {
+  func `does not revive a generation that others have released`() throws {
     let (writing, reading) = try fixtures()
     try reading.run { reader in
       let generation = try reader.snapshot().generation
@@ -61,7 +61,7 @@ struct PrivateReaderTests {
 
   /// Nothing in the log tells of it: the segments with what was written are gone.
   @Test(.evidence("I1"), .evidence("I8"))
-  func `sees what was written and moved home after it has opened the store`() throws {
+  func `sees commits made and checkpointed after it opened the store`() throws {
     let (writing, reading) = try fixtures()
     try reading.run { reader in
       #expect(try value(reader.snapshot()) == 1)
@@ -75,7 +75,7 @@ struct PrivateReaderTests {
   }
 
   @Test(.evidence("I1"), .evidence("I8"))
-  func `sees what is written while it pins what it knows`() throws {
+  func `sees a commit made while it pins the newest known one`() throws {
     let (writing, reading) = try fixtures()
     try reading.run { reader in
       let known = try reader.snapshot().generation
@@ -100,9 +100,9 @@ struct PrivateReaderTests {
   }
 
   /// What it knew alone had a thread of its own.
-  @Test(.evidence("I6")) func `leaves no lock behind when it has learned of others`() throws {
+  @Test(.evidence("I6")) func `releases its lock when it finds the shared counters`() throws {
     var (writing, reading) = try fixtures()
-    reading.options.upkeep = .background
+    reading.options.maintenance = .background
     try reading.run { reader in
       #expect(try value(reader.snapshot()) == 1)
       try writing.run { writer in try writer.write { try $0.keyspace("k").put(1, [2]) } }

@@ -26,7 +26,7 @@ struct ProcessOrderTests {
   }
 
   @Test
-  func `takes the room for its pages again when another process has cut the page file`() throws {
+  func `reserves space for its pages again after another process truncated the page file`() throws {
     let here = fixture(memory)
     try here.run { first throws in
       try here.elsewhere().run { second in
@@ -45,13 +45,13 @@ struct ProcessOrderTests {
 
   /// The word is put back to what it was before the pass: to everybody else, the pass has died.
   @Test(.evidence("D12"))
-  func `can be read while a pass does again what a dead one had done`() throws {
+  func `can be read while a maintenance run repeats the steps of a dead one`() throws {
     let observed = ObservedFileSystem(memory)
     try fixture(memory).run { first in
       try fixture(observed).run { second throws in
         try first.write { try $0.keyspace("k").put(1, [1]) }
         try fixture(OtherProcess(memory)).open().checkpoint()
-        first.files.words.store(0, CountersLayout.backfilled)
+        first.files.counters.store(0, CountersLayout.checkpointed)
         try first.write { try $0.keyspace("k").put(1, [2]) }
         var lookCount = 0
         observed.onSync = { path in
@@ -59,7 +59,7 @@ struct ProcessOrderTests {
           lookCount += 1
           // For reading: closing must not wait for the pass, and verifying would.
           var reader = fixture(OtherProcess(memory))
-          reader.options.readOnly = true
+          reader.options.isReadOnly = true
           #expect(throws: Never.self) {
             let store = try reader.open()
             #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
@@ -88,7 +88,7 @@ struct ProcessOrderTests {
   }
 
   @Test(.evidence("I8"))
-  func `can be joined while another process makes the page file shorter`() throws {
+  func `can be attached to while another process truncates the page file`() throws {
     let observed = ObservedFileSystem(memory)
     try fixture(memory).run { first in
       try fill(first)
@@ -103,7 +103,7 @@ struct ProcessOrderTests {
   }
 
   @Test(.evidence("I8"))
-  func `is refused to whoever waits too long for another to open it`() throws {
+  func `throws in a process that waits too long for another to open it`() throws {
     var here = fixture(memory)
     try here.run { _ in }
     let file = try #require(try memory.open(here.path(of: "locks"), .write))

@@ -17,10 +17,10 @@ struct ProcessTests {
   /// A process writes numbers, notes each that was acknowledged in a file beside the store, and is
   /// killed by the system in the middle; four times on the same store.
   @Test(.evidence("D4"), .evidence("I6"))
-  func `lose nothing to each other when one is killed`() async throws {
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "store")
-    let notes = folder.path(of: "notes")
+  func `lose no commit when one is killed`() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
+    let notes = directory.path(of: "notes")
     for round in 0..<4 {
       await #expect(processExitsWith: .signal(SIGKILL)) {
         [path = path as String, notes = notes as String, round = round as Int] in
@@ -59,9 +59,9 @@ struct ProcessTests {
   }
 
   @Test(.evidence("I8"))
-  func `see what this one writes, and the other way round`() async throws {
-    let folder = try ScratchDirectory()
-    let path = folder.path(of: "store")
+  func `see the commits of this one, and vice versa`() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "store")
     let store = try Store(at: path)
     try store.write { try $0.keyspace("a").put(1, [1]) }
     await #expect(processExitsWith: .success) { [path = path as String] in
@@ -69,7 +69,7 @@ struct ProcessTests {
       #expect(try store.snapshot().keyspace("a")?.get(1) == [1])
       try store.write { try $0.keyspace("a").put(2, [2]) }
       var options = StoreOptions()
-      options.readOnly = true
+      options.isReadOnly = true
       let reader = try Store(at: path, options: options)
       #expect(try reader.snapshot().keyspace("a")?.get(2) == [2])
       try reader.close()

@@ -41,7 +41,7 @@ struct ReadmeTests {
       try trackOrders(at: directory.path(of: "store")) == ["1872: paid", "1872: shipped"])
   }
 
-  @Test func `is the code of this file`() throws {
+  @Test func `is the same as in this file`() throws {
     let readme = try text(of: "README.md")
     let block = try #require(
       between("```swift\nimport HeartwoodEngine\n\n", "```", in: readme))

@@ -19,7 +19,7 @@ struct ReplacedFileTests {
   init() throws {
     var options = StoreOptions()
     options.segmentByteCount = 64 << 10
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     fixture = try StoreFixture.onDisk(options)
   }
@@ -62,7 +62,7 @@ struct ReplacedFileTests {
   }
 
   @Test(.evidence("D17"), arguments: Change.allCases, [true, false])
-  func `says so at the next write and writes nothing`(change: Change, isIdle: Bool) throws {
+  func `throws at the next write and writes nothing`(change: Change, isIdle: Bool) throws {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
@@ -90,7 +90,7 @@ struct ReplacedFileTests {
     #expect(try bytes() == before)
   }
 
-  @Test(.evidence("D17")) func `goes on where its directory is moved to`() throws {
+  @Test(.evidence("D17")) func `continues after its directory is moved`() throws {
     let store = try fixture.open()
     let moved = fixture.path + "-moved"
     try put(1, in: store)
@@ -110,7 +110,7 @@ struct ReplacedFileTests {
     try again.close()
   }
 
-  @Test(.evidence("D17")) func `is told from a copy of another that is written over it`() throws {
+  @Test(.evidence("D17")) func `detects a copy of another store that overwrote it`() throws {
     let source = try StoreFixture.onDisk(fixture.options)
     try source.run { try put(1, in: $0) }
     let store = try fixture.open()

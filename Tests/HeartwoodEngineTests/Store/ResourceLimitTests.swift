@@ -15,7 +15,7 @@ import Testing
 struct ResourceLimitTests {
   private static func options() -> StoreOptions {
     var options = StoreOptions()
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     options.segmentByteCount = 64 << 10
     return options
@@ -106,7 +106,9 @@ struct ResourceLimitTests {
 
   /// The older generation reads from segments that a pass deletes meanwhile, here and elsewhere.
   @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
-  func `reads a held generation from a long log, whoever deletes segments`(isMapped: Bool) async {
+  func `reads a held generation from a long log while another process deletes segments`(
+    isMapped: Bool
+  ) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       Self.limitDescriptors()
       var options = Self.smallSegments(isMapped: isMapped)
@@ -136,7 +138,9 @@ struct ResourceLimitTests {
 
   /// A page file that may not grow any more is a full disk, and no signal ends the process.
   @Test(.evidence("F1"))
-  func `rolls back what would make a file too long, and goes on when it may`() async {
+  func `rolls back a transaction beyond the file size limit, and continues after it is raised`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options())
       let store = try fixture.open()
@@ -147,7 +151,7 @@ struct ResourceLimitTests {
         let error = #expect(throws: StorageError.self) {
           try store.write { try $0.keyspace("k").put(2, large) }
         }
-        #expect(error?.kind == .full)
+        #expect(error?.kind == .diskFull)
         #expect(try store.snapshot().keyspace("k")?.count() == 1)
       }
       // What fits goes through.
@@ -161,7 +165,7 @@ struct ResourceLimitTests {
   }
 
   @Test(.evidence("F5"), .evidence("I8"))
-  func `says that it has no descriptors left, and keeps its store and its lock`() async {
+  func `reports that it has no descriptors left, and keeps its store and its lock`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options())
       let store = try fixture.open()

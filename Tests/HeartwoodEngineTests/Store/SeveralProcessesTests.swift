@@ -10,14 +10,14 @@ import Testing
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
     let seed: UInt64
-    let pageSize: Int
+    let pageByteCount: Int
     let access: StoreOptions.Access
-    var testDescription: String { "seed \(seed), pages of \(pageSize), \(access)" }
+    var testDescription: String { "seed \(seed), pages of \(pageByteCount), \(access)" }
   }
 
   private static let settings: [Setting] = (1...12).map { (seed: Int) -> Setting in
     Setting(
-      seed: UInt64(seed), pageSize: seed % 3 == 0 ? 16_384 : 4096,
+      seed: UInt64(seed), pageByteCount: seed % 3 == 0 ? 16_384 : 4096,
       access: seed % 2 == 0 ? .mapped : .buffered)
   }
 
@@ -40,13 +40,13 @@ struct SeveralProcessesTests {
 
   private func fixture(_ setting: Setting) throws -> StoreFixture {
     var options = StoreOptions()
-    options.pageSize = setting.pageSize
-    options.segmentByteCount = setting.pageSize * 16
-    options.checkpointLogByteCount = setting.pageSize * 60
-    options.reclaimLogByteCount = setting.pageSize * 30
-    options.cacheByteCount = setting.pageSize * 20
+    options.pageByteCount = setting.pageByteCount
+    options.segmentByteCount = setting.pageByteCount * 16
+    options.checkpointLogByteCount = setting.pageByteCount * 60
+    options.reclaimLogByteCount = setting.pageByteCount * 30
+    options.cacheByteCount = setting.pageByteCount * 20
     options.access = setting.access
-    options.upkeep = .inline
+    options.maintenance = .inline
     guard setting.access == .mapped else {
       return .on(MemoryFileSystem(), options)
     }
@@ -54,10 +54,10 @@ struct SeveralProcessesTests {
   }
 
   @Test(.evidence("I1"), .evidence("I5"), .evidence("I8"), arguments: settings)
-  func `shows in each of them what all have written`(setting: Setting) throws {
-    let place = try fixture(setting)
+  func `shows the commits of all processes in each of them`(setting: Setting) throws {
+    let original = try fixture(setting)
     var world = World(
-      processes: (0..<3).map { _ in Process(fixture: place.elsewhere()) },
+      processes: (0..<3).map { _ in Process(fixture: original.elsewhere()) },
       random: SeededGenerator(seed: setting.seed))
     for step in 0..<400 {
       let number = world.random.below(world.processes.count)
@@ -72,7 +72,7 @@ struct SeveralProcessesTests {
       try store.close()
     }
     let last = world.content
-    try place.run { store throws in
+    try original.run { store throws in
       let isRight = try content(of: store.snapshot()) == last
       #expect(isRight)
     }
@@ -186,7 +186,7 @@ struct SeveralProcessesTests {
       try store.keep(world.newest, as: name)
       world.kept[name] = world.newest
     }
-    guard try store.keptGenerations() == world.kept else {
+    guard try store.namedGenerations() == world.kept else {
       throw Mismatch(description: "other names are kept")
     }
   }

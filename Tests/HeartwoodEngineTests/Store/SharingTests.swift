@@ -24,7 +24,7 @@ struct SharingTests {
 
   private func readOnly(_ fixture: StoreFixture) -> StoreFixture {
     var fixture = fixture
-    fixture.options.readOnly = true
+    fixture.options.isReadOnly = true
     return fixture
   }
 
@@ -39,7 +39,7 @@ struct SharingTests {
 
   /// By any name: they are told apart by device and inode.
   @Test(.evidence("I8"))
-  func `in one process shares what the first one holds`() throws {
+  func `in one process shares the state of the first`() throws {
     let fixture = try sample()
     let link = fixture.path + "-link"
     try FileManager.default.createSymbolicLink(
@@ -66,7 +66,7 @@ struct SharingTests {
   }
 
   @Test(.evidence("I8"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `elsewhere sees every commit at once`(access: StoreOptions.Access) throws {
+  func `in another process sees every commit immediately`(access: StoreOptions.Access) throws {
     let fixture = try sample(access)
     let elsewhere = fixture.elsewhere()
     try fixture.run { first in
@@ -88,7 +88,7 @@ struct SharingTests {
     }
   }
 
-  @Test(.evidence("I8")) func `waits for one that is at work`() throws {
+  @Test(.evidence("I8")) func `waits for an opening in progress`() throws {
     let fixture = try sample()
     let other = try #require(
       try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
@@ -103,7 +103,7 @@ struct SharingTests {
   }
 
   @Test(.evidence("I8"), .evidence("I6"))
-  func `succeeds when the store was forgotten without being closed`() throws {
+  func `succeeds after a store was released without being closed`() throws {
     let fixture = try sample()
     do {
       let store = try fixture.open()
@@ -146,7 +146,7 @@ struct SharingTests {
 
   /// The log still holds everything: the store was forgotten, as if its process had died.
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `for reading sees what only the log has`(access: StoreOptions.Access) throws {
+  func `for reading sees commits that only the log has`(access: StoreOptions.Access) throws {
     let fixture = try sample(access)
     do {
       let store = try fixture.open()
@@ -170,11 +170,12 @@ struct SharingTests {
   @Test func `for reading needs no right to write`() throws {
     let fixture = try sample()
     let paths = try fixture.names().map { fixture.path(of: $0) }
-    func setPermissions(_ files: Int, _ folder: Int) throws {
+    func setPermissions(_ files: Int, _ directory: Int) throws {
       for path in paths {
         try FileManager.default.setAttributes([.posixPermissions: files], ofItemAtPath: path)
       }
-      try FileManager.default.setAttributes([.posixPermissions: folder], ofItemAtPath: fixture.path)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: directory], ofItemAtPath: fixture.path)
     }
     try setPermissions(0o444, 0o555)
     defer { try? setPermissions(0o644, 0o755) }
@@ -183,14 +184,14 @@ struct SharingTests {
     // asks of the files is seen here: none is opened for writing.
     let guarded = WriteGuard(fixture.fileSystem)
     var options = fixture.options
-    options.readOnly = true
+    options.isReadOnly = true
     let store = try Store(at: fixture.path, options: options, fileSystem: guarded)
     try expectReadable(store)
     try StoreFixture.expectSound(store)
     try store.close()
   }
 
-  @Test func `for reading may come beside another one for reading`() throws {
+  @Test func `for reading may coexist with another one for reading`() throws {
     let fixture = try sample()
     try readOnly(fixture).run { first in
       try readOnly(fixture).run { second in

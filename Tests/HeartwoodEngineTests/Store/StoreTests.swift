@@ -6,11 +6,11 @@ import Testing
 @Suite("A store")
 struct StoreTests {
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `keeps what is written, across closing and opening`(access: StoreOptions.Access) throws {
-    let folder = try ScratchDirectory()
+  func `keeps its contents across closing and opening`(access: StoreOptions.Access) throws {
+    let directory = try ScratchDirectory()
     var options = StoreOptions()
     options.access = access
-    let first = try Store(at: folder.path(of: "s"), options: options)
+    let first = try Store(at: directory.path(of: "s"), options: options)
     let generation = try first.write { transaction in
       let quakes = try transaction.keyspace("quakes")
       try quakes.put("nc73275410", [1, 2, 3])
@@ -20,7 +20,7 @@ struct StoreTests {
     #expect(try first.snapshot().generation == generation)
     #expect(try first.verify().findings == [])
     try first.close()
-    let second = try Store(at: folder.path(of: "s"), options: options)
+    let second = try Store(at: directory.path(of: "s"), options: options)
     let quakes = try #require(try second.snapshot().keyspace("quakes"))
     #expect(try quakes.get("nc73275410") == [1, 2, 3])
     #expect(try quakes.get(Key("nc", Int64(73_275_410))) == [4])
@@ -31,7 +31,7 @@ struct StoreTests {
     try second.close()
   }
 
-  @Test func `takes the bytes of a span as a key`() throws {
+  @Test func `accepts the bytes of a span as a key`() throws {
     let store = try Store.inMemory()
     let key: [UInt8] = [3, 0, 7]
     try store.write { transaction in

@@ -8,10 +8,10 @@ import Testing
 struct SuspensionTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
   private static let settings: [StoreOptions] = accesses.flatMap { access in
-    [StoreOptions.Upkeep.inline, .background].map { upkeep in
+    [StoreOptions.MaintenanceMode.inline, .background].map { maintenance in
       var options = StoreOptions()
       options.access = access
-      options.upkeep = upkeep
+      options.maintenance = maintenance
       options.busyTimeout = .seconds(2)
       return options
     }
@@ -41,7 +41,7 @@ struct SuspensionTests {
   }
 
   @Test(.evidence("S1"), arguments: settings)
-  func `holds no lock, and what it has committed is durable`(options: StoreOptions) throws {
+  func `holds no lock, and its commits are durable`(options: StoreOptions) throws {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
       let first = try store.snapshot()
@@ -53,7 +53,7 @@ struct SuspensionTests {
       #expect(try Self.isLocked(fixture))
       try store.suspend()
       #expect(try !Self.isLocked(fixture))
-      #expect(store.files.words.durable == third.frame)
+      #expect(store.files.counters.durable == third.frame)
       try store.suspend()
       try store.resume()
       try store.resume()
@@ -65,17 +65,18 @@ struct SuspensionTests {
   }
 
   @Test(.evidence("S2"), arguments: settings)
-  func `shows nothing of what it showed before`(options: StoreOptions) throws {
+  func `rejects reads of earlier snapshots`(options: StoreOptions) throws {
     try StoreFixture.onDisk(options).run { store in
       try Self.put(1, store)
       let snapshot = try store.snapshot()
       let rows = try #require(try snapshot.keyspace("rows"))
       let cursor = rows.cursor()
-      #expect(try cursor.first())
+      #expect(try cursor.moveToFirst())
       func expectEnded() {
         let calls: [() throws -> Any?] = [
           { try rows.get(7) }, { try rows.count() }, { try rows.forEach { _, _ in true } },
-          { try cursor.seek(Key(3)) }, { try rows.cursor().first() }, { try cursor.next() },
+          { try cursor.seek(Key(3)) }, { try rows.cursor().moveToFirst() },
+          { try cursor.moveToNext() },
           { try cursor.value }, { try snapshot.keyspace("rows") }, { try snapshot.keyspaceNames },
         ]
         for (number, call) in calls.enumerated() {
@@ -107,7 +108,7 @@ struct SuspensionTests {
     }
   }
 
-  @Test(.evidence("S2")) func `forgets what its snapshots held`() throws {
+  @Test(.evidence("S2")) func `releases the generations of its snapshots`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
       try Self.put(1, store)
@@ -129,7 +130,8 @@ struct SuspensionTests {
   }
 
   @Test(.evidence("S3"), arguments: settings, [false, true])
-  func `comes back to what others have done`(options: StoreOptions, staysAlone: Bool) throws {
+  func `resumes with the commits of other processes`(options: StoreOptions, staysAlone: Bool) throws
+  {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
       try Self.put(1, store)
@@ -145,7 +147,7 @@ struct SuspensionTests {
       for value in 3..<9 {
         try Self.put(UInt8(value), writer)
         let result = try writer.checkpoint()
-        #expect(result.heldBackBy == nil)
+        #expect(result.blockingGeneration == nil)
       }
       if staysAlone { try writer.close() }
       try store.resume()
@@ -161,7 +163,7 @@ struct SuspensionTests {
     }
   }
 
-  @Test(.evidence("S3")) func `comes back to nothing when its files were exchanged`() throws {
+  @Test(.evidence("S3")) func `does not resume if its files were replaced`() throws {
     let fixture = try StoreFixture.onDisk()
     let store = try fixture.open()
     try Self.put(1, store)
@@ -178,7 +180,7 @@ struct SuspensionTests {
     #expect(try !Self.isLocked(fixture))
   }
 
-  @Test(.evidence("S1")) func `was waited for by its transactions`() throws {
+  @Test(.evidence("S1")) func `waits for its transactions before it suspends`() throws {
     let fixture = try StoreFixture.onDisk()
     var hurried = fixture
     hurried.options.busyTimeout = .milliseconds(50)
@@ -204,17 +206,17 @@ struct SuspensionTests {
     try store.close()
   }
 
-  @Test(.evidence("S1")) func `may read only, and may be closed`() throws {
+  @Test(.evidence("S1")) func `may be open for reading only, and may be closed`() throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     try Self.put(1, writer)
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     let store = try reading.open()
     let before = try store.snapshot()
     try store.suspend()
     try Self.put(2, writer)
-    #expect(try writer.checkpoint().heldBackBy == nil)
+    #expect(try writer.checkpoint().blockingGeneration == nil)
     try store.resume()
     #expect(try Self.value(store) == 2)
     #expect(Self.kind { try before.keyspaceNames } == .generationExpired)
@@ -233,10 +235,10 @@ struct SuspensionTests {
   }
 
   /// An opening for reading only shares what one for writing has, the lock of presence too.
-  @Test(.evidence("S3")) func `is in as before, whichever opening resumes it`() throws {
+  @Test(.evidence("S3")) func `is attached again, whichever opening resumes it`() throws {
     let fixture = try StoreFixture.onDisk()
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     try fixture.run { store in
       try Self.put(1, store)
       let reader = try reading.open()
@@ -255,13 +257,13 @@ struct SuspensionTests {
 
   /// A reader that nobody wrote beside looks again at each pin, and opens anew when somebody has.
   @Test(.evidence("S1"), .evidence("S3"), arguments: [false, true])
-  func `sleeps although a writer comes, who was not there before`(stays: Bool) async throws {
+  func `stays suspended when the first writer opens the store`(stays: Bool) async throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ = try Self.put(1, $0) }
     // As after a restart of the machine.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     var reading = fixture
-    reading.options.readOnly = true
+    reading.options.isReadOnly = true
     let store = try reading.open()
     let commits = store.commits()
     let waiting = Task {
@@ -287,7 +289,9 @@ struct SuspensionTests {
     try fixture.run { _ = try Self.value($0) }
   }
 
-  @Test(.evidence("S2")) func `goes on telling of commits when it comes back`() async throws {
+  @Test(.evidence("S2")) func `continues to notify observers of commits after it resumes`()
+    async throws
+  {
     let fixture = try StoreFixture.onDisk()
     let store = try fixture.open()
     try Self.put(1, store)
@@ -308,7 +312,7 @@ struct SuspensionTests {
   }
 
   @Test(arguments: [false, true])
-  func `leaves nothing in memory when it is gone, as any store`(isClosed: Bool) throws {
+  func `frees all its memory, like any store`(isClosed: Bool) throws {
     weak var fileSystem: MemoryFileSystem?
     weak var core: StoreFiles?
     try {

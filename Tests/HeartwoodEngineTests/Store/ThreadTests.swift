@@ -31,16 +31,16 @@ struct ThreadTests {
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("D2"),
     arguments: [StoreOptions.Access.mapped, .buffered])
-  func `shows each reader one generation while commits and checkpoints go on`(
+  func `shows each reader one generation while commits and checkpoints continue`(
     access: StoreOptions.Access
   ) throws {
-    let folder = try ScratchDirectory()
+    let directory = try ScratchDirectory()
     var options = StoreOptions()
     options.access = access
     options.segmentByteCount = 128 << 10
     options.checkpointLogByteCount = 1 << 20
     options.cacheByteCount = 1 << 20
-    let store = try Store(at: folder.path(of: "store"), options: options)
+    let store = try Store(at: directory.path(of: "store"), options: options)
     let isDone = Atomic<Bool>(false)
     let failures = Failures()
     let keys = (0..<200).map { Int64($0) }
@@ -85,9 +85,9 @@ struct ThreadTests {
   }
 
   @Test(.evidence("I3"))
-  func `lets writers in one after the other, each on top of all before`() throws {
-    let folder = try ScratchDirectory()
-    let store = try Store(at: folder.path(of: "store"))
+  func `serialises writers, each on top of all earlier commits`() throws {
+    let directory = try ScratchDirectory()
+    let store = try Store(at: directory.path(of: "store"))
     let failures = Failures()
     let writer: @Sendable () throws -> Void = {
       for _ in 0..<25 {
@@ -104,12 +104,12 @@ struct ThreadTests {
     let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
     #expect(sum == 100)
     // Whoever waits for the sync of another finds its own commit synced.
-    #expect(store.statistics.activity.logSyncs <= 100)
+    #expect(store.statistics.activity.logSyncCount <= 100)
     #expect(try store.verify().findings == [])
     try store.close()
   }
 
-  @Test func `gives up waiting for the writer when the time is over`() throws {
+  @Test func `throws when the wait for the writer times out`() throws {
     var options = StoreOptions()
     options.busyTimeout = .milliseconds(50)
     let store = try Store.inMemory(options: options)
@@ -141,8 +141,8 @@ struct ThreadTests {
   /// The object graph keeps what it saved with until its objects know of it.
   @Test(.evidence("I3"), .evidence("I4"))
   func `shares no page buffer with a transaction that outlives its closure`() throws {
-    let folder = try ScratchDirectory()
-    let store = try Store(at: folder.path(of: "store"))
+    let directory = try ScratchDirectory()
+    let store = try Store(at: directory.path(of: "store"))
     let failures = Failures()
     let writers = (0..<4).map { writer -> @Sendable () throws -> Void in
       {

@@ -12,7 +12,7 @@ struct VerificationTests {
     case keysOutOfOrder, separatorsOutOfOrder
     case wrongCount, wrongNextTree, wrongTree, wrongLeafLevel, wrongBranchLevel
     case wrongValueHash, wrongValueLength, longerValue, wrongValueDepth, valuePageTwice
-    case wrongPayload, wrongPageNumber, newerThanPageFile, unmendedHash, cellCountOff
+    case wrongPayload, wrongPageNumber, newerThanPageFile, staleHash, cellCountOff
 
     var word: String {
       switch self {
@@ -35,7 +35,7 @@ struct VerificationTests {
       case .wrongValueDepth: "index depth"
       case .wrongPageNumber: "is in the location of another page"
       case .newerThanPageFile: "never written to the page file"
-      case .unmendedHash: "do not match its hash"
+      case .staleHash: "do not match its hash"
       case .cellCountOff: "do not add up"
       }
     }
@@ -47,7 +47,7 @@ struct VerificationTests {
   }
 
   @Test(.evidence("B5"), .evidence("B3"), arguments: Damage.allCases)
-  func `finds what is wrong`(damage: Damage) throws {
+  func `finds each kind of damage`(damage: Damage) throws {
     var pages = try DamagedPages()
     try damagePages(damage, &pages)
     let findings = try pages.findings()
@@ -56,7 +56,7 @@ struct VerificationTests {
     #expect(try pages.findings(.mapped).contains { $0.contains(damage.word) })
   }
 
-  @Test func `counts what is there`() throws {
+  @Test func `counts pages, keyspaces and entries`() throws {
     try StoreFixture.inMemory().run { store throws in
       #expect(try store.verify().pageCount == 0)
       try store.write { transaction in
@@ -70,7 +70,7 @@ struct VerificationTests {
       #expect(report.keyspaceCount == 2)
       #expect(report.entryCount == 600)
       #expect(report.freePageCount > 0)
-      #expect(report.generation == store.statistics.newest)
+      #expect(report.generation == store.statistics.newestGeneration)
       #expect(report.pageCount == store.statistics.pageCount)
       #expect(report.logCommitCount >= 2)
     }
@@ -86,7 +86,7 @@ struct VerificationTests {
     try StoreFixture.expectSound(store)
     let name = try #require(try fixture.names().first { $0.hasPrefix("wal-") })
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
-    let offset = UInt64(store.statistics.newest.frame) * 4096 + 2000
+    let offset = UInt64(store.statistics.newestGeneration.frame) * 4096 + 2000
     try file.write([0xEE], at: offset)
     #expect(try !store.verify().findings.isEmpty)
     try file.write([0], at: offset)
@@ -133,7 +133,7 @@ struct VerificationTests {
   }
 
   /// Where the heads and the children of a branch begin.
-  private func places(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
+  private func fields(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
     let count = Int(branch.load16(NodeLayout.count.offset))
     let prefix = Int(branch.load16(NodeLayout.prefixLength.offset))
     let heads = NodeLayout.headsOffset(prefixLength: prefix)
@@ -142,7 +142,7 @@ struct VerificationTests {
 
   private func damageBranch(_ damage: Damage, _ pages: inout DamagedPages) throws {
     let branch = try pages.page(.branch)
-    let (count, heads, children) = pages.read(branch) { places(of: $0) }
+    let (count, heads, children) = pages.read(branch) { fields(of: $0) }
     try #require(count >= 4)
     let foreign = try pages.row("large").root
     let missing = UInt32(pages.pageCount + 5)
@@ -171,8 +171,8 @@ struct VerificationTests {
   private func damageLeaf(_ damage: Damage, _ pages: inout DamagedPages) throws {
     let tree = try pages.row("numbers").tree
     let leaf = try pages.page(.leaf) { $0.load32(PageLayout.tree.offset) == tree }
-    let heads = pages.read(leaf) { places(of: $0).heads }
-    let backfilled = pages.header.backfilled.frame
+    let heads = pages.read(leaf) { fields(of: $0).heads }
+    let checkpointed = pages.header.checkpointed.frame
     pages.change(leaf) { page in
       switch damage {
       case .keysOutOfOrder:
@@ -186,14 +186,14 @@ struct VerificationTests {
       case .wrongPageNumber:
         page.store32(UInt32(leaf) + 1, PageLayout.page.offset)
       case .newerThanPageFile:
-        page.store64(backfilled + 100_000, PageLayout.frame.offset)
+        page.store64(checkpointed + 100_000, PageLayout.frame.offset)
       case .cellCountOff:
         page.store32(page.bytes.load32(NodeLayout.heapUsed.offset) - 1, NodeLayout.heapUsed.offset)
       default:
         break
       }
     }
-    if damage == .unmendedHash { pages.flip(leaf, 3000) }
+    if damage == .staleHash { pages.flip(leaf, 3000) }
   }
 
   private func damageCatalog(_ damage: Damage, _ pages: inout DamagedPages) throws {

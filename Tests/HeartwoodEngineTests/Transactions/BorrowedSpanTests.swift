@@ -99,7 +99,7 @@ private struct BorrowingRun {
   ) throws {
     let count = model[from][known]?.count ?? 0
     try target.put(key, byteCount: count) { writer in
-      try source.forEachPiece(known) { try writer.append($0) }
+      try source.forEachChunk(known) { try writer.append($0) }
     }
   }
 
@@ -110,8 +110,8 @@ private struct BorrowingRun {
     let value = model[from][known] ?? []
     let range = 0..<min(value.count, 1 + random.below(50))
     var isFirst = true
-    try source.read(known, range: range) { piece in
-      if isFirst { try target.put(key, piece) }
+    try source.read(known, range: range) { chunk in
+      if isFirst { try target.put(key, chunk) }
       isFirst = false
     }
     if !range.isEmpty { model[to][key] = [UInt8](value[range]) }

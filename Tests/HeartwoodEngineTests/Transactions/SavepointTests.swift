@@ -5,7 +5,7 @@ import Testing
 /// Parts of a transaction that are taken back while it goes on.
 @Suite("A savepoint")
 struct SavepointTests {
-  private struct TakenBack: Error {}
+  private struct RolledBack: Error {}
 
   private func fixture() -> StoreFixture { StoreFixture.inMemory() }
 
@@ -22,16 +22,16 @@ struct SavepointTests {
     }
   }
 
-  @Test func `takes its changes back when its body throws`() throws {
+  @Test func `rolls its changes back when its body throws`() throws {
     try fixture().run { store in
       try store.write { transaction in
         let rows = try transaction.keyspace("a")
         for number in 0..<200 { try rows.put(number, [1]) }
-        #expect(throws: TakenBack.self) {
+        #expect(throws: RolledBack.self) {
           try transaction.savepoint { inner in
             for number in 0..<150 { try rows.delete(number) }
             try inner.keyspace("b").put(1, [2])
-            throw TakenBack()
+            throw RolledBack()
           }
         }
         #expect(try rows.count() == 200)
@@ -44,16 +44,16 @@ struct SavepointTests {
     }
   }
 
-  @Test func `gives back the pages it has taken`() throws {
+  @Test func `frees the pages it has allocated`() throws {
     let large = [UInt8](repeating: 1, count: 400_000)
     try fixture().run { store in
       try store.write { transaction in
         let rows = try transaction.keyspace("a")
         for number in 0..<3 {
-          #expect(throws: TakenBack.self) {
+          #expect(throws: RolledBack.self) {
             try transaction.savepoint { _ in
               try rows.put(number, large)
-              throw TakenBack()
+              throw RolledBack()
             }
           }
         }
@@ -64,20 +64,20 @@ struct SavepointTests {
     }
   }
 
-  @Test func `takes back what savepoints within it have kept`() throws {
+  @Test func `rolls back changes that nested savepoints have kept`() throws {
     try fixture().run { store in
       try store.write { transaction in
         let rows = try transaction.keyspace("a")
         try rows.put(0, [0])
         try transaction.savepoint { outer in
           try rows.put(1, [1])
-          #expect(throws: TakenBack.self) {
+          #expect(throws: RolledBack.self) {
             try outer.savepoint { middle in
               try rows.put(0, [2])
               try middle.savepoint { _ in try rows.put(1, [3]) }
               try middle.savepoint { _ in try rows.put(2, [4]) }
               #expect(try rows.get(1) == [3])
-              throw TakenBack()
+              throw RolledBack()
             }
           }
           #expect(try rows.get(0) == [0])
@@ -89,7 +89,7 @@ struct SavepointTests {
     }
   }
 
-  @Test func `is nothing when all of the transaction is taken back`() throws {
+  @Test func `has no effect when the transaction is rolled back`() throws {
     var options = StoreOptions()
     for memory in [0, 1 << 20] {
       options.transactionMemoryByteCount = memory
@@ -99,16 +99,16 @@ struct SavepointTests {
           try? transaction.savepoint { inner in
             try inner.keyspace("a").put(1, [1])
             try inner.keyspace("b").put(1, [1])
-            throw TakenBack()
+            throw RolledBack()
           }
         }
         #expect(after == before)
-        #expect(store.statistics.activity.commits == 1)
+        #expect(store.statistics.activity.commitCount == 1)
       }
     }
   }
 
-  @Test func `heals a change that stopped half way`() throws {
+  @Test func `undoes a change that stopped half way`() throws {
     try fixture().run { store in
       try store.write { transaction in
         try transaction.keyspace("a").put(0, [0])
@@ -146,7 +146,7 @@ struct SavepointTests {
         let removed = try transaction.keyspace("removed")
         try removed.put(1, [1])
         var late: KeyspaceWriter?
-        #expect(throws: TakenBack.self) {
+        #expect(throws: RolledBack.self) {
           try transaction.savepoint { inner in
             try known.put(1, [1])
             try inner.removeKeyspace("removed")
@@ -154,7 +154,7 @@ struct SavepointTests {
             late = try inner.keyspace("late")
             try late?.put(5, [5])
             try inner.removeKeyspace("late")
-            throw TakenBack()
+            throw RolledBack()
           }
         }
         #expect(try known.count() == 1)
@@ -173,7 +173,7 @@ struct SavepointTests {
     }
   }
 
-  @Test(.evidence("U2")) func `takes keyspaces with it that were made in it`() async {
+  @Test(.evidence("U2")) func `removes keyspaces that were created in it`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()
       try store.write { transaction in
@@ -197,14 +197,14 @@ struct SavepointTests {
         var inner: Cursor?
         try? transaction.savepoint { _ in
           for number in 0..<500 { try rows.put(number * 2 + 1, [2]) }
-          try cursor.next()
+          try cursor.moveToNext()
           #expect(cursor.key == Key(501).bytes)
           inner = rows.cursor()
           try inner?.seek(Key(301))
-          throw TakenBack()
+          throw RolledBack()
         }
         #expect(try cursor.value == nil)
-        try cursor.next()
+        try cursor.moveToNext()
         #expect(cursor.key == Key(502).bytes)
         #expect(try cursor.value == [1])
         try inner?.next()
@@ -219,34 +219,34 @@ struct SavepointTests {
     .evidence("D6"), .evidence("I4"), .evidence("I11"),
     arguments: [StoreOptions.Access.mapped, .buffered],
     [(0, 1), (4, 2), (8, 3), (30, 4), (1 << 30, 5)] as [(Int, UInt64)])
-  func `does what a model does, within others and while pages leave memory`(
+  func `behaves like a model, nested and while pages are spilled`(
     access: StoreOptions.Access, memory: (pageCount: Int, seed: UInt64)
   ) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: memory.pageCount)
-    let place = "seed \(memory.seed), \(memory.pageCount) pages"
+    let context = "seed \(memory.seed), \(memory.pageCount) pages"
     var modelled = ModelledTransaction(seed: memory.seed)
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     for round in 0..<3 {
       // Each opening finds what a process that has died has left.
       let store = try fixture.open()
-      try modelled.model.expectShown(by: store.snapshot(), "\(place), opened \(round)")
+      try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {
         let generation = try store.write { transaction in
           try modelled.nestedSteps(&transaction, count: 60, depth: 4)
           try modelled.expectShown(by: transaction)
         }
         passed.append((generation, modelled.model))
-        try modelled.model.expectShown(by: store.snapshot(), "\(place), \(round), \(number)")
+        try modelled.model.expectShown(by: store.snapshot(), "\(context), \(round), \(number)")
       }
       // States that nobody holds are built from the log.
       for (generation, model) in passed {
-        try model.expectShown(by: store.snapshot(at: generation), "\(place), \(generation)")
+        try model.expectShown(by: store.snapshot(at: generation), "\(context), \(generation)")
       }
       try StoreFixture.expectSound(store)
       if round == 1 {
         try store.checkpoint()
         passed = []
-        try modelled.model.expectShown(by: store.snapshot(), "\(place), checkpoint")
+        try modelled.model.expectShown(by: store.snapshot(), "\(context), checkpoint")
       }
     }
   }

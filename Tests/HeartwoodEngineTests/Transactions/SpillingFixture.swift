@@ -5,16 +5,16 @@ import Testing
 /// Stores whose transactions have little memory, on files and in memory.
 enum SpillingFixture {
   static func make(
-    _ access: StoreOptions.Access, pageSize: Int = 4096, memoryPageCount: Int
+    _ access: StoreOptions.Access, pageByteCount: Int = 4096, memoryPageCount: Int
   ) throws -> StoreFixture {
     var options = StoreOptions()
     options.access = access
-    options.pageSize = pageSize
-    options.segmentByteCount = pageSize * 256
-    options.transactionMemoryByteCount = memoryPageCount * pageSize
-    options.upkeep = .inline
+    options.pageByteCount = pageByteCount
+    options.segmentByteCount = pageByteCount * 256
+    options.transactionMemoryByteCount = memoryPageCount * pageByteCount
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
-    options.cacheByteCount = pageSize * 512
+    options.cacheByteCount = pageByteCount * 512
     return try StoreFixture.onDisk(options)
   }
 }
@@ -39,13 +39,13 @@ extension StoreFixture {
 struct ModelledTransaction {
   var model = KeyspaceModel()
   var random: SeededGenerator
-  let pageSize: Int
+  let pageByteCount: Int
 
-  struct TakenBack: Error {}
+  struct RolledBack: Error {}
 
-  init(seed: UInt64, pageSize: Int = 4096) {
+  init(seed: UInt64, pageByteCount: Int = 4096) {
     random = SeededGenerator(seed: seed)
-    self.pageSize = pageSize
+    self.pageByteCount = pageByteCount
   }
 
   /// One random change or read.
@@ -68,7 +68,7 @@ struct ModelledTransaction {
       let isRight = try key.get(from: keyspace) == model[name, key.encoded]
       #expect(isRight)
     default:
-      let value = KeyspaceModel.value(&random, pageSize: pageSize)
+      let value = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
       try key.put(value, in: keyspace)
       model[name, key.encoded] = value
     }
@@ -87,9 +87,9 @@ struct ModelledTransaction {
       do {
         try transaction.savepoint { inner in
           try nestedSteps(&inner, count: random.below(count), depth: depth - 1)
-          if random.isTrue(in256: 120) { throw TakenBack() }
+          if random.isTrue(in256: 120) { throw RolledBack() }
         }
-      } catch is TakenBack {
+      } catch is RolledBack {
         model = before
         try expectShown(by: transaction)
       }

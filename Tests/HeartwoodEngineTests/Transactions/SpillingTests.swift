@@ -5,17 +5,18 @@ import Testing
 /// Transactions that change more pages than they may keep in memory.
 @Suite("A transaction larger than its memory")
 struct SpillingTests {
-  private struct GivenUp: Error {}
+  private struct Aborted: Error {}
 
   @Test(
     .evidence("I4"), arguments: [StoreOptions.Access.mapped, .buffered], [4096, 65536])
   func `reads its own changes and commits them all`(
-    access: StoreOptions.Access, pageSize: Int
+    access: StoreOptions.Access, pageByteCount: Int
   ) throws {
     let limit = 16
-    let fixture = try SpillingFixture.make(access, pageSize: pageSize, memoryPageCount: limit)
+    let fixture = try SpillingFixture.make(
+      access, pageByteCount: pageByteCount, memoryPageCount: limit)
     let seed: UInt64 = 1
-    var modelled = ModelledTransaction(seed: seed, pageSize: pageSize)
+    var modelled = ModelledTransaction(seed: seed, pageByteCount: pageByteCount)
     try fixture.runUntilDeath { store in
       try store.write { transaction in
         for _ in 0..<2500 {
@@ -24,40 +25,41 @@ struct SpillingTests {
         }
         try modelled.expectShown(by: transaction)
       }
-      #expect(store.statistics.activity.pagesLogged > 20 * limit)
+      #expect(store.statistics.activity.loggedPageCount > 20 * limit)
       try modelled.model.expectShown(by: store.snapshot(), "seed \(seed)")
     }
     try fixture.expectReopened(modelled.model)
   }
 
   @Test(arguments: [4096, 65536])
-  func `takes a value given piece by piece without holding it`(pageSize: Int) throws {
+  func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
     // A step of the value may lie in memory beyond the limit, and the pages that lead to it.
-    let (limit, slack) = (16, (64 << 10) / pageSize + 8)
-    let fixture = try SpillingFixture.make(.mapped, pageSize: pageSize, memoryPageCount: limit)
-    let piece = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
+    let fixture = try SpillingFixture.make(
+      .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
+    let chunk = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     try fixture.runUntilDeath { store in
       try store.write { transaction in
-        try transaction.keyspace("a").put("streamed", byteCount: 100 * piece.count) { writer in
+        try transaction.keyspace("a").put("streamed", byteCount: 100 * chunk.count) { writer in
           for _ in 0..<100 {
-            try writer.append(piece)
+            try writer.append(chunk)
             #expect(transaction.memoryPageCount <= limit + slack)
           }
         }
-        let whole = [UInt8]((0..<100).map { _ in piece }.joined())
-        try transaction.keyspace("a").put("at once", whole)
+        let complete = [UInt8]((0..<100).map { _ in chunk }.joined())
+        try transaction.keyspace("a").put("at once", complete)
         #expect(transaction.memoryPageCount <= limit + slack)
       }
       let keyspace = try #require(try store.snapshot().keyspace("a"))
-      let whole = try keyspace.get("at once")
-      #expect(whole?.count == 100 * piece.count)
-      #expect(try keyspace.get("streamed") == whole)
-      #expect(whole?.prefix(50_000).elementsEqual(piece) == true)
+      let complete = try keyspace.get("at once")
+      #expect(complete?.count == 100 * chunk.count)
+      #expect(try keyspace.get("streamed") == complete)
+      #expect(complete?.prefix(50_000).elementsEqual(chunk) == true)
     }
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `goes on over several commits`(access: StoreOptions.Access) throws {
+  func `can be followed by others of its kind`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 8)
     var modelled = ModelledTransaction(seed: 2)
     try fixture.runUntilDeath { store in
@@ -88,7 +90,7 @@ struct SpillingTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `keeps the places of cursors and scans`(access: StoreOptions.Access) throws {
+  func `keeps the positions of cursors and scans`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 4)
     let value = [UInt8](repeating: 7, count: 700)
     try fixture.run { store in
@@ -109,13 +111,13 @@ struct SpillingTests {
         #expect(next == 600)
         let cursor = rows.cursor()
         var count = 0
-        try cursor.last()
+        try cursor.moveToLast()
         while cursor.isValid {
           #expect(try cursor.value == value)
           try others.put(1000 + count, value)
           #expect(try cursor.value == value)
           count += 1
-          try cursor.previous()
+          try cursor.moveToPrevious()
         }
         #expect(count == 600)
         #expect(try others.count() == 900)
@@ -124,7 +126,7 @@ struct SpillingTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `is loaded in order, while the rows come out of another keyspace`(
+  func `can be loaded in order from another keyspace`(
     access: StoreOptions.Access
   ) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 4)
@@ -154,7 +156,7 @@ struct SpillingTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `gives back every page of what it removes`(access: StoreOptions.Access) throws {
+  func `frees every page of what it removes`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
     try fixture.run { store in
       try store.write { transaction in
@@ -171,35 +173,35 @@ struct SpillingTests {
     }
   }
 
-  // MARK: Giving up
+  // MARK: Aborting
 
   @Test(.evidence("D5"), .evidence("D6"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `leaves nothing behind when it is given up`(access: StoreOptions.Access) throws {
+  func `leaves nothing behind when it is rolled back`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 8)
     var modelled = ModelledTransaction(seed: 3)
     try fixture.runUntilDeath { store in
       try store.write { transaction in
         for _ in 0..<100 { try modelled.step(&transaction) }
       }
-      for round in 0..<6 { try giveUp(store, round, &modelled) }
+      for round in 0..<6 { try abort(store, round, &modelled) }
     }
     try fixture.expectReopened(modelled.model)
   }
 
-  private func giveUp(
+  private func abort(
     _ store: Store, _ round: Int, _ modelled: inout ModelledTransaction
   ) throws {
     let before = modelled.model
-    let generation = store.statistics.newest
-    #expect(throws: GivenUp.self) {
+    let generation = store.statistics.newestGeneration
+    #expect(throws: Aborted.self) {
       try store.write { transaction in
         for _ in 0..<300 { try modelled.step(&transaction) }
         try modelled.expectShown(by: transaction)
-        throw GivenUp()
+        throw Aborted()
       }
     }
     modelled.model = before
-    #expect(store.statistics.newest == generation)
+    #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
     // Goes to the same frames, where other pages have been read.
     try store.write { transaction in
@@ -209,7 +211,7 @@ struct SpillingTests {
   }
 
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
-  func `leaves no page taken for verified when it is given up`(
+  func `leaves no page marked as verified when it is rolled back`(
     access: StoreOptions.Access
   ) throws {
     // Without memory every page is read back from the log before it is changed again.
@@ -218,15 +220,15 @@ struct SpillingTests {
       try store.write { try $0.keyspace("rows").put(0, [0]) }
       var counts: [Int] = []
       for _ in 0..<3 {
-        let before = store.statistics.activity.pagesVerified
-        #expect(throws: GivenUp.self) {
+        let before = store.statistics.activity.verifiedPageCount
+        #expect(throws: Aborted.self) {
           try store.write { transaction in
             let rows = try transaction.keyspace("rows")
             for number in 0..<60 { try rows.put(number, [UInt8](repeating: 1, count: 500)) }
-            throw GivenUp()
+            throw Aborted()
           }
         }
-        counts.append(store.statistics.activity.pagesVerified - before)
+        counts.append(store.statistics.activity.verifiedPageCount - before)
       }
       // The same changes in the same frames: all are verified as if seen for the first time.
       #expect(counts[1] > 60)
@@ -234,7 +236,7 @@ struct SpillingTests {
     }
   }
 
-  @Test func `gives its disk space back when it is given up`() throws {
+  @Test func `frees its disk space when it is rolled back`() throws {
     let fixture = try SpillingFixture.make(.mapped, memoryPageCount: 8)
     let store = try fixture.open()
     try store.write { try $0.keyspace("rows").put(-1, [0]) }
@@ -249,10 +251,10 @@ struct SpillingTests {
       }
     }
     for _ in 0..<2 {
-      #expect(throws: GivenUp.self) {
+      #expect(throws: Aborted.self) {
         try store.write { transaction in
           try fill(&transaction)
-          throw GivenUp()
+          throw Aborted()
         }
       }
       #expect(try logByteCount() <= before)
@@ -270,7 +272,7 @@ struct SpillingTests {
   ///
   /// Its writer took the frame before for its last, and everybody else the spilled one. A pass that
   /// had read the log gave up the first, and the next map, made with the writer's, listed it.
-  @Test(.evidence("X4")) func `leads to the same frames for its writer and for who reads the log`()
+  @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {
     try SpillingFixture.make(.mapped, memoryPageCount: 8).run { store in

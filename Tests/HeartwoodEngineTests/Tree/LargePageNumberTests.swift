@@ -8,12 +8,12 @@ struct LargePageNumberTests {
   private static let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: pageByteCount)
 
   /// A tree whose root is the last page before a boundary, or the second last.
-  private func fixture(before boundary: Int) throws -> TreeFixture {
-    let first = boundary / Self.perBitmap * Self.perBitmap
-    let fixture = try TreeFixture(pageSize: Self.pageByteCount, pageCount: PageNumber(first))
+  private func fixture(before retainedGeneration: Int) throws -> TreeFixture {
+    let first = retainedGeneration / Self.perBitmap * Self.perBitmap
+    let fixture = try TreeFixture(pageByteCount: Self.pageByteCount, pageCount: PageNumber(first))
     // All pages between the root, which lies behind its bitmap, and the boundary are in use.
     let bitmap = try fixture.pages.writable(PageNumber(first))
-    for bit in 2..<max(boundary - first - 1, 2) {
+    for bit in 2..<max(retainedGeneration - first - 1, 2) {
       let offset = BitmapLayout.bits + bit / 8
       bitmap.store8(bitmap.bytes.load8(offset) | 1 << UInt8(bit % 8), offset)
     }
@@ -22,17 +22,17 @@ struct LargePageNumberTests {
 
   /// The pages that end at 2 and at 4 GiB of page file, and the page with the number 2^31.
   @Test(arguments: [1 << 19, 1 << 20, 1 << 31])
-  func `is like any other`(boundary: Int) throws {
-    let fixture = try fixture(before: boundary)
+  func `works like any other`(retainedGeneration: Int) throws {
+    let fixture = try fixture(before: retainedGeneration)
     let keys = (0..<150).map { Array("key \($0 * 7919 % 150)".utf8) }
     for key in keys { #expect(try fixture.put(key, [UInt8](repeating: 3, count: 100))) }
     #expect(try fixture.put(keys[0], [UInt8](repeating: 4, count: 60_000)) == false)
-    #expect(fixture.pages.pageCount > PageNumber(boundary) + 10)
-    let reference = try fixture.view.page(PageNumber(boundary))
-    #expect(reference.bytes.load32(PageLayout.page.offset) == PageNumber(boundary))
+    #expect(fixture.pages.pageCount > PageNumber(retainedGeneration) + 10)
+    let reference = try fixture.view.page(PageNumber(retainedGeneration))
+    #expect(reference.bytes.load32(PageLayout.page.offset) == PageNumber(retainedGeneration))
     fixture.view.release(reference)
     // A file in memory is not made for terabytes.
-    if boundary < 1 << 31 { try fixture.beginTransaction() }
+    if retainedGeneration < 1 << 31 { try fixture.beginTransaction() }
     #expect(try fixture.get(keys[0]) == [UInt8](repeating: 4, count: 60_000))
     for key in keys[1...] { #expect(try fixture.get(key)?.count == 100) }
     #expect(try fixture.scan().count == 150)
@@ -41,7 +41,7 @@ struct LargePageNumberTests {
   }
 
   /// Page numbers end where a bitmap would tell of more pages than they can name.
-  @Test func `is full where page numbers end`() throws {
+  @Test func `is full at the last page number`() throws {
     let last = Int(Limits.maxPageCount) / Self.perBitmap * Self.perBitmap - Self.perBitmap
     let fixture = try fixture(before: last + Self.perBitmap - 1)
     var error: StorageError?
@@ -50,6 +50,6 @@ struct LargePageNumberTests {
         _ = try fixture.put(Array("\(number)".utf8), [UInt8](repeating: 3, count: 900))
       } catch let failure as StorageError { error = failure }
     }
-    #expect(error?.kind == .full)
+    #expect(error?.kind == .diskFull)
   }
 }

@@ -5,12 +5,12 @@ import Testing
 @Suite("The check of a node")
 struct NodeChecksTests {
   private func makeTree(
-    _ shape: TreeModel.KeyShape, _ seed: UInt64, pageSize: Int
+    _ shape: TreeModel.KeyShape, _ seed: UInt64, pageByteCount: Int
   ) throws -> TreeFixture {
     var random = SplitMix(seed)
-    let fixture = try TreeFixture(pageSize: pageSize)
+    let fixture = try TreeFixture(pageByteCount: pageByteCount)
     for _ in 0..<1200 {
-      _ = try fixture.put(shape.key(&random), TreeModel.value(&random, pageSize: 4096))
+      _ = try fixture.put(shape.key(&random), TreeModel.value(&random, pageByteCount: 4096))
     }
     return fixture
   }
@@ -37,8 +37,8 @@ struct NodeChecksTests {
     _ fixture: TreeFixture, rounds: Int, _ random: inout SplitMix,
     _ damage: (MutableBytes, inout SplitMix) -> Void
   ) throws -> (found: Int, unseen: Int) {
-    let pageSize = fixture.view.pageSize
-    let copy = ByteBlock(count: pageSize)
+    let pageByteCount = fixture.view.pageByteCount
+    let copy = ByteBlock(count: pageByteCount)
     let scratch = ByteBlock(count: Limits.maxKeyByteCount + 16)
     var found = 0
     var unseen = 0
@@ -64,11 +64,11 @@ struct NodeChecksTests {
   }
 
   @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(1), 2])
-  func `lets no flipped bits lead out of the page`(
+  func `keeps accesses within the page for any flipped bits`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
     var random = SplitMix(seed)
-    let fixture = try makeTree(shape, seed, pageSize: 4096)
+    let fixture = try makeTree(shape, seed, pageByteCount: 4096)
     let result = try tryDamage(fixture, rounds: 2000, &random) { page, random in
       for _ in 0...random.next() % 3 {
         let offset = Int(random.next() % UInt64(random.next() % 2 == 0 ? 600 : page.count))
@@ -81,11 +81,11 @@ struct NodeChecksTests {
   }
 
   @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(3), 4])
-  func `lets no absurd field lead out of the page`(
+  func `keeps accesses within the page for any field value`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
     var random = SplitMix(seed)
-    let fixture = try makeTree(shape, seed, pageSize: 4096)
+    let fixture = try makeTree(shape, seed, pageByteCount: 4096)
     let values: [UInt16] = [
       0, 1, 2, 8, 9, 39, 40, 41, 960, 961, 4095, 4096, 0x7FFF, 0x8000, 0xFFFF,
     ]
@@ -99,8 +99,8 @@ struct NodeChecksTests {
   }
 
   @Test(.evidence("B3"), arguments: [4096, 65536])
-  func `refuses cells that share bytes though their sum fits`(pageSize: Int) throws {
-    let fixture = try TreeFixture(pageSize: pageSize)
+  func `rejects overlapping cells even if their total size fits`(pageByteCount: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: pageByteCount)
     for key in UInt8(1)...20 { _ = try fixture.put([key], [UInt8](repeating: key, count: 60)) }
     let page = try fixture.pages.writable(fixture.root.page)
     let node = NodeView(page.bytes)
@@ -110,8 +110,8 @@ struct NodeChecksTests {
     #expect(NodeChecks.check(page.bytes) == "Two cells of the leaf overlap.")
   }
 
-  @Test func `names what is wrong`() throws {
-    let fixture = try makeTree(.integers, 1, pageSize: 4096)
+  @Test func `describes the fault`() throws {
+    let fixture = try makeTree(.integers, 1, pageByteCount: 4096)
     let page = try fixture.pages.writable(fixture.root.page)
     let check = { NodeChecks.check(page.bytes) }
     #expect(check() == nil)
@@ -130,13 +130,14 @@ struct NodeChecksTests {
 @Suite("The check of a tree")
 struct TreeChecksTests {
   @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6])
-  func `ends on any damage and so does every other use`(_ seed: UInt64) throws {
+  func `terminates on any damage, as does every other operation`(_ seed: UInt64) throws {
     var random = SplitMix(seed)
     for _ in 0..<40 {
-      let fixture = try TreeFixture(pageSize: 4096)
+      let fixture = try TreeFixture(pageByteCount: 4096)
       for _ in 0..<400 {
         _ = try fixture.put(
-          TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageSize: 4096))
+          TreeModel.KeyShape.mixedPrefixes.key(&random),
+          TreeModel.value(&random, pageByteCount: 4096))
       }
       // Damage that every page by itself survives: references and values that lead elsewhere.
       let pages = try fixture.livePages.sorted()
@@ -170,7 +171,7 @@ struct TreeChecksTests {
   }
 
   @Test func `reports a page that is referred to twice`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     for number in 0..<500 {
       _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
     }
@@ -186,8 +187,8 @@ struct TreeChecksTests {
       ])
     let cursor = fixture.cursor()
     #expect(throws: StorageError.self) {
-      var isAtRow = try cursor.first()
-      while isAtRow { isAtRow = try cursor.next() }
+      var isAtRow = try cursor.moveToFirst()
+      while isAtRow { isAtRow = try cursor.moveToNext() }
     }
     withExtendedLifetime(fixture) {}
   }

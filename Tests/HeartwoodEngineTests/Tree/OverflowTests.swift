@@ -24,8 +24,8 @@ struct OverflowTests {
   }
 
   @Test(arguments: lengths)
-  func `comes back whole and in ranges`(_ length: Int) throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  func `is read completely and by range`(_ length: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(UInt64(length), count: length)
     #expect(try fixture.put([1], value))
     #expect(try fixture.get([1]) == value)
@@ -36,8 +36,8 @@ struct OverflowTests {
       let start = Int(random.next() % UInt64(length + 1))
       let count = min(Int(random.next() % 9000), length - start)
       var bytes: [UInt8] = []
-      try overflow.read(reference, from: start, count: count) { piece throws(StorageError) in
-        bytes += piece.copied()
+      try overflow.read(reference, from: start, count: count) { chunk throws(StorageError) in
+        bytes += chunk.copied()
       }
       #expect(bytes == Array(value[start..<start + count]))
     }
@@ -54,18 +54,18 @@ struct OverflowTests {
   }
 
   /// Each page says what it is; a value is made of no others, whatever a reference says.
-  @Test(.evidence("B3")) func `is damaged where a page is not the one it should be`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test(.evidence("B3")) func `with a wrong page is corrupt`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(5, count: 5 * 4064 - 9)
     _ = try fixture.put([1], value)
     let reference = try reference(fixture, [1])
     let last = try #require(try pages(of: reference, fixture).last)
-    func expectDamage(_ page: PageNumber, _ place: String, tree: TreeID = TreeFixture.tree) {
-      let error = #expect(throws: StorageError.self, "\(place)") {
+    func expectDamage(_ page: PageNumber, _ context: String, tree: TreeID = TreeFixture.tree) {
+      let error = #expect(throws: StorageError.self, "\(context)") {
         try Overflow(view: fixture.view, tree: tree).verify(reference)
       }
-      #expect(error?.kind == .corrupt, "\(place)")
-      #expect(error?.page == page, "\(place)")
+      #expect(error?.kind == .corrupt, "\(context)")
+      #expect(error?.page == page, "\(context)")
     }
     expectDamage(reference.root, "another tree", tree: TreeFixture.tree + 1)
     let changes: [(String, PageNumber, (MutableBytes) -> Void)] = [
@@ -80,11 +80,11 @@ struct OverflowTests {
       ("level of the index", reference.root, { $0.store8(2, PageLayout.level.offset) }),
       ("pages", reference.root, { $0.store32(6, OverflowLayout.indexCount.offset) }),
     ]
-    for (place, page, change) in changes {
+    for (context, page, change) in changes {
       let bytes = try fixture.pages.writable(page)
       let before = bytes.bytes.copied()
       change(bytes)
-      expectDamage(page, place)
+      expectDamage(page, context)
       before.withBytes { bytes.copy($0, to: 0) }
     }
     try fixture.check(entryCount: 1)
@@ -100,8 +100,8 @@ struct OverflowTests {
     return pages.filter { $0 != reference.root }
   }
 
-  @Test func `lies in its page when it fits one`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `is read in place if it fits one page`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(3, count: 4064)
     _ = try fixture.put([1], value)
     let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
@@ -113,13 +113,13 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  @Test func `is written piece by piece`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `is written in chunks`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(8, count: 50_000)
     var writer = try OverflowWriter(pages: fixture.pages, tree: TreeFixture.tree, length: 50_000)
     for start in stride(from: 0, to: 50_000, by: 777) {
-      try Array(value[start..<min(start + 777, 50_000)]).withBytes { piece throws(StorageError) in
-        try writer.append(piece)
+      try Array(value[start..<min(start + 777, 50_000)]).withBytes { chunk throws(StorageError) in
+        try writer.append(chunk)
       }
     }
     let reference = try writer.finish()
@@ -131,15 +131,15 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
-  @Test(arguments: lengths) func `leaves nothing behind when it is discarded`(
+  @Test(arguments: lengths) func `frees all its pages when it is discarded`(
     _ length: Int
   ) throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     for given in Set([0, 1, 4064, 4065, length / 2, length - 1, length]) where given <= length {
       var writer = try OverflowWriter(
         pages: fixture.pages, tree: TreeFixture.tree, length: length)
-      try [UInt8](repeating: 1, count: given).withBytes { piece throws(StorageError) in
-        try writer.append(piece)
+      try [UInt8](repeating: 1, count: given).withBytes { chunk throws(StorageError) in
+        try writer.append(chunk)
       }
       try writer.discard()
       #expect(try fixture.livePages == [fixture.root.page], "\(given) of \(length)")
@@ -147,8 +147,8 @@ struct OverflowTests {
     try fixture.check(entryCount: 0)
   }
 
-  @Test func `lies in pages in ascending order`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `is stored in pages of ascending number`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], TreeModel.value(3, count: 1_020 * 4064))
     let overflow = Overflow(view: fixture.view, tree: TreeFixture.tree)
     var pages: [PageNumber] = []
@@ -163,8 +163,8 @@ struct OverflowTests {
     #expect(pages == pages.sorted())
   }
 
-  @Test func `is refused when its bytes changed`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `with changed bytes is rejected`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
     for number in try fixture.livePages {
       let page = try fixture.pages.writable(number)
@@ -175,7 +175,7 @@ struct OverflowTests {
     #expect(throws: StorageError.self) { try fixture.get([1]) }
     let reference = try reference(fixture, [1])
     let error = #expect(throws: StorageError.self) {
-      try Overflow(view: fixture.view, tree: TreeFixture.tree).forEachPiece(reference) {
+      try Overflow(view: fixture.view, tree: TreeFixture.tree).forEachChunk(reference) {
         _ throws(StorageError) in
       }
     }
@@ -185,8 +185,8 @@ struct OverflowTests {
     #expect(checks.findings.count == 1)
   }
 
-  @Test func `is refused when its reference is absurd`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `with an invalid reference is rejected`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], TreeModel.value(8, count: 50_000))
     let page = try fixture.pages.writable(fixture.root.page)
     let cell = NodeView(page.bytes).leafSlot(0) + 4

@@ -5,7 +5,7 @@ import Testing
 struct TreeBatchTests {
   /// A tree of three levels, in the log, read through the cache.
   private func fixture() throws -> TreeFixture {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     for number in 0..<12_000 {
       _ = try fixture.put(key(number), TreeModel.value(UInt64(number), count: 100))
     }
@@ -28,7 +28,7 @@ struct TreeBatchTests {
     return batch.count
   }
 
-  @Test func `finds keys on every path, and those that are not there`() throws {
+  @Test func `finds present keys and reports missing ones, on every path`() throws {
     let fixture = try fixture()
     let level = try fixture.view.root(fixture.root)
     #expect(NodeView(level.bytes).level == 2)
@@ -49,8 +49,8 @@ struct TreeBatchTests {
     }
   }
 
-  @Test func `takes keys for as long as it has room for the longest`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `accepts keys while there is room for the longest`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var random = SplitMix(4)
     let keys = (0..<200).map { number in
       [UInt8](repeating: UInt8(number % 3), count: Int(random.next() % 960)) + [UInt8(number)]
@@ -72,7 +72,7 @@ struct TreeBatchTests {
     }
   }
 
-  @Test func `releases its pages when it goes`() throws {
+  @Test func `releases its pages when it is destroyed`() throws {
     let fixture = try fixture()
     for _ in 0..<3 {
       var batch = TreeBatch(view: fixture.view, root: fixture.root)
@@ -83,7 +83,7 @@ struct TreeBatchTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  @Test func `releases its pages when one is damaged`() throws {
+  @Test func `releases its pages when one is corrupt`() throws {
     let fixture = try fixture()
     let numbers = (0..<64).map { key($0 * 150) }
     var leaf: PageNumber = 0

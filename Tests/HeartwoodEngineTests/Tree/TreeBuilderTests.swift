@@ -4,12 +4,12 @@ import Testing
 @Suite("A tree builder")
 struct TreeBuilderTests {
   @Test(arguments: TreeModel.KeyShape.allCases, [0, 1, 2, 30, 2000])
-  func `makes the tree a writer makes`(_ shape: TreeModel.KeyShape, _ count: Int) throws {
+  func `builds the same tree as a writer`(_ shape: TreeModel.KeyShape, _ count: Int) throws {
     var random = SplitMix(UInt64(count))
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var model = TreeModel()
     for _ in 0..<count {
-      model.rows[shape.key(&random)] = TreeModel.value(&random, pageSize: 4096)
+      model.rows[shape.key(&random)] = TreeModel.value(&random, pageByteCount: 4096)
     }
     var builder = try TreeBuilder(pages: fixture.pages, root: fixture.root)
     let keys = model.sortedKeys
@@ -32,8 +32,8 @@ struct TreeBuilderTests {
     #expect(try fixture.livePages == [fixture.root.page])
   }
 
-  @Test func `takes keys only in ascending order`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `accepts keys in ascending order only`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var builder = try TreeBuilder(pages: fixture.pages, root: fixture.root)
     for (key, isInOrder) in [([UInt8(2)], true), ([2], false), ([1, 9], false), ([2, 0], true)] {
       let isTaken: Bool
@@ -52,8 +52,8 @@ struct TreeBuilderTests {
     try fixture.check(entryCount: 2)
   }
 
-  @Test func `refuses a tree with entries`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `rejects a tree with entries`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], [1])
     #expect(throws: StorageError.self) {
       try TreeBuilder(pages: fixture.pages, root: fixture.root)

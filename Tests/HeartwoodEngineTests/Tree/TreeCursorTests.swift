@@ -8,7 +8,7 @@ struct TreeCursorTests {
     _ shape: TreeModel.KeyShape, _ seed: UInt64, count: Int
   ) throws -> (TreeFixture, [[UInt8]]) {
     var random = SplitMix(seed)
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var model = TreeModel()
     for _ in 0..<count {
       let key = shape.key(&random)
@@ -26,18 +26,18 @@ struct TreeCursorTests {
     for savesKey in [false, true] {
       let cursor = fixture.cursor(savesKey: savesKey)
       var seen: [[UInt8]] = []
-      var isAtRow = try cursor.first()
+      var isAtRow = try cursor.moveToFirst()
       while isAtRow {
         seen.append(cursor.key.copied())
-        isAtRow = try cursor.next()
+        isAtRow = try cursor.moveToNext()
       }
       #expect(seen == keys)
       #expect(!cursor.isValid)
       seen = []
-      isAtRow = try cursor.last()
+      isAtRow = try cursor.moveToLast()
       while isAtRow {
         seen.append(cursor.key.copied())
-        isAtRow = try cursor.previous()
+        isAtRow = try cursor.moveToPrevious()
       }
       #expect(seen == keys.reversed())
     }
@@ -45,7 +45,7 @@ struct TreeCursorTests {
   }
 
   @Test(arguments: TreeModel.KeyShape.allCases, [UInt64(21), 22])
-  func `finds its place as a sorted array does`(
+  func `seeks like a binary search in a sorted array`(
     _ shape: TreeModel.KeyShape, _ seed: UInt64
   ) throws {
     let (fixture, keys) = try makeTree(shape, seed, count: 500)
@@ -60,7 +60,7 @@ struct TreeCursorTests {
       #expect(isAtRow == (index < keys.count))
       if isAtRow {
         #expect(cursor.key.copied() == keys[index])
-        #expect(try cursor.previous() == (index > 0))
+        #expect(try cursor.moveToPrevious() == (index > 0))
         if index > 0 { #expect(cursor.key.copied() == keys[index - 1]) }
       }
       let isBefore = try sought.withSearchKey { key throws(StorageError) in
@@ -69,30 +69,30 @@ struct TreeCursorTests {
       #expect(isBefore == (index > 0))
       if isBefore {
         #expect(cursor.key.copied() == keys[index - 1])
-        #expect(try cursor.next() == (index < keys.count))
+        #expect(try cursor.moveToNext() == (index < keys.count))
         if index < keys.count { #expect(cursor.key.copied() == keys[index]) }
       }
     }
     withExtendedLifetime((fixture, cursor)) {}
   }
 
-  @Test func `is nowhere in an empty tree`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `has no position in an empty tree`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let cursor = fixture.cursor()
-    #expect(try !cursor.first())
-    #expect(try !cursor.last())
-    #expect(try !cursor.next())
-    #expect(try !cursor.previous())
+    #expect(try !cursor.moveToFirst())
+    #expect(try !cursor.moveToLast())
+    #expect(try !cursor.moveToNext())
+    #expect(try !cursor.moveToPrevious())
     #expect(try cursor.hasValue() == false)
     withExtendedLifetime(fixture) {}
   }
 
   @Test(arguments: [UInt64(1), 2, 3, 4])
-  func `goes on from its key when the tree changes under it`(_ seed: UInt64) throws {
+  func `continues from its key when the tree changes`(_ seed: UInt64) throws {
     var (fixture, keys) = try makeTree(.mixedPrefixes, seed, count: 500)
     var random = SplitMix(seed)
     let cursor = fixture.cursor(savesKey: true)
-    var isAtRow = try cursor.first()
+    var isAtRow = try cursor.moveToFirst()
     var current = keys.first
     for step in 0..<1500 {
       if random.next() % 3 == 0 {
@@ -111,13 +111,13 @@ struct TreeCursorTests {
         if isAtRow { #expect(cursor.key.copied() == current) }
       }
       if !isAtRow {
-        isAtRow = try step % 2 == 0 ? cursor.first() : cursor.last()
+        isAtRow = try step % 2 == 0 ? cursor.moveToFirst() : cursor.moveToLast()
         current = step % 2 == 0 ? keys.first : keys.last
       } else if let key = current, step / 350 % 2 == 0 {
-        isAtRow = try cursor.next()
+        isAtRow = try cursor.moveToNext()
         current = keys.first { key.precedes($0) }
       } else if let key = current {
-        isAtRow = try cursor.previous()
+        isAtRow = try cursor.moveToPrevious()
         current = keys.last { $0.precedes(key) }
       }
       #expect(isAtRow == (current != nil))

@@ -15,11 +15,11 @@ final class TreeFixture {
 
   /// - Parameter pageCount: Pages that are there already and are never looked at; one for which a
   ///   bitmap is due next.
-  init(pageSize: Int, pageCount: PageNumber = 0) throws {
+  init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
     let geometry = try #require(
-      Geometry(pageByteCount: pageSize, segmentByteCount: pageSize * 64))
+      Geometry(pageByteCount: pageByteCount, segmentByteCount: pageByteCount * 64))
     let log = LogFiles(
       fileSystem: fileSystem, directory: "/tree", geometry: geometry,
       identity: StoreIdentity(high: 1, low: 2), isMapped: false, isWritable: true)
@@ -27,10 +27,10 @@ final class TreeFixture {
       pageFile: PageFile(
         file: try #require(try fileSystem.open("/tree/pages", .create)), geometry: geometry,
         isMapped: false),
-      log: log, words: SharedWords.ofThisProcess(),
+      log: log, counters: SharedCounters.ofThisProcess(),
       locks: StoreLocks(file: try #require(try fileSystem.open("/tree/locks", .create))),
       start: .empty, cacheByteCount: 1 << 20, structure: { NodeChecks.check($0) })
-    pool = PagePool(pageByteCount: pageSize)
+    pool = PagePool(pageByteCount: pageByteCount)
     firstPage = pageCount
     var point = CommitPoint.empty
     point.pageCount = pageCount
@@ -105,27 +105,27 @@ final class TreeFixture {
   func scan() throws -> [(key: [UInt8], value: [UInt8])] {
     var rows: [(key: [UInt8], value: [UInt8])] = []
     let cursor = cursor()
-    var isAtRow = try cursor.first()
+    var isAtRow = try cursor.moveToFirst()
     while isAtRow {
       if let value = try cursor.value() { rows.append((cursor.key.copied(), try content(value))) }
-      isAtRow = try cursor.next()
+      isAtRow = try cursor.moveToNext()
     }
     return rows
   }
 
   /// Checks the whole tree, that no page is lost, and that every page was released.
-  func check(entryCount: Int? = nil, _ place: SourceLocation = #_sourceLocation) throws {
+  func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: view, root: root) { visited.insert($0).inserted }
-    #expect(checks.findings.isEmpty, sourceLocation: place)
+    #expect(checks.findings.isEmpty, sourceLocation: sourceLocation)
     let live = try livePages
-    #expect(visited == live, sourceLocation: place)
-    #expect(pinnedCount == 0, sourceLocation: place)
-    if let entryCount { #expect(checks.entryCount == entryCount, sourceLocation: place) }
+    #expect(visited == live, sourceLocation: sourceLocation)
+    #expect(pinnedCount == 0, sourceLocation: sourceLocation)
+    if let entryCount { #expect(checks.entryCount == entryCount, sourceLocation: sourceLocation) }
     for page in live {
       let reference = try view.page(page)
       let finding = NodeChecks.check(reference.bytes)
-      #expect(finding == nil, sourceLocation: place)
+      #expect(finding == nil, sourceLocation: sourceLocation)
       view.release(reference)
     }
   }

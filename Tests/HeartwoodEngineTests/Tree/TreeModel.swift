@@ -39,9 +39,9 @@ struct TreeModel {
   }
 
   /// A value with a length around one of the edges for this page size.
-  static func value(_ random: inout SplitMix, pageSize: Int) -> [UInt8] {
-    let quarter = (pageSize - 40) / 4
-    let payload = pageSize - 32
+  static func value(_ random: inout SplitMix, pageByteCount: Int) -> [UInt8] {
+    let quarter = (pageByteCount - 40) / 4
+    let payload = pageByteCount - 32
     let edges = [0, 1, 8, 20, 100, 100, 100, quarter - 22, quarter - 14, quarter, payload]
     var length = edges[Int(random.next() % UInt64(edges.count))]
     length += Int(random.next() % 5) - 2

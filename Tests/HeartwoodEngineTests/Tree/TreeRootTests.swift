@@ -6,7 +6,7 @@ import Testing
 @Suite("The root of a tree")
 struct TreeRootTests {
   @Test(.evidence("B3")) func `is a node of that tree`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let root = fixture.root
     fixture.view.release(try fixture.view.root(root))
     let others = [
@@ -22,7 +22,7 @@ struct TreeRootTests {
   }
 
   @Test(.evidence("B3")) func `has children of that tree one level below it`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let page = fixture.root.page
     let tree = fixture.root.tree
     fixture.view.release(try fixture.view.node(page, tree: tree, level: 0))

@@ -5,15 +5,17 @@ import Testing
 @Suite("A tree writer")
 struct TreeWriterTests {
   @Test(arguments: TreeModel.KeyShape.allCases, TestBuild.some([UInt64(1), 2, 3]))
-  func `keeps what a dictionary keeps`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
-    for pageSize in [4096, 65_536] { try compareWithModel(shape, seed, pageSize: pageSize) }
+  func `has the same contents as a dictionary`(_ shape: TreeModel.KeyShape, _ seed: UInt64) throws {
+    for pageByteCount in [4096, 65_536] {
+      try compareWithModel(shape, seed, pageByteCount: pageByteCount)
+    }
   }
 
   private func compareWithModel(
-    _ shape: TreeModel.KeyShape, _ seed: UInt64, pageSize: Int
+    _ shape: TreeModel.KeyShape, _ seed: UInt64, pageByteCount: Int
   ) throws {
-    var random = SplitMix(seed &* 977 &+ UInt64(pageSize))
-    let fixture = try TreeFixture(pageSize: pageSize)
+    var random = SplitMix(seed &* 977 &+ UInt64(pageByteCount))
+    let fixture = try TreeFixture(pageByteCount: pageByteCount)
     var model = TreeModel()
     for step in 1...3000 {
       let key = shape.key(&random)
@@ -23,7 +25,7 @@ struct TreeWriterTests {
         let isThere = model.rows.removeValue(forKey: key) != nil
         #expect(try fixture.delete(key) == isThere)
       } else {
-        let value = TreeModel.value(&random, pageSize: pageSize)
+        let value = TreeModel.value(&random, pageByteCount: pageByteCount)
         let isNew = model.rows.updateValue(value, forKey: key) == nil
         #expect(try fixture.put(key, value) == isNew)
       }
@@ -52,34 +54,34 @@ struct TreeWriterTests {
   }
 
   @Test(arguments: [4096, 65536])
-  func `fills leaves when keys ascend`(_ pageSize: Int) throws {
-    let fixture = try TreeFixture(pageSize: pageSize)
-    let count = pageSize * 5
+  func `fills leaves when keys ascend`(_ pageByteCount: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: pageByteCount)
+    let count = pageByteCount * 5
     for number in 0..<count {
       _ = try fixture.put(
         [0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
     }
     try fixture.check(entryCount: count)
-    let leafCapacity = (pageSize - 48) / 34
+    let leafCapacity = (pageByteCount - 48) / 34
     #expect(try fixture.livePages.count <= count / leafCapacity * 102 / 100 + 4)
   }
 
   @Test(arguments: [4096, 65536])
-  func `fills leaves when keys descend`(_ pageSize: Int) throws {
-    let fixture = try TreeFixture(pageSize: pageSize)
-    let count = pageSize * 5
+  func `fills leaves when keys descend`(_ pageByteCount: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: pageByteCount)
+    let count = pageByteCount * 5
     for number in (0..<count).reversed() {
       _ = try fixture.put(
         [0x20] + TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 20))
     }
     try fixture.check(entryCount: count)
-    let leafCapacity = (pageSize - 48) / 34
+    let leafCapacity = (pageByteCount - 48) / 34
     #expect(try fixture.livePages.count <= count / leafCapacity * 102 / 100 + 4)
   }
 
-  @Test func `gives every page back when all keys go in order`() throws {
+  @Test func `frees every page when all keys are deleted in order`() throws {
     for isAscending in [true, false] {
-      let fixture = try TreeFixture(pageSize: 4096)
+      let fixture = try TreeFixture(pageByteCount: 4096)
       for number in 0..<20_000 {
         _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
       }
@@ -95,7 +97,7 @@ struct TreeWriterTests {
   }
 
   @Test func `stays dense enough when keys are deleted at random`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var random = SplitMix(9)
     var numbers = (0..<20_000).shuffled(using: &random)
     for number in numbers {
@@ -110,19 +112,20 @@ struct TreeWriterTests {
   }
 
   @Test func `frees everything at once`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     var random = SplitMix(4)
     for _ in 0..<2000 {
       _ = try fixture.put(
-        TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageSize: 4096))
+        TreeModel.KeyShape.mixedPrefixes.key(&random), TreeModel.value(&random, pageByteCount: 4096)
+      )
     }
     try fixture.writer.removeAll()
     #expect(try fixture.livePages.isEmpty)
     #expect(fixture.pinnedCount == 0)
   }
 
-  @Test func `refuses keys and values over their limits`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `rejects keys and values over their limits`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let longest = [UInt8](repeating: 1, count: Limits.maxKeyByteCount)
     #expect(try fixture.put(longest, []))
     #expect(try fixture.get(longest) == [])
@@ -130,8 +133,8 @@ struct TreeWriterTests {
     try fixture.check(entryCount: 1)
   }
 
-  @Test func `keeps an empty key and an empty value`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `stores an empty key and an empty value`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     #expect(try fixture.get([]) == nil)
     #expect(try fixture.put([], []))
     #expect(try !fixture.put([], [1]))
@@ -144,7 +147,7 @@ struct TreeWriterTests {
   }
 
   @Test func `counts its changes`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let before = fixture.view.changeCount
     _ = try fixture.put([1], [1])
     #expect(fixture.view.changeCount == before + 1)

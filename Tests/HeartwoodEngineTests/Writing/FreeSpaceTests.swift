@@ -5,40 +5,40 @@ import Testing
 /// Which pages a writer gets, and that no page is lost or given twice.
 @Suite("The free space")
 struct FreeSpaceTests {
-  private func take(_ fixture: TreeFixture) throws -> PageNumber {
+  private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
     // As sound as a page of a value must be to be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
 
-  @Test func `is given out from the lowest page on`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `is allocated from the lowest page on`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     #expect(fixture.root.page == 1)
-    #expect(try (0..<100).map { _ in try take(fixture) } == Array(2..<102))
+    #expect(try (0..<100).map { _ in try allocate(fixture) } == Array(2..<102))
     #expect(fixture.pages.pageCount == 102)
   }
 
-  @Test func `is used again`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
-    for _ in 0..<50 { _ = try take(fixture) }
+  @Test func `is reused`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    for _ in 0..<50 { _ = try allocate(fixture) }
     for page: PageNumber in [30, 7, 12, 51] { try fixture.pages.free(page) }
     #expect(fixture.pages.lowestFree == 7)
-    #expect(try (0..<5).map { _ in try take(fixture) } == [7, 12, 30, 51, 52])
+    #expect(try (0..<5).map { _ in try allocate(fixture) } == [7, 12, 30, 51, 52])
     try fixture.pages.free(52)
     try fixture.beginTransaction()
-    #expect(try take(fixture) == 52)
-    #expect(try take(fixture) == 53)
+    #expect(try allocate(fixture) == 52)
+    #expect(try allocate(fixture) == 53)
   }
 
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func `gives the lowest free page, whatever was freed`(seed: UInt64) throws {
+  func `yields the lowest free page, whatever was freed`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let fixture = try TreeFixture(pageSize: seed % 2 == 0 ? 4096 : 65_536)
+    let fixture = try TreeFixture(pageByteCount: seed % 2 == 0 ? 4096 : 65_536)
     var used: Set<PageNumber> = [0, 1]
     for step in 0..<1500 {
       if random.isTrue(in256: 150) || used.count < 3 {
-        let page = try take(fixture)
+        let page = try allocate(fixture)
         let lowest = (0...PageNumber(used.count)).first { !used.contains($0) }
         #expect(page == lowest, "seed \(seed), step \(step)")
         used.insert(page)
@@ -53,16 +53,16 @@ struct FreeSpaceTests {
     #expect(try fixture.livePages == used.subtracting([0]), "seed \(seed)")
   }
 
-  @Test(.evidence("B3")) func `takes back no page that is free, missing or a bitmap`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
-    let page = try take(fixture)
+  @Test(.evidence("B3")) func `rejects freeing a page that is free, missing or a bitmap`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    let page = try allocate(fixture)
     try fixture.pages.free(page)
     for wrong: PageNumber in [page, 0, 3, 4711, .max - 1, .max] {
       let error = #expect(throws: StorageError.self) { try fixture.pages.free(wrong) }
       #expect(error?.kind == .corrupt)
       #expect(error?.page == wrong)
     }
-    #expect(try take(fixture) == page)
+    #expect(try allocate(fixture) == page)
   }
 
   /// Expects that pages of both bitmaps count as replaced, those of the large value among them.
@@ -75,7 +75,7 @@ struct FreeSpaceTests {
   }
 
   /// A bitmap of 4,096 bytes covers 32,512 pages, itself included.
-  @Test(.evidence("B5")) func `goes on in a second bitmap`() throws {
+  @Test(.evidence("B5")) func `continues in a second bitmap`() throws {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
     #expect(perBitmap == 32_512)
     var options = StoreOptions()

@@ -9,7 +9,7 @@ struct ShrinkingTests {
     var options = StoreOptions()
     options.access = access
     options.durability = .normal
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     options.segmentByteCount = 1 << 20
     return options
@@ -21,7 +21,7 @@ struct ShrinkingTests {
     Int(try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read)).byteCount())
   }
 
-  @Test func `goes with the pages that are freed there`() throws {
+  @Test func `moves with the pages that are freed there`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       try store.write { try $0.keyspace("small").put(1, [1]) }
       let before = store.statistics.pageCount
@@ -43,7 +43,7 @@ struct ShrinkingTests {
   }
 
   /// The file is not cut by less than a step, and what was there is whole.
-  @Test(.evidence("B3")) func `has nothing behind it that is read`() throws {
+  @Test(.evidence("B3")) func `has no page after it that is read`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       let small = [UInt8](repeating: 1, count: 40_000)
       try store.write { try $0.keyspace("small").put(1, small) }
@@ -60,8 +60,8 @@ struct ShrinkingTests {
     }
   }
 
-  @Test func `is looked at in transactions that free pages only`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `is examined only in transactions that free pages`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     for _ in 0..<10 { _ = try fixture.pages.allocate(.overflow, tree: 5, level: 0) }
     try fixture.pages.cutTail()
     #expect(fixture.pages.pageCount == 12)
@@ -76,8 +76,8 @@ struct ShrinkingTests {
   }
 
   /// The first page of a second bitmap's stretch is that bitmap; without others it is not needed.
-  @Test func `takes a bitmap with it that tells of nothing else`() throws {
-    let fixture = try TreeFixture(pageSize: 4096)
+  @Test func `removes a bitmap that covers no other page`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
     var last: PageNumber = 0
     while last < perBitmap + 2 {
@@ -109,7 +109,7 @@ struct ShrinkingTests {
   }
 
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered], [false, true])
-  func `moves while a snapshot shows what was there`(
+  func `moves while a snapshot still reads the pages there`(
     access: StoreOptions.Access, isCheckpointed: Bool
   ) throws {
     let fixture = try StoreFixture.onDisk(Self.options(access))
@@ -150,7 +150,7 @@ struct ShrinkingTests {
 
   /// Commits of falling and rising page counts, some of them moved home, some left in the log.
   @Test(.evidence("D2"), arguments: 0..<8 as Range<UInt64>)
-  func `is where the newest commit has it, after any opening`(seed: UInt64) throws {
+  func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture.onDisk(
       Self.options(seed % 2 == 0 ? .mapped : .buffered))

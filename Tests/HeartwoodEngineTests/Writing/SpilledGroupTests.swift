@@ -3,12 +3,12 @@ import HeartwoodTestSupport
 import Testing
 
 /// Transactions that go to the log piece by piece, as the writer writes them and the scanner reads.
-@Suite("A transaction written in pieces")
+@Suite("A transaction spilled in parts")
 struct SpilledGroupTests {
   /// Writes parts without a commit mark.
   private func spill(
     _ parts: [[PageNumber]], _ writer: inout LogWriter
-  ) throws -> [LogWriter.Place] {
+  ) throws -> [LogWriter.Location] {
     try LogFixture.withImages(parts.flatMap { $0 }) { images in
       var start = 0
       return try writer.spill(
@@ -30,7 +30,7 @@ struct SpilledGroupTests {
     return written.frames
   }
 
-  @Test func `is one commit with the images of all pieces`() throws {
+  @Test func `is one commit with the images of all parts`() throws {
     let log = try LogFixture()
     try log.commit([9])
     var writer = try log.writer()
@@ -52,7 +52,7 @@ struct SpilledGroupTests {
     #expect(try log.commits().count == 3)
   }
 
-  @Test func `is nothing without its commit mark`() throws {
+  @Test func `is ignored without its commit mark`() throws {
     let log = try LogFixture()
     let first = try log.commit([9])
     var writer = try log.writer()
@@ -62,7 +62,7 @@ struct SpilledGroupTests {
   }
 
   @Test(.evidence("D6"), arguments: 0..<12)
-  func `never resurfaces behind a later commit`(length: Int) throws {
+  func `never resurfaces after a later commit`(length: Int) throws {
     let log = try LogFixture()
     let first = try log.commit([9])
     var given = try log.writer()
@@ -81,24 +81,24 @@ struct SpilledGroupTests {
   @Test func `loses the images in its void ranges`() throws {
     let log = try LogFixture()
     var writer = try log.writer()
-    let places = try spill([[1, 2], [1], [3, 4], [1, 5]], &writer)
-    _ = try commit([6], voids: [places[1].range, places[3].range], &writer, log)
+    let locations = try spill([[1, 2], [1], [3, 4], [1, 5]], &writer)
+    _ = try commit([6], voids: [locations[1].range, locations[3].range], &writer, log)
     let found = try #require(try log.commits().first)
     #expect(found.images.map(\.page) == [1, 2, 3, 4, 6])
     #expect(try log.scanner().verifyImages(of: found))
     let recovery = try log.recovery()
-    #expect(recovery.index.frame(of: 1) == places[0].frames[0])
+    #expect(recovery.index.frame(of: 1) == locations[0].frames[0])
     #expect(recovery.index.frame(of: 5) == 0)
   }
 
   @Test(arguments: [0, 1, 20, 333, 400])
-  func `takes as many headers as its void ranges need`(imageCount: Int) throws {
+  func `has as many headers as its void ranges need`(imageCount: Int) throws {
     let log = try LogFixture()
     var writer = try log.writer()
     var voids: [VoidRange] = []
     for number in 0..<700 {
-      let place = try spill([[PageNumber(number)]], &writer)
-      if number % 2 == 1 { voids += place.map(\.range) }
+      let location = try spill([[PageNumber(number)]], &writer)
+      if number % 2 == 1 { voids += location.map(\.range) }
     }
     voids.shuffle()
     _ = try commit((0..<UInt32(imageCount)).map { $0 + 1000 }, voids: voids, &writer, log)
@@ -110,7 +110,7 @@ struct SpilledGroupTests {
     #expect(try log.commits().last?.point == next)
   }
 
-  @Test func `joins void ranges that touch`() throws {
+  @Test func `merges adjacent void ranges`() throws {
     let geometry = try LogFixture().geometry
     func coalesced(_ ranges: (FrameNumber, FrameNumber)...) -> [VoidRange] {
       VoidRange.coalesced(ranges.map { VoidRange(first: $0.0, last: $0.1) }, geometry)
@@ -124,7 +124,7 @@ struct SpilledGroupTests {
       coalesced((5, 6), (1, 3)) == [VoidRange(first: 1, last: 3), VoidRange(first: 5, last: 6)])
   }
 
-  @Test(.evidence("B3")) func `is read whatever its void ranges claim`() throws {
+  @Test(.evidence("B3")) func `is read correctly whatever its void ranges claim`() throws {
     let absurd: [(FrameNumber, FrameNumber)] = [
       (0, 0), (.max, .max), (.max, 0), (5, 1), (4, .max), (0, 3), (3, 3), (7, 8), (1 << 40, .max),
     ]

@@ -6,7 +6,7 @@ import Testing
 @Suite("The pages of a transaction")
 struct WorkingPagesTests {
   private func fixture() throws -> TreeFixture {
-    let fixture = try TreeFixture(pageSize: 4096)
+    let fixture = try TreeFixture(pageByteCount: 4096)
     for number in 0..<200 { _ = try fixture.put(Self.key(number), [1]) }
     try fixture.beginTransaction()
     return fixture
@@ -14,7 +14,7 @@ struct WorkingPagesTests {
 
   private static func key(_ number: Int) -> [UInt8] { Array("key number \(number)".utf8) }
 
-  @Test func `are none before something changes`() throws {
+  @Test func `are none before the first change`() throws {
     let fixture = try fixture()
     #expect(fixture.pages.isUnchanged)
     #expect(fixture.pages.memoryPageCount == 0)
@@ -23,7 +23,7 @@ struct WorkingPagesTests {
     #expect(fixture.pages.memoryPageCount == 1)
   }
 
-  @Test func `stay where they are until they are moved`() throws {
+  @Test func `keep their addresses until they are moved`() throws {
     let fixture = try fixture()
     let pages = fixture.pages
     let page = fixture.root.page
@@ -85,7 +85,7 @@ struct WorkingPagesTests {
     try fixture.check(entryCount: 200)
   }
 
-  @Test func `leave memory when there are too many, and come back when they change`() throws {
+  @Test func `are spilled when there are too many, and copied back when they change`() throws {
     let fixture = try fixture()
     try fixture.beginTransaction(memoryPageLimit: 2)
     let pages = fixture.pages

@@ -141,6 +141,6 @@ extension GraphFixture {
       if others.isEmpty { break }
       Thread.sleep(forTimeInterval: 0.02)
     }
-    #expect(Set(try container.store.keptGenerations().values).count == count)
+    #expect(Set(try container.store.namedGenerations().values).count == count)
   }
 }

@@ -175,7 +175,7 @@ struct StoreGenerationTests {
     #expect(try container.stores[0].keptGenerations().keys.sorted() == ["before"])
     try container.releaseGeneration("before")
     #expect(try container.keptGeneration("before") == nil)
-    for store in container.stores.dropLast() { #expect(try store.keptGenerations().isEmpty) }
+    for store in container.stores.dropLast() { #expect(try store.namedGenerations().isEmpty) }
   }
 
   @Test(.evidence("ST-07"), .evidence("QG-56")) func `generations of all stores are found by time`()

@@ -169,7 +169,7 @@ struct PinnedReadingTests {
     try container.store.checkpoint()
     let statistics = container.store.statistics
     #expect(statistics.logByteCount < 6 << 20)
-    if statistics.canReclaimParts {
+    if statistics.canPunchHoles {
       #expect(statistics.logByteCount <= statistics.logByteBound ?? 0)
     }
     let old = try #require(try view.fetch(FetchRequest<Everything>()).first)

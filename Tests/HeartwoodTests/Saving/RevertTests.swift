@@ -41,7 +41,7 @@ struct RevertTests {
     _ container: PersistentContainer, _ token: QueryGenerationToken
   ) throws {
     let name = try #require(try container.keptGenerations.first { $0.token == token }?.name)
-    let generation = try #require(try container.store.keptGenerations()[name])
+    let generation = try #require(try container.store.namedGenerations()[name])
     let (now, then) = (
       try container.store.snapshot(), try container.store.snapshot(at: generation)
     )

@@ -10,7 +10,7 @@ final class EvolvingStore {
   init(_ disk: SimulatedDisk = SimulatedDisk()) {
     self.disk = disk
     options.access = .buffered
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.segmentByteCount = 1 << 16
     // Small enough that larger migrations spill.
     options.transactionMemoryByteCount = 1 << 16

@@ -44,15 +44,15 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
     }
     let isRight = try reader.withValue(encoded) { expected?.holds($0) == true }
     guard isRight == expected.map({ _ in true }) else { throw fail(encoded, "the span") }
-    try comparePieces(of: encoded, expected, &random)
+    try compareChunks(of: encoded, expected, &random)
   }
 
-  private func comparePieces(
+  private func compareChunks(
     of key: Key, _ expected: [UInt8]?, _ random: inout SeededGenerator
   ) throws {
-    var pieces: [UInt8] = []
-    let isThere = try reader.forEachPiece(key) { $0.append(to: &pieces) }
-    guard isThere == (expected != nil), pieces.holds(expected ?? []) else {
+    var chunks: [UInt8] = []
+    let isThere = try reader.forEachChunk(key) { $0.append(to: &chunks) }
+    guard isThere == (expected != nil), chunks.holds(expected ?? []) else {
       throw fail(key, "a piece")
     }
     guard let expected else { return }
@@ -123,20 +123,20 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
       let moved: Bool
       switch random.below(position == nil ? 5 : 20) {
       case 0:
-        moved = try cursor.first()
+        moved = try cursor.moveToFirst()
         position = 0
       case 1:
-        moved = try cursor.last()
+        moved = try cursor.moveToLast()
         position = rows.count - 1
       case 2, 3, 4:
         let key = keyspace.key(&random).encoded
         moved = try cursor.seek(key)
         position = rows.position(of: key)
       case 5..<13:
-        moved = try cursor.next()
+        moved = try cursor.moveToNext()
         position = position.map { $0 + 1 }
       default:
-        moved = try cursor.previous()
+        moved = try cursor.moveToPrevious()
         position = position.map { $0 - 1 }
       }
       position = position.flatMap { rows.keys.indices.contains($0) ? $0 : nil }

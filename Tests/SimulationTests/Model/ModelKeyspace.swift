@@ -49,9 +49,9 @@ struct ModelKeyspace: Sendable {
   }
 
   /// A value by chance; many have the lengths at which a value is stored another way.
-  static func value(_ random: inout SeededGenerator, pageSize: Int) -> [UInt8] {
-    let quarter = (pageSize - 40) / 4
-    let page = pageSize - 32
+  static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
+    let quarter = (pageByteCount - 40) / 4
+    let page = pageByteCount - 32
     let edges = [0, 8, 30, 60, 60, 200, 200, quarter - 22, quarter - 14, page, 2 * page]
     var count = max(0, edges[random.below(edges.count)] + random.below(5) - 2)
     if random.isTrue(in256: 3) { count = random.below(160 << 10) }
@@ -94,7 +94,7 @@ protocol KeyspaceReading {
   func valueByteCount(_ key: Key) throws -> Int?
   func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R?
   func read(_ key: Key, range: Range<Int>, _ body: (RawSpan) throws -> Void) throws -> Bool
-  func forEachPiece(_ key: Key, _ body: (RawSpan) throws -> Void) throws -> Bool
+  func forEachChunk(_ key: Key, _ body: (RawSpan) throws -> Void) throws -> Bool
   func forEach(
     from lower: Key?, upTo upper: Key?, reversed: Bool,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

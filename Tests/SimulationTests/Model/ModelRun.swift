@@ -3,45 +3,45 @@ import HeartwoodTestSupport
 
 /// Where a run's store lies, and how it is made.
 struct ModelSetting: CustomStringConvertible {
-  enum Place {
+  enum Storage {
     /// On the machine's own files.
-    case files(StoreOptions.Access, StoreOptions.Upkeep)
+    case files(StoreOptions.Access, StoreOptions.MaintenanceMode)
     /// On the simulated disk, whose processes die and whose power is cut.
     case simulated(canPunch: Bool)
   }
 
   private static let all = [
-    ModelSetting(place: .files(.mapped, .inline), pageSize: 4096),
-    ModelSetting(place: .simulated(canPunch: true), pageSize: 4096),
-    ModelSetting(place: .files(.buffered, .inline), pageSize: 4096),
-    ModelSetting(place: .files(.mapped, .inline), pageSize: 65_536),
-    ModelSetting(place: .simulated(canPunch: false), pageSize: 4096),
-    ModelSetting(place: .files(.mapped, .background), pageSize: 4096),
-    ModelSetting(place: .files(.buffered, .background), pageSize: 65_536),
-    ModelSetting(place: .simulated(canPunch: true), pageSize: 65_536),
+    ModelSetting(storage: .files(.mapped, .inline), pageByteCount: 4096),
+    ModelSetting(storage: .simulated(canPunch: true), pageByteCount: 4096),
+    ModelSetting(storage: .files(.buffered, .inline), pageByteCount: 4096),
+    ModelSetting(storage: .files(.mapped, .inline), pageByteCount: 65_536),
+    ModelSetting(storage: .simulated(canPunch: false), pageByteCount: 4096),
+    ModelSetting(storage: .files(.mapped, .background), pageByteCount: 4096),
+    ModelSetting(storage: .files(.buffered, .background), pageByteCount: 65_536),
+    ModelSetting(storage: .simulated(canPunch: true), pageByteCount: 65_536),
   ]
 
-  let place: Place
-  let pageSize: Int
+  let storage: Storage
+  let pageByteCount: Int
 
   /// The setting of a seed: each in turn.
   static func of(seed: UInt64) -> ModelSetting { all[Int(seed % UInt64(all.count))] }
 
-  var description: String { "\(place), pages of \(pageSize)" }
+  var description: String { "\(storage), pages of \(pageByteCount)" }
 
   /// Everything so small that passes and reclaims happen all the time.
   var options: StoreOptions {
     var options = StoreOptions()
-    options.pageSize = pageSize
-    options.segmentByteCount = pageSize * (pageSize > 4096 ? 16 : 64)
+    options.pageByteCount = pageByteCount
+    options.segmentByteCount = pageByteCount * (pageByteCount > 4096 ? 16 : 64)
     options.checkpointLogByteCount = options.segmentByteCount * 4
     options.reclaimLogByteCount = options.segmentByteCount * 2
-    options.cacheByteCount = pageSize * 80
+    options.cacheByteCount = pageByteCount * 80
     // Larger transactions go to the log before they are done.
-    options.transactionMemoryByteCount = pageSize * 16
-    if case .files(let access, let upkeep) = place {
+    options.transactionMemoryByteCount = pageByteCount * 16
+    if case .files(let access, let maintenance) = storage {
       options.access = access
-      options.upkeep = upkeep
+      options.maintenance = maintenance
     }
     return options
   }
@@ -84,7 +84,7 @@ final class ModelRun {
   init(seed: UInt64) throws {
     setting = ModelSetting.of(seed: seed)
     random = SeededGenerator(seed: seed)
-    switch setting.place {
+    switch setting.storage {
     case .files:
       fixture = try .onDisk(setting.options)
     case .simulated(let canPunch):
@@ -151,7 +151,7 @@ final class ModelRun {
   }
 
   /// Enters a generation that a commit has made.
-  func note(_ generation: Generation, _ content: ReferenceContent) throws {
+  func record(_ generation: Generation, _ content: ReferenceContent) throws {
     try ModelMismatch.unless(
       generation > newest, "a commit made \(generation) after \(newest)")
     self.content = content
@@ -177,9 +177,9 @@ final class ModelRun {
     // X4. A pass that runs meanwhile takes pages out of either index, but changes none.
     let state = try store.snapshot().state
     let read = try store.files.located(at: state.generation, isMapped: false).walk
-    let backfilled = store.files.words.backfilled
+    let checkpointed = store.files.counters.checkpointed
     try ModelMismatch.unless(
-      state.index.frames(newerThan: backfilled) == read.index.frames(newerThan: backfilled),
+      state.index.frames(newerThan: checkpointed) == read.index.frames(newerThan: checkpointed),
       "the index of \(state.generation) is another in the log")
   }
 

@@ -58,7 +58,7 @@ extension ModelRun {
   private func transaction() -> ModelTransaction {
     transactionCount += 1
     var transaction = ModelTransaction(
-      pageSize: setting.pageSize, random: random.forked(), content: content)
+      pageByteCount: setting.pageByteCount, random: random.forked(), content: content)
     transaction.content.number = transactionCount
     return transaction
   }
@@ -70,7 +70,7 @@ extension ModelRun {
     let generation = try store.write(durability: durability) {
       try change.run(&$0, operationCount: operationCount)
     }
-    try note(generation, change.content)
+    try record(generation, change.content)
     if durability == .full { durableNumber = transactionCount }
   }
 

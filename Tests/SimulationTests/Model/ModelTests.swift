@@ -16,7 +16,7 @@ struct ModelTests {
     .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),
     .evidence("D4"), .evidence("D5"), .evidence("K1"), .evidence("K2"), .evidence("K3"),
     .evidence("B5"), arguments: seeds)
-  func `shows in every generation what was written`(seed: UInt64) throws {
+  func `shows the model's contents in every generation`(seed: UInt64) throws {
     let run = try ModelRun(seed: seed)
     let stepCount = SimulationScale.count(250, timesWhenLong: 4)
     do { try run.run(stepCount: stepCount) } catch {

@@ -9,7 +9,7 @@ struct ModelTransaction {
   /// The keyspace that says which transaction made a generation.
   static let numberName = "number"
 
-  let pageSize: Int
+  let pageByteCount: Int
   var random: SeededGenerator
   var content: ReferenceContent
 
@@ -61,7 +61,7 @@ struct ModelTransaction {
     content.make(keyspace.name)
     switch random.below(64) {
     case 0..<26: try put(keyspace, writer)
-    case 26..<36: try putInPieces(keyspace, writer)
+    case 26..<36: try putInChunks(keyspace, writer)
     case 36..<46: try delete(keyspace.key(&random), keyspace, writer)
     case 46..<49: try putMany(keyspace, writer)
     case 49..<51: try deleteMany(keyspace, writer)
@@ -78,7 +78,7 @@ struct ModelTransaction {
 
   private mutating func put(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
-    var value = ModelKeyspace.value(&random, pageSize: pageSize)
+    var value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
     // The same bytes again are no change, but may go to other pages.
     if random.isTrue(in256: 24), let old = content[keyspace.name, key.encoded] { value = old }
     try writer.put(key, value)
@@ -86,17 +86,17 @@ struct ModelTransaction {
   }
 
   /// Gives a value piece by piece: whole, too short, or not to the end.
-  private mutating func putInPieces(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
+  private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
-    let value = ModelKeyspace.value(&random, pageSize: pageSize)
-    let pieceByteCount = 1 + random.below(max(value.count, 1))
+    let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
+    let chunkByteCount = 1 + random.below(max(value.count, 1))
     let isAbandoned = random.isTrue(in256: 24)
     let isShort = !value.isEmpty && random.isTrue(in256: 24)
     do {
       try writer.put(key, byteCount: value.count) { target in
         var start = 0
         while start < value.count - (isShort ? 1 : 0) {
-          let end = min(start + pieceByteCount, value.count - (isShort ? 1 : 0))
+          let end = min(start + chunkByteCount, value.count - (isShort ? 1 : 0))
           try target.append(Array(value[start..<end]))
           start = end
         }
@@ -105,7 +105,7 @@ struct ModelTransaction {
       try ModelMismatch.unless(!isAbandoned && !isShort, "a value without its end was taken")
       content[keyspace.name, key.encoded] = value
     } catch is Abandoned {
-      try ModelMismatch.unless(isAbandoned, "a value was given up by nobody")
+      try ModelMismatch.unless(isAbandoned, "a value was released by no process")
     } catch let error as StorageError where error.kind == .invalidArgument && isShort {}
   }
 
@@ -142,7 +142,7 @@ struct ModelTransaction {
   private mutating func load(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     var rows = ReferenceRows()
     for _ in 0..<random.below(200) {
-      rows[keyspace.key(&random).encoded] = ModelKeyspace.value(&random, pageSize: 400)
+      rows[keyspace.key(&random).encoded] = ModelKeyspace.value(&random, pageByteCount: 400)
     }
     do {
       try writer.load(sorted: zip(rows.keys, rows.values))
@@ -175,10 +175,10 @@ struct ModelTransaction {
     let position = rows.position(of: key)
     if random.isTrue(in256: 128) {
       let next = rows[key] == nil ? position : position + 1
-      let moved = try cursor.next()
+      let moved = try cursor.moveToNext()
       try comparison.expect(cursor, at: next < rows.count ? next : nil, moved)
     } else {
-      let moved = try cursor.previous()
+      let moved = try cursor.moveToPrevious()
       try comparison.expect(cursor, at: position > 0 ? position - 1 : nil, moved)
     }
   }

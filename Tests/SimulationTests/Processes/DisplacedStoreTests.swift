@@ -7,7 +7,7 @@ import Testing
 ///
 /// A process whose store is no longer the one at the path reports that, and writes nothing into the
 /// store that is there now, which stays complete and holds what it held.
-@Suite("A store taken from several processes", .serialized)
+@Suite("A store displaced under several processes", .serialized)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {
     case deleted, replacedByNewStore, restoredFromCopy, restoredInPlace
@@ -16,20 +16,20 @@ struct DisplacedStoreTests {
   private static let processCount = 3
   private let files = FileManager.default
   private let campaign: ProcessCampaign
-  private var path: String { campaign.folder.path(of: "store") }
-  private var copy: String { campaign.folder.path(of: "copy") }
+  private var path: String { campaign.directory.path(of: "store") }
+  private var copy: String { campaign.directory.path(of: "copy") }
 
   init() throws {
     campaign = try ProcessCampaign(seed: 5)
-    let store = try Store(at: campaign.folder.path(of: "store"))
+    let store = try Store(at: campaign.directory.path(of: "store"))
     try store.write { try $0.keyspace("k").put(1, [1]) }
-    try store.copy(store.snapshot(), to: campaign.folder.path(of: "copy"))
+    try store.copy(store.snapshot(), to: campaign.directory.path(of: "copy"))
     try store.close()
   }
 
   private func start() throws {
-    for place in 0..<Self.processCount {
-      try campaign.add(.displaced, place) { $0.isMapped = place != 1 }
+    for index in 0..<Self.processCount {
+      try campaign.add(.displaced, index) { $0.isMapped = index != 1 }
     }
     try wait(for: .acknowledged, 20)
   }
@@ -93,15 +93,15 @@ struct DisplacedStoreTests {
   }
 
   @Test(.evidence("D17"), arguments: Change.allCases)
-  func `is written to by none of them`(change: Change) throws {
+  func `is written by none of them`(change: Change) throws {
     try start()
     try apply(change)
     let before = try bytes()
     try wait(for: .refused, 20)
     try campaign.finish()
-    for (place, records) in campaign.ledgers(.displaced) {
+    for (index, records) in campaign.ledgers(.displaced) {
       let refused = records.firstIndex { $0.kind == .refused } ?? 0
-      #expect(records[refused...].allSatisfy { $0.kind == .refused }, "process \(place)")
+      #expect(records[refused...].allSatisfy { $0.kind == .refused }, "process \(index)")
     }
     #expect(try bytes() == before)
     guard change != .deleted else { return }
@@ -112,9 +112,9 @@ struct DisplacedStoreTests {
     try store.close()
   }
 
-  @Test(.evidence("D17")) func `goes on in all of them where it is moved`() throws {
+  @Test(.evidence("D17")) func `continues in all of them after it is moved`() throws {
     try start()
-    let moved = campaign.folder.path(of: "moved")
+    let moved = campaign.directory.path(of: "moved")
     try files.moveItem(atPath: path, toPath: moved)
     try makeNewStore()
     let before = try bytes()
@@ -123,10 +123,10 @@ struct DisplacedStoreTests {
     #expect(try bytes() == before)
     let store = try Store(at: moved)
     let own = try #require(try store.snapshot().keyspace("own"))
-    for (place, records) in campaign.ledgers(.displaced) {
-      #expect(records.allSatisfy { $0.kind != .refused }, "process \(place)")
+    for (index, records) in campaign.ledgers(.displaced) {
+      #expect(records.allSatisfy { $0.kind != .refused }, "process \(index)")
       let last = try #require(records.last { $0.kind == .acknowledged }).number
-      #expect(try own.get(place) == Array("\(last)".utf8), "process \(place)")
+      #expect(try own.get(index) == Array("\(last)".utf8), "process \(index)")
     }
     #expect(try store.verify().findings == [])
     try store.close()

@@ -16,7 +16,7 @@ struct GroupCommitTests {
   /// Lets so many processes commit for a while, all at once.
   private func totals(_ processCount: Int, seconds: Double) throws -> Totals {
     let campaign = try ProcessCampaign(seed: UInt64(processCount))
-    for place in 0..<processCount { try campaign.add(.committer, place) { _ in } }
+    for index in 0..<processCount { try campaign.add(.committer, index) { _ in } }
     while campaign.count(.opened, .committer) < processCount { usleep(1000) }
     campaign.signal("go")
     usleep(UInt32(seconds * 1_000_000))

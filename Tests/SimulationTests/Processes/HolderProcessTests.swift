@@ -4,11 +4,11 @@ import HeartwoodTestSupport
 import Testing
 
 /// What real processes find out about each other.
-@Suite("Processes that hold something", .serialized)
+@Suite("Processes that hold a store or a generation", .serialized)
 struct HolderProcessTests {
   /// Asks until the answer is the expected one, or a minute is over; what processes tell of what
   /// they hold they tell after a while.
-  private func settled<T: Equatable>(on expected: T, _ ask: () throws -> T) throws -> T {
+  private func stable<T: Equatable>(on expected: T, _ ask: () throws -> T) throws -> T {
     for _ in 0..<3000 {
       if try ask() == expected { break }
       usleep(20_000)
@@ -21,9 +21,9 @@ struct HolderProcessTests {
   }
 
   @Test(.evidence("I15"))
-  func `are told apart, with what they hold, until they end`() throws {
+  func `are listed, with what they hold, until they end`() throws {
     let campaign = try ProcessCampaign(seed: 11)
-    let store = try Store(at: campaign.folder.path(of: "store"))
+    let store = try Store(at: campaign.directory.path(of: "store"))
     let held = try store.write { try $0.keyspace("k").put(1, [1]) }
     try campaign.add(.holder, 0) { $0.name = "importer" }
     try campaign.add(.holder, 1) { $0.name = "forgotten" }
@@ -51,7 +51,7 @@ struct HolderProcessTests {
       let live = try store.liveGenerations().first { $0.generation == held }
       return others(live?.holders ?? [])
     }
-    #expect(try settled(on: expected, holders) == expected)
+    #expect(try stable(on: expected, holders) == expected)
     campaign.end(1)
     var rest = expected
     rest[numbers[1]] = nil
@@ -64,7 +64,7 @@ struct HolderProcessTests {
     try store.close()
   }
 
-  @Test(.evidence("I16")) func `are named to writers they keep waiting`() throws {
+  @Test(.evidence("I16")) func `are named to writers that they block`() throws {
     let campaign = try ProcessCampaign(seed: 12)
     try campaign.add(.holder, 0) { assignment in
       assignment.name = "importer"
@@ -73,7 +73,7 @@ struct HolderProcessTests {
     waitForAll(campaign, 1)
     var options = StoreOptions()
     options.busyTimeout = .milliseconds(50)
-    let store = try Store(at: campaign.folder.path(of: "store"), options: options)
+    let store = try Store(at: campaign.directory.path(of: "store"), options: options)
     let error = #expect(throws: StorageError.self) {
       try store.write { try $0.keyspace("k").put(1, [1]) }
     }

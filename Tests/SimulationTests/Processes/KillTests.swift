@@ -11,15 +11,15 @@ struct KillTests {
     _ campaign: ProcessCampaign, isMapped: Bool,
     _ change: (inout WorkerAssignment) -> Void = { _ in }
   ) throws {
-    for place in 0..<3 {
-      try campaign.add(.writer, place) {
+    for index in 0..<3 {
+      try campaign.add(.writer, index) {
         $0.isMapped = isMapped
-        $0.isDurable = place == 0
+        $0.isDurable = index == 0
         change(&$0)
       }
     }
-    for place in 0..<2 {
-      try campaign.add(.reader, place) {
+    for index in 0..<2 {
+      try campaign.add(.reader, index) {
         $0.isMapped = isMapped
         change(&$0)
       }
@@ -47,7 +47,7 @@ struct KillTests {
   @Test(
     .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"), .evidence("I6"),
     arguments: [(UInt64(1), true), (2, false)])
-  func `lose nothing and see nothing by halves when they are killed`(
+  func `lose no commit and see only complete ones when they are killed`(
     seed: UInt64, isMapped: Bool
   ) throws {
     let campaign = try ProcessCampaign(seed: seed)
@@ -57,7 +57,7 @@ struct KillTests {
   }
 
   @Test(.evidence("I1"), .evidence("I2"), arguments: [UInt64(3)])
-  func `go on, or are told to wait, while one of them stands still`(seed: UInt64) throws {
+  func `continue, or throw busy, while one of them is suspended`(seed: UInt64) throws {
     let campaign = try ProcessCampaign(seed: seed)
     try fill(campaign, isMapped: true) { $0.busyMilliseconds = 200 }
     try campaign.stopAtRandom(seconds: Self.seconds)

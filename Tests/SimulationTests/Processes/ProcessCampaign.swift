@@ -6,7 +6,7 @@ import Testing
 /// Several processes on one store, some of which are killed or stopped at random, and the check of
 /// what all of them have noted.
 final class ProcessCampaign {
-  let folder: ScratchDirectory
+  let directory: ScratchDirectory
   let seed: UInt64
   private(set) var killCount = 0
   private(set) var stopCount = 0
@@ -22,17 +22,17 @@ final class ProcessCampaign {
 
   init(seed: UInt64) throws {
     self.seed = seed
-    folder = try ScratchDirectory()
+    directory = try ScratchDirectory()
     generator = SeededGenerator(seed: seed)
   }
 
   /// No process of a campaign outlives it.
   deinit { for worker in workers { killNow(worker) } }
 
-  func add(_ role: WorkerAssignment.Role, _ place: Int, _ change: (inout WorkerAssignment) -> Void)
+  func add(_ role: WorkerAssignment.Role, _ index: Int, _ change: (inout WorkerAssignment) -> Void)
     throws
   {
-    var assignment = WorkerAssignment(role, place, in: folder.path, seed: generator.next())
+    var assignment = WorkerAssignment(role, index, in: directory.path, seed: generator.next())
     change(&assignment)
     let worker = Worker(assignment)
     workers.append(worker)
@@ -45,18 +45,18 @@ final class ProcessCampaign {
   var processNumbers: [Int32] { workers.compactMap { $0.process?.number } }
 
   /// Ends the process that was added at this place, for good.
-  func end(_ place: Int) { killNow(workers.remove(at: place)) }
+  func end(_ index: Int) { killNow(workers.remove(at: index)) }
 
   /// The program lies beside the bundle of the tests, wherever that was built.
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let place = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    let executable = place.appendingPathComponent("heartwood-worker")
+    let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    let executable = index.appendingPathComponent("heartwood-worker")
     try #require(FileManager.default.isExecutableFile(atPath: executable.path), "\(executable)")
     return executable
   }
 
-  private var complaints: String { folder.path(of: "complaints") }
+  private var complaints: String { directory.path(of: "complaints") }
 
   private func start(_ worker: Worker) throws {
     worker.assignment.seed = generator.next()
@@ -119,7 +119,7 @@ final class ProcessCampaign {
   }
 
   func signal(_ name: String) {
-    _ = FileManager.default.createFile(atPath: folder.path(of: name), contents: nil)
+    _ = FileManager.default.createFile(atPath: directory.path(of: name), contents: nil)
   }
 
   /// Lets every process come to its end, which must be a good one.
@@ -133,14 +133,14 @@ final class ProcessCampaign {
       killNow(worker)
       #expect(
         status == 0,
-        "seed \(seed): \(worker.assignment.role) \(worker.assignment.place) is stuck or complains")
+        "seed \(seed): \(worker.assignment.role) \(worker.assignment.index) is stuck or complains")
     }
     #expect(try said() == "", "seed \(seed)")
   }
 
-  func ledgers(_ role: WorkerAssignment.Role) -> [(place: Int, records: [Ledger.Record])] {
+  func ledgers(_ role: WorkerAssignment.Role) -> [(index: Int, records: [Ledger.Record])] {
     workers.filter { $0.assignment.role == role }.map {
-      ($0.assignment.place, Ledger.records(at: $0.assignment.ledger))
+      ($0.assignment.index, Ledger.records(at: $0.assignment.ledger))
     }
   }
 
@@ -168,28 +168,28 @@ final class ProcessCampaign {
   /// there, and a checkpoint empties the log.
   func expectAllIsWell() throws {
     let options = try #require(workers.first).assignment.options
-    let path = folder.path(of: "store")
+    let path = directory.path(of: "store")
     try expectNoLocks(path)
     let store = try Store(at: path, options: options)
     let snapshot = try store.snapshot()
     let summary = try SharedContent.check(snapshot)
-    for (place, records) in ledgers(.writer) {
-      let last = summary.lasts[place]
+    for (index, records) in ledgers(.writer) {
+      let last = summary.lasts[index]
       let acknowledged = records.filter { $0.kind == .acknowledged }.map(\.number).max() ?? 0
       let intended = records.filter { $0.kind == .intent }.map(\.number).max() ?? 0
       #expect((acknowledged...max(acknowledged, intended)).contains(last), "seed \(seed)")
     }
-    for (place, _) in ledgers(.keeper) {
-      let ledger = WorkerAssignment(.keeper, place, in: folder.path, seed: 0).ledger
+    for (index, _) in ledgers(.keeper) {
+      let ledger = WorkerAssignment(.keeper, index, in: directory.path, seed: 0).ledger
       for (number, kept) in KeeperRole.kept(by: ledger) {
         let old = try store.snapshot(at: Generation(frame: kept.generation))
         #expect(try SharedContent.check(old).hash == kept.hash, "seed \(seed), kept \(number)")
       }
     }
-    for name in try store.keptGenerations().keys { try store.release(name) }
+    for name in try store.namedGenerations().keys { try store.release(name) }
     let result = try store.checkpoint()
-    #expect(result.backfilled == snapshot.generation, "seed \(seed)")
-    #expect(result.heldBackBy == nil, "seed \(seed)")
+    #expect(result.checkpointedGeneration == snapshot.generation, "seed \(seed)")
+    #expect(result.blockingGeneration == nil, "seed \(seed)")
     #expect(try store.verify().findings == [], "seed \(seed)")
     try store.close()
   }
@@ -197,7 +197,7 @@ final class ProcessCampaign {
   private func expectNoLocks(_ path: String) throws {
     let file = try #require(try PosixFileSystem().open(path + "/locks", .write))
     let locks = StoreLocks(file: file)
-    for byte in LockByte.presenceReadWrite...LockByte.supply {
+    for byte in LockByte.presenceReadWrite...LockByte.allocator {
       #expect(try !locks.isLockedElsewhere(byte: byte), "seed \(seed): byte \(byte)")
     }
     #expect(try locks.liveElsewhere(in: 0..<1 << 48) == [], "seed \(seed)")
@@ -206,17 +206,17 @@ final class ProcessCampaign {
   /// Each read is explained by exactly one state, that of its generation; sessions never go back;
   /// no generation is acknowledged twice.
   func expectOneHistory() {
-    let commits = ledgers(.writer).map { place, records in
-      (place, records.filter { $0.kind == .acknowledged })
+    let commits = ledgers(.writer).map { index, records in
+      (index, records.filter { $0.kind == .acknowledged })
     }
     var seen: Set<UInt64> = []
-    for (place, records) in commits {
+    for (index, records) in commits {
       for record in records where !seen.insert(record.generation).inserted {
         Issue.record("seed \(seed): generation \(record.generation) was acknowledged twice")
       }
       for (earlier, later) in zip(records, records.dropFirst())
       where earlier.generation >= later.generation || earlier.number >= later.number {
-        Issue.record("seed \(seed): writer \(place) went back from \(earlier) to \(later)")
+        Issue.record("seed \(seed): writer \(index) went back from \(earlier) to \(later)")
       }
     }
     var states: [UInt64: Ledger.Record] = [:]
@@ -227,7 +227,7 @@ final class ProcessCampaign {
         #expect(known.hash == record.hash && known.lasts == record.lasts, "seed \(seed)")
       }
     }
-    for (place, records) in commits { expectExplained(states, by: records, of: place) }
+    for (index, records) in commits { expectExplained(states, by: records, of: index) }
   }
 
   /// What a state shows of a writer is its last commit up to that generation: not below the last

@@ -15,11 +15,11 @@ struct ScarceResourceTests {
   private static func error(_ demand: Demand, _ path: String) -> StorageError {
     switch demand {
     case .descriptor: .unchanged(.io, "No descriptor is left.", file: path, errno: 24)
-    case .newFile: .unchanged(.io, "Nobody may make a file.", file: path, errno: 13)
+    case .newFile: .unchanged(.io, "No file may be created.", file: path, errno: 13)
     case .memory: .unchanged(.io, "No memory is left.", file: path, errno: 12)
-    case .space: StorageError(.full, "No space is left.", file: path, errno: 28)
-    case .quota: StorageError(.full, "The quota is used up.", file: path, errno: 122)
-    case .folder: StorageError(.full, "No space is left.", file: path, errno: 28)
+    case .space: StorageError(.diskFull, "No space is left.", file: path, errno: 28)
+    case .quota: StorageError(.diskFull, "The quota is used up.", file: path, errno: 122)
+    case .directory: StorageError(.diskFull, "No space is left.", file: path, errno: 28)
     }
   }
 
@@ -56,15 +56,15 @@ struct ScarceResourceTests {
     init(_ demand: Demand, isMapped: Bool, refusing number: Int?) throws {
       var options = StoreOptions()
       options.access = isMapped ? .mapped : .buffered
-      options.upkeep = .inline
+      options.maintenance = .inline
       options.checkpointLogByteCount = 0
       options.segmentByteCount = 32 << 10
       options.transactionMemoryByteCount = 64 << 10
       options.cacheByteCount = 64 << 10
       process = try ProcessCampaign(seed: UInt64(number ?? 0))
-      let place = StoreFixture.onDisk(at: process.folder.path(of: "store"), options)
-      fileSystem = ObservedFileSystem(place.fileSystem)
-      fixture = place.with(fileSystem)
+      let original = StoreFixture.onDisk(at: process.directory.path(of: "store"), options)
+      fileSystem = ObservedFileSystem(original.fileSystem)
+      fixture = original.with(fileSystem)
       refusal.refused = number
       refusal.attach(to: fileSystem, demand)
       // Where it cannot be made, it can be a moment later.
@@ -75,7 +75,7 @@ struct ScarceResourceTests {
         refusal.refusedPath = nil
         try fixture.open().close()
       }
-      watcher = try place.elsewhere().open()
+      watcher = try original.elsewhere().open()
       try process.add(.watcher, 0) { $0.isMapped = isMapped }
       try process.wait(for: .opened, 1, .watcher)
     }
@@ -104,19 +104,19 @@ struct ScarceResourceTests {
       for row in rows { acknowledged[row] = byte }
     }
 
-    func expectContent(_ store: Store, _ place: String) throws {
+    func expectContent(_ store: Store, _ context: String) throws {
       let keyspace = try store.snapshot().keyspace("k")
       for row in 0..<220 {
         let value = try keyspace?.get(row)
-        #expect(value?.last == acknowledged[row], "\(place): row \(row)")
+        #expect(value?.last == acknowledged[row], "\(context): row \(row)")
       }
     }
 
     /// The workload; the other opening writes and reads in between as if nothing had happened.
-    func run(_ place: String) throws {
+    func run(_ context: String) throws {
       var opened = try attempt { try fixture.open() }
       if opened == nil { opened = try attempt { try fixture.open() } }
-      let store = try #require(opened, "\(place)")
+      let store = try #require(opened, "\(context)")
       try put(store, 0..<20, 1)
       try put(store, 0..<200, 2)
       let pin = try attempt { try store.snapshot() }
@@ -131,7 +131,7 @@ struct ScarceResourceTests {
       try put(store, 0..<200, 4)
       if let pin {
         let value = try attempt { try pin.keyspace("k")?.get(0)?.last }
-        if let value { #expect(value == pinned, "\(place)") }
+        if let value { #expect(value == pinned, "\(context)") }
       }
       _ = try attempt { try store.checkpoint() }
       _ = try attempt { try store.release("x") }
@@ -142,22 +142,22 @@ struct ScarceResourceTests {
       try process.wait(for: .acknowledged, 2, .watcher)
       try process.finish()
       // One call failed, and no more than the step that needed it.
-      #expect(errors.count <= 1, "\(place): \(errors)")
-      try expectContent(watcher, place)
-      try expectContent(store, place)
+      #expect(errors.count <= 1, "\(context): \(errors)")
+      try expectContent(watcher, context)
+      try expectContent(store, context)
       try put(store, 205..<210, 6)
       try watcher.write {
         try $0.keyspace("k").put(211, [UInt8](repeating: 7, count: 2000))
       }
       acknowledged[211] = 7
       _ = try store.checkpoint()
-      try expectContent(watcher, place)
+      try expectContent(watcher, context)
       try StoreFixture.expectSound(store)
       try StoreFixture.expectSound(watcher)
       try store.close()
       try watcher.close()
       let again = try fixture.open()
-      try expectContent(again, place)
+      try expectContent(again, context)
       try again.close()
     }
   }
@@ -170,18 +170,19 @@ struct ScarceResourceTests {
 
   @Test(
     .evidence("F1"), .evidence("F5"), .evidence("F8"), arguments: Demand.allCases, [true, false])
-  func `fails in that call alone, and nobody else notices`(
+  func `fails in that call only, without effect on others`(
     demand: Demand, isMapped: Bool
   ) throws {
-    let whole = try Run(demand, isMapped: isMapped, refusing: nil)
-    try whole.run("\(demand), undisturbed")
-    #expect(whole.errors.isEmpty)
+    let complete = try Run(demand, isMapped: isMapped, refusing: nil)
+    try complete.run("\(demand), undisturbed")
+    #expect(complete.errors.isEmpty)
     var failed = 0
-    for number in Swift.stride(from: 1, through: whole.refusal.count, by: Self.stride) {
+    for number in Swift.stride(from: 1, through: complete.refusal.count, by: Self.stride) {
       let run = try Run(demand, isMapped: isMapped, refusing: number)
       try run.run("\(demand) \(number), mapped \(isMapped)")
       failed += run.errors.count
     }
-    print("scarce \(demand), mapped \(isMapped): \(whole.refusal.count) places, \(failed) errors")
+    print(
+      "scarce \(demand), mapped \(isMapped): \(complete.refusal.count) places, \(failed) errors")
   }
 }

@@ -33,7 +33,7 @@ final class SpawnedProcess {
   }
 
   var isRunning: Bool {
-    note(WNOHANG)
+    record(WNOHANG)
     return status == nil
   }
 
@@ -41,10 +41,10 @@ final class SpawnedProcess {
   func end() {
     guard isRunning else { return }
     kill(number, SIGKILL)
-    note(0)
+    record(0)
   }
 
-  private func note(_ options: Int32) {
+  private func record(_ options: Int32) {
     guard status == nil else { return }
     var found: Int32 = 0
     guard waitpid(number, &found, options) == number else { return }

@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// What a process that stands still, holding one lock, leaves to the others.
-@Suite("A store of which a lock is held", .serialized)
+@Suite("A store with a lock held by another process", .serialized)
 struct StandstillTests {
   /// Holds a byte as a process would that was stopped in the middle of what the byte is for.
   private func whileHeld(
@@ -26,8 +26,8 @@ struct StandstillTests {
     }
   }
 
-  @Test(.evidence("I2"), arguments: LockByte.maintenance...LockByte.supply)
-  func `is read`(byte: UInt64) throws {
+  @Test(.evidence("I2"), arguments: LockByte.maintenance...LockByte.allocator)
+  func `can be read`(byte: UInt64) throws {
     try whileHeld(byte) { store throws in
       let snapshot = try store.snapshot()
       #expect(try snapshot.keyspace("k")?.get(1) == [1])
@@ -37,15 +37,15 @@ struct StandstillTests {
 
   @Test(
     .evidence("I2"),
-    arguments: [LockByte.maintenance, LockByte.sync, LockByte.keep, LockByte.supply])
-  func `is written, unless it is the writer's`(byte: UInt64) throws {
+    arguments: [LockByte.maintenance, LockByte.sync, LockByte.keep, LockByte.allocator])
+  func `can be written, unless it is the writer lock`(byte: UInt64) throws {
     try whileHeld(byte) { store throws in
       try store.write(durability: .normal) { try $0.keyspace("k").put(1, [2]) }
       #expect(try store.snapshot().keyspace("k")?.get(1) == [2])
     }
   }
 
-  @Test func `refuses writers when it is the writer's`() throws {
+  @Test func `rejects writers if it is the writer lock`() throws {
     try whileHeld(LockByte.writer) { store throws in
       let error = #expect(throws: StorageError.self) {
         try store.write { try $0.keyspace("k").put(1, [2]) }
@@ -56,7 +56,7 @@ struct StandstillTests {
 
   /// The commits are done; what nobody gives back meanwhile is log.
   @Test(.evidence("I2"))
-  func `is written beyond the length at which a pass is waited for`() throws {
+  func `can be written beyond the length at which writers wait for maintenance`() throws {
     try whileHeld(LockByte.maintenance) { store throws in
       for number in 0..<60 {
         try store.write(durability: .normal) {
@@ -67,8 +67,9 @@ struct StandstillTests {
     }
   }
 
-  @Test(.evidence("D5")) func `refuses what needs segments that nobody makes`() throws {
-    try whileHeld(LockByte.supply) { store throws in
+  @Test(.evidence("D5"))
+  func `rejects transactions that need new segments if it is the allocator lock`() throws {
+    try whileHeld(LockByte.allocator) { store throws in
       let error = #expect(throws: StorageError.self) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("k")
@@ -82,13 +83,13 @@ struct StandstillTests {
     }
   }
 
-  @Test(.evidence("K1")) func `refuses to keep a generation while another process does`() throws {
+  @Test(.evidence("K1")) func `rejects naming a generation if it is the keep lock`() throws {
     try whileHeld(LockByte.keep) { store throws in
       let error = #expect(throws: StorageError.self) {
         try store.keep(store.snapshot().generation, as: "name")
       }
       #expect(error?.kind == .busy)
-      #expect(try store.keptGenerations().isEmpty)
+      #expect(try store.namedGenerations().isEmpty)
     }
   }
 }

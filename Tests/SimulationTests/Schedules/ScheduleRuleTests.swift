@@ -54,19 +54,19 @@ struct ScheduleRuleTests {
     return (found, summary)
   }
 
-  @Test func `finds what an interruption loses, and nothing without one`() throws {
+  @Test func `finds what a preemption loses, and nothing without one`() throws {
     #expect(try counts(0).found == [3])
     #expect(try counts(1).found == [1, 2, 3])
   }
 
-  @Test func `leaves out only orders that show the same`() throws {
+  @Test func `skips only orders with the same outcome`() throws {
     let all = try counts(2, .all)
     let distinct = try counts(2)
     #expect(distinct.found == all.found && distinct.summary.outcomes == all.summary.outcomes)
     #expect(distinct.summary.runCount < all.summary.runCount / 2)
   }
 
-  @Test func `reports those that wait for each other`() throws {
+  @Test func `reports a deadlock`() throws {
     let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
       Self.run(
         $0, on: try Self.memory(),
@@ -82,7 +82,7 @@ struct ScheduleRuleTests {
     #expect(summary.failure?.switches.count == 1)
   }
 
-  @Test func `lets one who is refused a lock go on with something else`() throws {
+  @Test func `lets a process that is refused a lock continue with something else`() throws {
     var found: Set<UInt8> = []
     let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
       let memory = try Self.memory(16_384)
@@ -114,7 +114,7 @@ struct ScheduleRuleTests {
     var files: [any File] = []
   }
 
-  @Test func `frees what a killed one has locked, and shows nothing it does later`() throws {
+  @Test func `releases the locks of a killed process, and shows nothing it does later`() throws {
     var killCount = 0
     let summary = try Exploration(preemptionBound: 1, runLimit: .max, seed: 1).run {
       let memory = try Self.memory(UInt64(CountersLayout.byteCount))
@@ -125,21 +125,21 @@ struct ScheduleRuleTests {
           { process, _ in
             let file = try Self.file(process)
             opened.files.append(file)
-            let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
-            var isWhole = false
-            defer { if !isWhole { words.store(2, CountersLayout.durable) } }
+            let counters = SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
+            var isComplete = false
+            defer { if !isComplete { counters.store(2, CountersLayout.durable) } }
             try file.waitForLock(.exclusive, 0..<1)
-            words.store(1, CountersLayout.appended)
-            words.store(1, CountersLayout.durable)
+            counters.store(1, CountersLayout.appended)
+            counters.store(1, CountersLayout.durable)
             _ = try file.lock(.none, 0..<1)
-            isWhole = true
+            isComplete = true
           },
           { $1.kill(0, by: 1) },
           { process, _ in
             let file = try Self.file(process)
-            let words = SharedWords(try file.mapShared(byteCount: CountersLayout.byteCount))
+            let counters = SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
             try file.waitForLock(.exclusive, 0..<1)
-            if words.durable > words.appended { throw StorageError(.io, "This is too new.") }
+            if counters.durable > counters.appended { throw StorageError(.io, "This is too new.") }
           },
         ])
       if schedule.isDead(0) { killCount += 1 }

@@ -41,36 +41,37 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
 
   static let all: [ScheduleScenario] = [
     ScheduleScenario(name: "writer, reader", roles: [.writer(2, .normal), .reader]),
-    ScheduleScenario(name: "writer who passes, reader", roles: [.housekeeper(1), .reader]),
+    ScheduleScenario(name: "writer with maintenance, reader", roles: [.housekeeper(1), .reader]),
     ScheduleScenario(
-      name: "writer who passes beside an old pin, reader", roles: [.housekeeper(1), .reader],
+      name: "writer with maintenance beside an old pin, reader", roles: [.housekeeper(1), .reader],
       preparedCount: 3, held: [2]),
     ScheduleScenario(
-      name: "writer, pass, reader", roles: [.writer(1, .full), .checkpointer(1), .reader]),
+      name: "writer, maintenance, reader", roles: [.writer(1, .full), .checkpointer(1), .reader]),
     ScheduleScenario(
-      name: "two passes, reader",
+      name: "two maintenance runs, reader",
       roles: [
         .checkpointer(1), .writer(1, .full), .checkpointer(1),
         .reader,
       ]),
     ScheduleScenario(
-      name: "writer, pass beside an old pin, reader",
+      name: "writer, maintenance beside an old pin, reader",
       roles: [.writer(1, .full), .checkpointer(2), .reader], preparedCount: 4, held: [2]),
     ScheduleScenario(
-      name: "token of a held generation, pass",
+      name: "token of a held generation, maintenance",
       roles: [.pinner(2), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
     ScheduleScenario(
-      name: "token of a held generation the map leads to, pass",
+      name: "token of a held generation the map leads to, maintenance",
       roles: [.pinner(4), .checkpointer(1)], preparedCount: 5, held: [4], passAfter: 5,
       released: [2]),
     ScheduleScenario(
-      name: "token of a generation nobody holds, pass",
+      name: "token of an unheld generation, maintenance",
       roles: [.pinner(3), .checkpointer(2)], preparedCount: 4, held: [2], passAfter: 1),
     ScheduleScenario(
-      name: "token of a generation nobody holds, keeper, pass",
+      name: "token of an unheld generation, keeper, maintenance",
       roles: [.pinner(3), .keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
     ScheduleScenario(
-      name: "two writers, pass", roles: [.writer(1, .full), .writer(2, .normal), .checkpointer(2)]),
+      name: "two writers, maintenance",
+      roles: [.writer(1, .full), .writer(2, .normal), .checkpointer(2)]),
     ScheduleScenario(
       name: "two writers", roles: [.writer(1, .full), .writer(2, .full)]),
     ScheduleScenario(
@@ -80,24 +81,25 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       name: "writer killed, writer",
       roles: [.writer(1, .full), .killer(of: 0), .writer(1, .full)]),
     ScheduleScenario(
-      name: "writer killed, pass, reader",
+      name: "writer killed, maintenance, reader",
       roles: [.writer(2, .full), .killer(of: 0), .checkpointer(1), .reader]),
     ScheduleScenario(
-      name: "pass killed, writer",
+      name: "maintenance killed, writer",
       roles: [.checkpointer(1), .killer(of: 0), .writer(2, .full)], preparedCount: 3),
     ScheduleScenario(
-      name: "pass killed, token of a held generation",
+      name: "maintenance killed, token of a held generation",
       roles: [.checkpointer(1), .killer(of: 0), .pinner(2)], preparedCount: 3, held: [2]),
     ScheduleScenario(
-      name: "pass killed, pass, reader",
+      name: "maintenance killed, maintenance, reader",
       roles: [.checkpointer(1), .killer(of: 0), .checkpointer(1), .reader], preparedCount: 4,
       held: [2]),
     ScheduleScenario(
       name: "opener, writer", roles: [.opener(commits: true), .writer(1, .full)]),
     ScheduleScenario(
-      name: "opener, writer who passes", roles: [.opener(commits: false), .housekeeper(1)]),
+      name: "opener, writer with maintenance", roles: [.opener(commits: false), .housekeeper(1)]),
     ScheduleScenario(
-      name: "opener, pass", roles: [.opener(commits: true), .checkpointer(1)], preparedCount: 3),
+      name: "opener, maintenance", roles: [.opener(commits: true), .checkpointer(1)],
+      preparedCount: 3),
     ScheduleScenario(
       name: "two openers", roles: [.opener(commits: true), .opener(commits: false)],
       isOpenElsewhere: false),
@@ -106,9 +108,9 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       roles: [.opener(commits: true), .killer(of: 0), .opener(commits: true)],
       isOpenElsewhere: false),
     ScheduleScenario(
-      name: "keeper, pass", roles: [.keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
+      name: "keeper, maintenance", roles: [.keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
     ScheduleScenario(
-      name: "keeper, writer, pass",
+      name: "keeper, writer, maintenance",
       roles: [.keeper, .writer(1, .normal), .checkpointer(1)], preparedCount: 3, held: [1]),
   ]
 }

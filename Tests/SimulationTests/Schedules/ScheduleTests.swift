@@ -18,7 +18,7 @@ struct ScheduleTests {
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("I3"), .evidence("I5"), .evidence("I6"),
     .evidence("I7"), .evidence("I8"), arguments: ScheduleScenario.all)
-  func `shows each of them whole generations in every order`(scenario: ScheduleScenario) throws {
+  func `shows each of them complete generations in every order`(scenario: ScheduleScenario) throws {
     let summary = Exploration(
       preemptionBound: SimulationScale.isDeep ? 3 : 2, runLimit: Self.runLimit(scenario), seed: 1
     ).run { ScheduledStores.run(scenario, $0) }
@@ -34,8 +34,8 @@ struct ScheduleTests {
   /// What is no step, or touches what it does not tell, would be missed here.
   @Test(
     .enabled(if: SimulationScale.isLong),
-    arguments: ["writer who passes, reader", "opener, writer"])
-  func `leaves out no order that shows anything else`(scenario: String) throws {
+    arguments: ["writer with maintenance, reader", "opener, writer"])
+  func `skips no order with a different outcome`(scenario: String) throws {
     let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })
     let explored = [Schedule.Preemptions.all, .distinct].map {
       Exploration(preemptionBound: 2, runLimit: .max, seed: 1, preemptions: $0)
@@ -50,20 +50,20 @@ struct ScheduleTests {
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
     // A reader has loaded the newest generation; a commit; a pass has begun.
     (
-      "writer who passes, reader",
+      "writer with maintenance, reader",
       [Schedule.Switch(0, to: 1), Schedule.Switch(2, to: 0), Schedule.Switch(57, to: 1)]
     )
   ]
 
   @Test(arguments: replays)
-  func `does the same in the same order`(
+  func `is deterministic in the same order`(
     scenario: String, switches: [Schedule.Switch]
   ) throws {
     let scenario = try #require(ScheduleScenario.all.first { $0.name == scenario })
     let runs = (0..<2).map { _ in ScheduledStores.run(scenario, switches) }
-    let places = Array(0..<runs[0].stepCount)
+    let stepIndices = Array(0..<runs[0].stepCount)
     #expect(!runs[0].isStray && !runs[1].isStray)
-    #expect(runs[0].failures == [], "\(runs[0].text(around: places))")
-    #expect(runs[0].text(around: places) == runs[1].text(around: places))
+    #expect(runs[0].failures == [], "\(runs[0].text(around: stepIndices))")
+    #expect(runs[0].text(around: stepIndices) == runs[1].text(around: stepIndices))
   }
 }

@@ -22,11 +22,11 @@ final class ScheduledStores: @unchecked Sendable {
     self.scenario = scenario
     self.schedule = schedule
     newestAcknowledged = scenario.preparedCount
-    options.segmentByteCount = options.pageSize * 8
+    options.segmentByteCount = options.pageByteCount * 8
     options.checkpointLogByteCount = 0
     options.cacheByteCount = 0
     options.busyTimeout = .seconds(600)
-    options.upkeep = .inline
+    options.maintenance = .inline
   }
 
   /// Runs a scenario in one order; what went wrong is in the schedule it returns.
@@ -110,10 +110,11 @@ final class ScheduledStores: @unchecked Sendable {
     stores = [:]
     if scenario.isOpenElsewhere { try ground.alone { try $0.close() } }
     try other.alone { store in
-      let pass = try store.checkpoint()
+      let maintenance = try store.checkpoint()
       let newest = try store.snapshot().generation
-      guard pass.heldBackBy == nil, pass.backfilled == newest else {
-        throw Mismatch("the last pass stops at \(pass.backfilled), the newest is \(newest)")
+      guard maintenance.blockingGeneration == nil, maintenance.checkpointed == newest else {
+        throw Mismatch(
+          "the last maintenance run stops at \(maintenance.checkpointed), the newest is \(newest)")
       }
       try store.close()
     }
@@ -123,7 +124,7 @@ final class ScheduledStores: @unchecked Sendable {
     }
     let names = try memory.list("/store") ?? []
     guard names.count(where: { $0.hasPrefix("wal-") }) <= 4 else {
-      throw Mismatch("the last pass leaves \(names.sorted())")
+      throw Mismatch("the last maintenance run leaves \(names.sorted())")
     }
     guard let locks = try memory.open("/store/locks", .write),
       try locks.lockedByOthers(in: 0..<UInt64.max) == nil
@@ -163,7 +164,7 @@ final class ScheduledStores: @unchecked Sendable {
       }
     }
     try process.acknowledge()
-    try note(generation, number)
+    try record(generation, number)
     acknowledged.append(number)
     newestAcknowledged = max(newestAcknowledged, number)
     return generation
@@ -175,7 +176,7 @@ final class ScheduledStores: @unchecked Sendable {
 
   private static func number(_ value: [UInt8]?) -> Int { value.map { Int($0[0]) } ?? 0 }
 
-  private func note(_ generation: Generation, _ number: Int) throws {
+  private func record(_ generation: Generation, _ number: Int) throws {
     guard numbers[generation] ?? number == number else {
       throw Mismatch("generation \(generation) has \(number), and had \(numbers[generation] ?? 0)")
     }
@@ -199,7 +200,7 @@ final class ScheduledStores: @unchecked Sendable {
     guard found == [number, number - number % 2, large, large] else {
       throw Mismatch("\(snapshot.generation) has \(number) and \(found)")
     }
-    try note(snapshot.generation, number)
+    try record(snapshot.generation, number)
     return number
   }
 
@@ -240,7 +241,7 @@ final class ScheduledStores: @unchecked Sendable {
   /// The newest generation, which must not be older than what was acknowledged when it was asked
   /// for.
   private func snapshot(_ store: Store, _ number: Int) throws -> Snapshot {
-    try processes[number].lookAtAcknowledged()
+    try processes[number].checkAcknowledged()
     let acknowledged = newestAcknowledged
     let snapshot = try store.snapshot()
     let found = try self.number(snapshot, "a")

@@ -141,10 +141,10 @@ struct HashRepair {
     typealias Layout = MapLayout
     guard map.count >= Layout.rows else { return }
     let count = min(
-      Int(map.bytes.load32(WholeFileLayout.rowCount.offset)),
-      (map.count - Layout.rows) / Layout.boundaryByteCount)
+      Int(map.bytes.load32(AtomicFileLayout.rowCount.offset)),
+      (map.count - Layout.rows) / Layout.retainedGenerationByteCount)
     for index in 0..<count {
-      follow(map, Layout.rows + index * Layout.boundaryByteCount + Layout.digest.offset)
+      follow(map, Layout.rows + index * Layout.retainedGenerationByteCount + Layout.digest.offset)
     }
     repairEnd(map)
   }

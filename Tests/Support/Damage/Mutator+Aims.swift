@@ -22,12 +22,13 @@ extension Mutator {
     case .catalog: catalogEdits(image)
     case .map:
       fieldEdits(
-        image, "map", fields: WholeFileLayout.fields + MapLayout.fields, rows: MapLayout.rows,
-        of: MapLayout.boundaryFields + MapLayout.survivorFields, MapLayout.survivorByteCount)
+        image, "map", fields: AtomicFileLayout.fields + MapLayout.fields, rows: MapLayout.rows,
+        of: MapLayout.retainedGenerationFields + MapLayout.retainedFrameFields,
+        MapLayout.retainedFrameByteCount)
     case .kept:
       fieldEdits(
-        image, "kept", fields: WholeFileLayout.fields, rows: WholeFileLayout.byteCount,
-        of: KeptLayout.fields, KeptLayout.rowName)
+        image, "kept", fields: AtomicFileLayout.fields, rows: AtomicFileLayout.byteCount,
+        of: NamedGenerationLayout.fields, NamedGenerationLayout.rowName)
     }
   }
 
@@ -123,14 +124,14 @@ extension Mutator {
     guard let file = image.names.firstIndex(of: name), let bytes = image.files[name] else {
       return []
     }
-    let whole = Leaf(file: file, offset: 0, bytes: [])
+    let complete = Leaf(file: file, offset: 0, bytes: [])
     guard below(2) == 0 else {
       let field = fields[below(fields.count)]
-      return [write(number(field), field, whole, 0, image)]
+      return [write(number(field), field, complete, 0, image)]
     }
     let row = below(max((bytes.count - rows) / rowByteCount, 1))
     let field = rowFields[below(rowFields.count)]
-    return [write(number(field), field, whole, rows + row * rowByteCount, image)]
+    return [write(number(field), field, complete, rows + row * rowByteCount, image)]
   }
 
   /// A number that nobody counts on: small, large, or near a power of two.
@@ -148,9 +149,9 @@ extension Mutator {
   private func write(
     _ value: UInt64, _ field: Field, _ leaf: Leaf, _ start: Int, _ image: StoreImage
   ) -> StoreEdit {
-    let place = leaf.offset + start + field.offset
+    let position = leaf.offset + start + field.offset
     return StoreEdit(
-      .write, file: leaf.file, page: place / image.pageByteCount,
-      offset: place % image.pageByteCount, count: field.byteCount - 1, value: value)
+      .write, file: leaf.file, page: position / image.pageByteCount,
+      offset: position % image.pageByteCount, count: field.byteCount - 1, value: value)
   }
 }

@@ -55,9 +55,9 @@ package struct Mutator {
       let source = self.page(of: name, in: image)
       return StoreEdit(.copyPage, file: file, page: page, count: source)
     case 5:
-      let isWhole = generator.below(4) == 0
+      let copiesFile = generator.below(4) == 0
       return StoreEdit(
-        isWhole ? .copyFile : .remove, file: file, count: generator.below(image.names.count))
+        copiesFile ? .copyFile : .remove, file: file, count: generator.below(image.names.count))
     case 6, 7, 8:
       return StoreEdit(
         .add, file: file, page: page, offset: numberOffset(pageByteCount),

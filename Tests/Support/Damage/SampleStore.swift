@@ -79,10 +79,10 @@ package struct SampleStore: Sendable {
     _ pageByteCount: Int, seed: UInt64, _ body: (inout SampleWriter) throws -> Void
   ) -> SampleStore {
     var options = StoreOptions()
-    options.pageSize = pageByteCount
+    options.pageByteCount = pageByteCount
     options.segmentByteCount = pageByteCount * 8
     options.access = .buffered
-    options.upkeep = .inline
+    options.maintenance = .inline
     options.checkpointLogByteCount = 0
     options.cacheByteCount = max(1 << 18, pageByteCount * 16)
     do {
@@ -108,10 +108,10 @@ struct SampleWriter {
   init(_ disk: SimulatedDisk, _ options: StoreOptions, seed: UInt64) throws {
     store = try Store(at: SampleStore.path, options: options, fileSystem: disk)
     generator = SeededGenerator(seed: seed)
-    try note()
+    try record()
   }
 
-  private mutating func note() throws {
+  private mutating func record() throws {
     contents.insert(try StoreUse.digest(of: try store.snapshot()))
   }
 
@@ -120,7 +120,7 @@ struct SampleWriter {
     _ body: (inout WriteTransaction) throws -> Void
   ) throws {
     try store.write(durability: durability, body)
-    try note()
+    try record()
   }
 
   /// Puts and deletes by chance in three keyspaces.

@@ -60,7 +60,7 @@ package struct StoreDamage: Hashable, Sendable {
     let disk = isSameBoot ? sample.disk.killed() : sample.disk.crashed(.everything)
     // No made-up size may be had.
     disk.fileByteCountLimit = 64 << 20
-    try image.place(on: disk, at: SampleStore.path)
+    try image.install(on: disk, at: SampleStore.path)
     var use = StoreUse(of: disk, at: SampleStore.path, options: sample.options)
     try use.run()
     var findings = use.findings

@@ -92,8 +92,8 @@ package struct StoreImage: Sendable {
     var files: [String: [UInt8]] = [:]
     for name in try disk.list(path) ?? [] { files[name] = disk.bytes(of: path + "/" + name) }
     if let file = try disk.open(path + "/counters", .write) {
-      let words = try file.mapShared(byteCount: CountersLayout.byteCount)
-      files["counters"] = words.bytes.bytes.copied()
+      let counters = try file.mapShared(byteCount: CountersLayout.byteCount)
+      files["counters"] = counters.bytes.bytes.copied()
     }
     self.init(files, pageByteCount: pageByteCount)
   }
@@ -101,19 +101,19 @@ package struct StoreImage: Sendable {
   /// Makes the files on a disk that has the originals the way they are here.
   ///
   /// They are changed in place, because the next process recognizes them.
-  package func place(on disk: SimulatedDisk, at path: String) throws {
+  package func install(on disk: SimulatedDisk, at path: String) throws {
     for name in names where files[name] != originals[name] {
-      let place = path + "/" + name
-      guard let bytes = files[name], let file = try disk.open(place, .write) else {
-        try disk.remove(place)
+      let filePath = path + "/" + name
+      guard let bytes = files[name], let file = try disk.open(filePath, .write) else {
+        try disk.remove(filePath)
         continue
       }
       try file.setByteCount(UInt64(bytes.count))
       if !bytes.isEmpty { try file.write(bytes, at: 0) }
       guard name == "counters", bytes.count >= CountersLayout.byteCount else { continue }
       // What the next process finds in them is what is mapped.
-      let words = try file.mapShared(byteCount: CountersLayout.byteCount)
-      bytes.withBytes { words.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
+      let counters = try file.mapShared(byteCount: CountersLayout.byteCount)
+      bytes.withBytes { counters.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
     }
   }
 }

@@ -63,7 +63,7 @@ package struct StoreUse {
     var snapshots = [try store.snapshot()]
     try attempt { _ in _ = try store.liveGenerations() }
     try attempt { _ in
-      for generation in try store.keptGenerations().values.sorted() {
+      for generation in try store.namedGenerations().values.sorted() {
         snapshots.append(try store.snapshot(at: generation))
       }
     }
@@ -74,7 +74,7 @@ package struct StoreUse {
     for (source, target) in zip(snapshots, snapshots.dropFirst() + snapshots.prefix(1)) {
       try attempt { use in
         var count = 0
-        try store.changes(from: source, to: target) { _ in try use.note(&count) }
+        try store.changes(from: source, to: target) { _ in try use.record(&count) }
       }
     }
   }
@@ -103,7 +103,7 @@ package struct StoreUse {
       try attempt { use in
         var count = 0
         try keyspace.forEach(reversed: true) { _, _ in
-          try use.note(&count)
+          try use.record(&count)
           return true
         }
       }
@@ -114,7 +114,7 @@ package struct StoreUse {
           _ = try keyspace.get(key)
           guard let count = try keyspace.valueByteCount(key) else { return }
           try keyspace.read(key, range: count / 3..<count - count / 3) { _ in }
-          try keyspace.forEachPiece(key) { _ in }
+          try keyspace.forEachChunk(key) { _ in }
         }
       }
       try attempt { _ in
@@ -130,20 +130,20 @@ package struct StoreUse {
   private mutating func move(_ cursor: Cursor) throws {
     var count = 0
     var keys: [[UInt8]] = []
-    while try cursor.next() {
-      try note(&count)
+    while try cursor.moveToNext() {
+      try record(&count)
       if let key = cursor.key, keys.count < 100 { keys.append(key) }
       _ = try cursor.value
     }
-    try cursor.last()
-    repeat { try note(&count) } while try cursor.previous()
+    try cursor.moveToLast()
+    repeat { try record(&count) } while try cursor.moveToPrevious()
     for key in keys where try !cursor.seek(Key(unverified: key)) {
       findings.append("A cursor does not find the key it showed.")
     }
   }
 
   /// Counts what a walk passes, and ends one that would not.
-  private mutating func note(_ count: inout Int) throws {
+  private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
     findings.append("A walk passes more entries than the files can hold.")
@@ -161,7 +161,7 @@ package struct StoreUse {
     for name in try store.snapshot().keyspaceNames {
       try attempt { [options] _ in
         try store.write { transaction in
-          try Self.rewrite(transaction.keyspace(name), options.pageSize / 5)
+          try Self.rewrite(transaction.keyspace(name), options.pageByteCount / 5)
         }
       }
     }
@@ -200,15 +200,15 @@ package struct StoreUse {
 
   private static let loaded = (0..<50).map { (Key($0), [UInt8](repeating: 9, count: 90)) }
 
-  // MARK: Upkeep
+  // MARK: Maintenance
 
   private mutating func keepUp(_ store: Store) throws {
     _ = store.statistics
     try attempt { _ in try store.checkpoint() }
     try attempt { [path] _ in try store.copy(try store.snapshot(), to: path + "-copy") }
-    try attempt { [options] _ in _ = try store.compact(stepByteCount: options.pageSize * 6) }
+    try attempt { [options] _ in _ = try store.compact(stepByteCount: options.pageByteCount * 6) }
     try attempt { _ in
-      for name in try store.keptGenerations().keys.sorted() { try store.release(name) }
+      for name in try store.namedGenerations().keys.sorted() { try store.release(name) }
       try store.checkpoint()
     }
   }

@@ -13,15 +13,15 @@ struct CommitterRole {
     options.busyTimeout = .seconds(60)
     let store = try Store(at: own.store, options: options)
     let ledger = Ledger(at: own.ledger)
-    ledger.note(.opened)
-    while !FileManager.default.fileExists(atPath: own.folder + "/go") { usleep(1000) }
+    ledger.record(.opened)
+    while !FileManager.default.fileExists(atPath: own.directory + "/go") { usleep(1000) }
     var number = 0
     while own.goesOn {
-      try store.write { try $0.keyspace("small-\(own.place)").put(number, [1, 2, 3, 4]) }
+      try store.write { try $0.keyspace("small-\(own.index)").put(number, [1, 2, 3, 4]) }
       number += 1
     }
     let activity = store.statistics.activity
-    ledger.note(.counted, UInt64(activity.logSyncs), generation: UInt64(activity.commits))
+    ledger.record(.counted, UInt64(activity.logSyncCount), generation: UInt64(activity.commitCount))
     try store.close()
   }
 }

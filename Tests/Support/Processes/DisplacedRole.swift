@@ -13,7 +13,7 @@ struct DisplacedRole {
   func run() throws {
     let store = try Store(at: own.store, options: own.options)
     let ledger = Ledger(at: own.ledger)
-    ledger.note(.opened)
+    ledger.record(.opened)
     var number: UInt64 = 0
     var wasRefused = false
     while own.goesOn {
@@ -21,14 +21,14 @@ struct DisplacedRole {
       do {
         let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
           let value = [UInt8](repeating: UInt8(number & 255), count: 3000)
-          try $0.keyspace("own").put(own.place, Array("\(number)".utf8))
-          try $0.keyspace("rest").put(own.place << 32 | Int(number % 50), value)
+          try $0.keyspace("own").put(own.index, Array("\(number)".utf8))
+          try $0.keyspace("rest").put(own.index << 32 | Int(number % 50), value)
         }
         guard !wasRefused else { throw SharedContent.Violation("commit \(number) after a refusal") }
-        ledger.note(.acknowledged, number, generation: generation.frame)
+        ledger.record(.acknowledged, number, generation: generation.frame)
       } catch let error as StorageError where error.kind == .foreignStore {
         wasRefused = true
-        ledger.note(.refused, number)
+        ledger.record(.refused, number)
       }
       usleep(1000)
     }

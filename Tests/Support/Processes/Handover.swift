@@ -40,19 +40,21 @@ final class Handover {
   /// Says what is held from now on, or that nothing is; before it is let go.
   func claim(_ claim: Claim?) {
     let claim = claim ?? Claim(generation: 0, hash: 0)
-    let words = [claim.generation, claim.hash, claim.generation ^ ~claim.hash]
-    _ = words.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    let counters = [claim.generation, claim.hash, claim.generation ^ ~claim.hash]
+    _ = counters.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
   /// What the sender claims now; `nil` if it claims nothing or is no more.
   func currentClaim() -> Claim? {
-    var words: [UInt64] = [0, 0, 0]
-    let count = words.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, 24, 0) }
-    guard count == 24, words[0] > 0, words[2] == words[0] ^ ~words[1] else { return nil }
+    var counters: [UInt64] = [0, 0, 0]
+    let count = counters.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, 24, 0) }
+    guard count == 24, counters[0] > 0, counters[2] == counters[0] ^ ~counters[1] else {
+      return nil
+    }
     guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
       flock(descriptor, LOCK_UN)
       return nil
     }
-    return Claim(generation: words[0], hash: words[1])
+    return Claim(generation: counters[0], hash: counters[1])
   }
 }

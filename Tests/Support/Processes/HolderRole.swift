@@ -20,7 +20,7 @@ struct HolderRole {
   }
 
   private func wait(_ ledger: Ledger, _ snapshot: Snapshot) {
-    ledger.note(.opened, generation: snapshot.generation.frame)
+    ledger.record(.opened, generation: snapshot.generation.frame)
     while own.goesOn { SystemThread.sleep(milliseconds: 2) }
   }
 }

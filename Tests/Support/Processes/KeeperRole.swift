@@ -28,11 +28,11 @@ package struct KeeperRole {
   mutating func run() throws {
     while own.goesOn {
       let store = try Store(at: own.store, options: own.options)
-      ledger.note(.opened)
+      ledger.record(.opened)
       try checkKept(store)
       while own.goesOn, !generator.isTrue(in256: 6) {
         do { try step(store) } catch let error as StorageError where error.kind == .busy {
-          ledger.note(.busy)
+          ledger.record(.busy)
         }
       }
       try store.close()
@@ -52,15 +52,15 @@ package struct KeeperRole {
     switch generator.below(20) {
     case 0..<11:
       try store.checkpoint()
-      ledger.note(.checkpointed)
+      ledger.record(.checkpointed)
       usleep(UInt32(generator.below(20_000)))
     case 11..<14:
       try keep(store)
     case 14..<17:
       guard let (number, _) = Self.kept(by: own.ledger).randomElement(using: &generator)
       else { return }
-      ledger.note(.releaseIntent, number)
-      try store.release("keeper-\(own.place)-\(number)")
+      ledger.record(.releaseIntent, number)
+      try store.release("keeper-\(own.index)-\(number)")
     case 17:
       try store.compact()
     case 18:
@@ -76,9 +76,9 @@ package struct KeeperRole {
     let snapshot = try store.snapshot()
     let hash = try SharedContent.check(snapshot).hash
     let generation = snapshot.generation
-    ledger.note(.keepIntent, nextNumber, generation: generation.frame, hash: hash)
-    try store.keep(generation, as: "keeper-\(own.place)-\(nextNumber)")
-    ledger.note(.kept, nextNumber, generation: generation.frame, hash: hash)
+    ledger.record(.keepIntent, nextNumber, generation: generation.frame, hash: hash)
+    try store.keep(generation, as: "keeper-\(own.index)-\(nextNumber)")
+    ledger.record(.kept, nextNumber, generation: generation.frame, hash: hash)
     nextNumber += 1
   }
 }

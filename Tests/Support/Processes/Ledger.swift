@@ -62,13 +62,13 @@ package final class Ledger {
   deinit { close(descriptor) }
 
   /// Appends a record; it outlives the process from the moment this returns.
-  package func note(
+  package func record(
     _ kind: Kind, _ number: UInt64 = 0, generation: UInt64 = 0, hash: UInt64 = 0,
     lasts: [UInt64] = []
   ) {
-    var words = [kind.rawValue, number, generation, hash, UInt64(lasts.count)] + lasts
-    words += Array(repeating: 0, count: Self.wordCount - words.count)
-    let count = words.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    var counters = [kind.rawValue, number, generation, hash, UInt64(lasts.count)] + lasts
+    counters += Array(repeating: 0, count: Self.wordCount - counters.count)
+    let count = counters.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     precondition(count == Self.wordCount * 8, "a record did not fit")
   }
 
@@ -76,17 +76,17 @@ package final class Ledger {
   package static func records(at path: String) -> [Record] {
     guard let bytes = FileManager.default.contents(atPath: path) else { return [] }
     precondition(bytes.count.isMultiple(of: wordCount * 8), "half a record in \(path)")
-    let words: [UInt64] = bytes.withUnsafeBytes { buffer in
+    let counters: [UInt64] = bytes.withUnsafeBytes { buffer in
       (0..<buffer.count / 8).map { buffer.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
     }
     var records: [Record] = []
-    for start in stride(from: 0, to: words.count - wordCount + 1, by: wordCount) {
-      guard let kind = Kind(rawValue: words[start]) else { continue }
-      let lasts = words[(start + 5)..<(start + 5 + Int(words[start + 4]))]
+    for start in stride(from: 0, to: counters.count - wordCount + 1, by: wordCount) {
+      guard let kind = Kind(rawValue: counters[start]) else { continue }
+      let lasts = counters[(start + 5)..<(start + 5 + Int(counters[start + 4]))]
       records.append(
         Record(
-          kind: kind, number: words[start + 1], generation: words[start + 2],
-          hash: words[start + 3], lasts: Array(lasts)))
+          kind: kind, number: counters[start + 1], generation: counters[start + 2],
+          hash: counters[start + 3], lasts: Array(lasts)))
     }
     return records
   }

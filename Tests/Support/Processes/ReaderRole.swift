@@ -23,24 +23,24 @@ struct ReaderRole {
   }
 
   mutating func run() throws {
-    var handover = Handover(sendingAt: own.handover(own.place))
+    var handover = Handover(sendingAt: own.handover(own.index))
     handover?.claim(nil)
     while own.goesOn {
       guard let store = try openStore() else { continue }
-      ledger.note(.opened)
+      ledger.record(.opened)
       newest = Generation(frame: 0)
       while own.goesOn, !generator.isTrue(in256: 3) {
         try readNewest(store)
         if !held.isEmpty, generator.isTrue(in256: 128) {
           try readAgain(held[generator.below(held.count)])
         }
-        if handover == nil { handover = Handover(sendingAt: own.handover(own.place)) }
+        if handover == nil { handover = Handover(sendingAt: own.handover(own.index)) }
         send(through: handover)
         // A suspended process may keep others from pinning an older generation.
         do {
           try receive(store)
           try readPast(store)
-        } catch let error as StorageError where error.kind == .busy { ledger.note(.busy) }
+        } catch let error as StorageError where error.kind == .busy { ledger.record(.busy) }
         if generator.isTrue(in256: 64) { usleep(UInt32(generator.below(30_000))) }
       }
       for one in held { try readAgain(one) }
@@ -67,7 +67,7 @@ struct ReaderRole {
     }
     newest = snapshot.generation
     let summary = try SharedContent.check(snapshot)
-    ledger.note(
+    ledger.record(
       .read, generation: snapshot.generation.frame, hash: summary.hash, lasts: summary.lasts)
     past.append((newest, summary))
     if held.count < 3, generator.isTrue(in256: 64) {
@@ -79,11 +79,11 @@ struct ReaderRole {
     guard try SharedContent.check(one.snapshot) == one.summary else {
       throw SharedContent.Violation("\(one.snapshot.generation) has changed while it was held")
     }
-    note(again: one)
+    record(again: one)
   }
 
-  private func note(again one: Held) {
-    ledger.note(
+  private func record(again one: Held) {
+    ledger.record(
       .readAgain, generation: one.snapshot.generation.frame, hash: one.summary.hash,
       lasts: one.summary.lasts)
   }
@@ -97,9 +97,9 @@ struct ReaderRole {
       guard try SharedContent.check(snapshot) == one.summary else {
         throw SharedContent.Violation("\(one.generation) came back as another one")
       }
-      note(again: Held(snapshot: snapshot, summary: one.summary))
+      record(again: Held(snapshot: snapshot, summary: one.summary))
     } catch let error as StorageError where error.kind == .generationExpired {
-      ledger.note(.expired, generation: one.generation.frame)
+      ledger.record(.expired, generation: one.generation.frame)
     }
   }
 
@@ -118,7 +118,7 @@ struct ReaderRole {
 
   /// Takes a generation that another reader names: what it claims is there for as long as it does.
   private mutating func receive(_ store: Store) throws {
-    let sender = own.place + 1 + generator.below(3)
+    let sender = own.index + 1 + generator.below(3)
     guard let handover = Handover(receivingAt: own.handover(sender % 4)),
       let claim = handover.currentClaim()
     else { return }
@@ -128,9 +128,9 @@ struct ReaderRole {
       guard summary.hash == claim.hash else {
         throw SharedContent.Violation("\(snapshot.generation) is another one elsewhere")
       }
-      note(again: Held(snapshot: snapshot, summary: summary))
+      record(again: Held(snapshot: snapshot, summary: summary))
     } catch let error as StorageError where error.kind == .generationExpired {
-      ledger.note(.expired, generation: claim.generation)
+      ledger.record(.expired, generation: claim.generation)
       guard handover.currentClaim() == claim else { return }
       // A process that has just been killed may lose its locks one after the other.
       usleep(300_000)

@@ -10,20 +10,20 @@ struct WatcherRole {
   func run() throws {
     let store = try Store(at: own.store, options: own.options)
     let ledger = Ledger(at: own.ledger)
-    ledger.note(.opened)
+    ledger.record(.opened)
     var number: UInt64 = 0
     while own.goesOn {
       number += 1
       let value = Array("\(number)".utf8)
       let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
-        try $0.keyspace("watched").put(own.place, value)
+        try $0.keyspace("watched").put(own.index, value)
       }
       // Not that generation: others may have passed it by now.
       let snapshot = try store.snapshot()
-      guard try snapshot.keyspace("watched")?.get(own.place) == value else {
+      guard try snapshot.keyspace("watched")?.get(own.index) == value else {
         throw SharedContent.Violation("commit \(number) does not show")
       }
-      ledger.note(.acknowledged, number, generation: generation.frame)
+      ledger.record(.acknowledged, number, generation: generation.frame)
       usleep(2000)
     }
     let findings = try store.verify().findings

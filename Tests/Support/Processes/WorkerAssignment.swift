@@ -20,9 +20,9 @@ package struct WorkerAssignment: Codable, Sendable {
 
   package var role: Role
   /// Which one of its role; its ledger goes by both.
-  package var place: Int
+  package var index: Int
   /// Holds the store, the ledgers, and what one process hands to another.
-  package var folder: String
+  package var directory: String
   package var seed: UInt64
   package var isMapped = true
   package var isDurable = true
@@ -33,17 +33,17 @@ package struct WorkerAssignment: Codable, Sendable {
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
-  package init(_ role: Role, _ place: Int, in folder: String, seed: UInt64) {
+  package init(_ role: Role, _ index: Int, in directory: String, seed: UInt64) {
     self.role = role
-    self.place = place
-    self.folder = folder
+    self.index = index
+    self.directory = directory
     self.seed = seed
   }
 
-  package var store: String { folder + "/store" }
-  package var ledger: String { folder + "/ledger-\(role)-\(place)" }
+  package var store: String { directory + "/store" }
+  package var ledger: String { directory + "/ledger-\(role)-\(index)" }
   /// Where readers leave generations for each other.
-  package func handover(_ place: Int) -> String { folder + "/handover-\(place)" }
+  package func handover(_ index: Int) -> String { directory + "/handover-\(index)" }
   package var durability: StoreOptions.Durability { isDurable ? .full : .normal }
 
   /// Small files, so that passes and new segments come often.
@@ -56,7 +56,7 @@ package struct WorkerAssignment: Codable, Sendable {
     options.transactionMemoryByteCount = 64 << 10
     options.cacheByteCount = 1 << 20
     options.busyTimeout = .milliseconds(busyMilliseconds)
-    options.readOnly = isReadOnly
+    options.isReadOnly = isReadOnly
     options.name = name
     // What a worker says on its standard error fails the campaign.
     options.checkpointDidFail = { _ in }
@@ -64,13 +64,13 @@ package struct WorkerAssignment: Codable, Sendable {
   }
 
   /// Whether the process is to go on.
-  package var goesOn: Bool { access(folder + "/stop", F_OK) != 0 }
+  package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {
     do {
-      let words = CommandLine.arguments
-      guard words.count == 2 else { throw SharedContent.Violation("one argument, as JSON") }
-      let own = try JSONDecoder().decode(Self.self, from: Data(words[1].utf8))
+      let counters = CommandLine.arguments
+      guard counters.count == 2 else { throw SharedContent.Violation("one argument, as JSON") }
+      let own = try JSONDecoder().decode(Self.self, from: Data(counters[1].utf8))
       switch own.role {
       case .writer:
         var role = WriterRole(own)

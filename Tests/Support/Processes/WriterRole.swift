@@ -21,11 +21,11 @@ struct WriterRole {
   mutating func run() throws {
     while own.goesOn {
       let store = try Store(at: own.store, options: own.options)
-      ledger.note(.opened)
+      ledger.record(.opened)
       while own.goesOn, !generator.isTrue(in256: 2) { try step(store) }
       let activity = store.statistics.activity
-      ledger.note(
-        .counted, UInt64(activity.logSyncs), generation: UInt64(activity.commits))
+      ledger.record(
+        .counted, UInt64(activity.logSyncCount), generation: UInt64(activity.commitCount))
       try store.close()
     }
   }
@@ -35,28 +35,28 @@ struct WriterRole {
     var number: UInt64 = 0
     do {
       let done = try SharedContent.write(
-        own.place, to: store, durability: own.durability, &generator
+        own.index, to: store, durability: own.durability, &generator
       ) { last in
         guard last >= acknowledged, last <= intended else {
           throw SharedContent.Violation(
-            "writer \(own.place) finds \(last), acknowledged \(acknowledged), begun \(intended)")
+            "writer \(own.index) finds \(last), acknowledged \(acknowledged), begun \(intended)")
         }
         number = last + 1
-        ledger.note(.intent, number)
+        ledger.record(.intent, number)
       }
       self.intended = max(intended, number)
       guard let done else { return }
       self.acknowledged = done.number
-      ledger.note(.acknowledged, done.number, generation: done.generation.frame)
+      ledger.record(.acknowledged, done.number, generation: done.generation.frame)
       guard generator.isTrue(in256: 16) else { return }
       let snapshot = try store.snapshot()
       guard snapshot.generation >= done.generation,
-        try SharedContent.check(snapshot).lasts[own.place] == done.number
+        try SharedContent.check(snapshot).lasts[own.index] == done.number
       else {
-        throw SharedContent.Violation("writer \(own.place) does not see its \(done.number)")
+        throw SharedContent.Violation("writer \(own.index) does not see its \(done.number)")
       }
     } catch let error as StorageError where error.kind == .busy {
-      ledger.note(.busy)
+      ledger.record(.busy)
     }
   }
 }

@@ -63,8 +63,8 @@ struct Races {
 
   private mutating func merge(_ other: Int, into index: Int) {
     for participant in 0..<participantCount {
-      let place = index * participantCount + participant
-      clocks[place] = max(clocks[place], clocks[other * participantCount + participant])
+      let cell = index * participantCount + participant
+      clocks[cell] = max(clocks[cell], clocks[other * participantCount + participant])
     }
   }
 }

@@ -27,7 +27,7 @@ package final class Schedule: @unchecked Sendable {
   /// other way round if neither changes what the other one looks at or changes.
   package struct Operation: Sendable {
     let name: StaticString
-    let place: String
+    let target: String
     var reads: [UInt64] = []
     var writes: [UInt64] = []
   }
@@ -60,23 +60,23 @@ package final class Schedule: @unchecked Sendable {
     var isBlocked = false
   }
 
-  /// Where a thread waits for its turn; `hasCome` is guarded by `lock`.
+  /// Where a thread waits for its turn; `isAdmitted` is guarded by `lock`.
   private final class Turn: @unchecked Sendable {
     // @unchecked because of that.
     private let lock = Lock()
-    private var hasCome = false
+    private var isAdmitted = false
 
     func give() {
       lock.withLock {
-        hasCome = true
+        isAdmitted = true
         lock.wakeAll()
       }
     }
 
     func await() {
       lock.withLock {
-        while !hasCome { lock.wait() }
-        hasCome = false
+        while !isAdmitted { lock.wait() }
+        isAdmitted = false
       }
     }
   }
@@ -145,7 +145,9 @@ package final class Schedule: @unchecked Sendable {
     participants[number].turn.await()
     participants[number].process.refresh()
     do {
-      if take(number, Operation(name: "begin", place: "")) { try participants[number].body(self) }
+      if waitForTurn(number, Operation(name: "begin", target: "")) {
+        try participants[number].body(self)
+      }
     } catch {
       // Of a process that was killed nobody sees an error.
       if !participants[number].isDead { fail("participant \(number): \(error)") }
@@ -161,7 +163,7 @@ package final class Schedule: @unchecked Sendable {
 
   /// Takes a step when it is this participant's turn; false if it has been killed, and nothing it
   /// does has an effect any more.
-  func take(_ number: Int, _ operation: Operation) -> Bool {
+  func waitForTurn(_ number: Int, _ operation: Operation) -> Bool {
     guard isRunning else { return true }
     guard !participants[number].isDead else { return false }
     if decided?.participant != number {
@@ -250,9 +252,9 @@ package final class Schedule: @unchecked Sendable {
   /// The participant has asked for something that another one has.
   ///
   /// Many go on then; who asks for the same again waits for it.
-  func noteRefusal(_ number: Int) {
+  func recordRefusal(_ number: Int) {
     guard isRunning, let step = steps.last else { return }
-    let request = "\(step.operation.name) \(step.operation.place)"
+    let request = "\(step.operation.name) \(step.operation.target)"
     participants[number].awaited.formUnion(step.operation.reads)
     participants[number].awaited.formUnion(step.operation.writes)
     if !participants[number].refused.insert(request).inserted {
@@ -261,7 +263,7 @@ package final class Schedule: @unchecked Sendable {
   }
 
   /// What these keys stand for was given back, and others may wait for it.
-  func noteReturn(_ keys: [UInt64]) {
+  func recordReturn(_ keys: [UInt64]) {
     vainCount = 0
     for number in participants.indices
     where participants[number].isBlocked && !participants[number].awaited.isDisjoint(with: keys) {
@@ -282,9 +284,9 @@ package final class Schedule: @unchecked Sendable {
   /// Its locks are gone and what it does from here on has no effect: its thread unwinds, alone.
   package func kill(_ victim: Int, by number: Int) {
     let operation = Operation(
-      name: "kill", place: "participant \(victim)",
+      name: "kill", target: "participant \(victim)",
       writes: [ScheduledProcess.lifeKey(victim), ScheduledProcess.anyLockKey])
-    guard take(number, operation), !participants[victim].hasEnded else { return }
+    guard waitForTurn(number, operation), !participants[victim].hasEnded else { return }
     participants[victim].isDead = true
     participants[victim].process.die()
     wakeAll()
@@ -293,7 +295,7 @@ package final class Schedule: @unchecked Sendable {
     participants[number].turn.await()
     participants[number].process.refresh()
     // Whoever gave the turn back has chosen this participant for a step, which it takes.
-    _ = take(number, Operation(name: "go on", place: ""))
+    _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 
   /// Whether a participant was killed.
@@ -345,10 +347,10 @@ package final class Schedule: @unchecked Sendable {
   // MARK: Messages
 
   /// The steps around a place, a line each.
-  package func text(around places: [Int], distance: Int = 3) -> String {
-    steps.indices.filter { index in places.contains { abs($0 - index) <= distance } }.map {
+  package func text(around stepIndices: [Int], distance: Int = 3) -> String {
+    steps.indices.filter { index in stepIndices.contains { abs($0 - index) <= distance } }.map {
       let step = steps[$0]
-      return "\($0): \(step.participant) \(step.operation.name) \(step.operation.place)"
+      return "\($0): \(step.participant) \(step.operation.name) \(step.operation.target)"
     }.joined(separator: "\n")
   }
 }

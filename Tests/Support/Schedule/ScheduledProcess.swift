@@ -14,7 +14,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   /// Steps taken while no schedule ran.
   private var ownStepCount = 0
   private var openFiles: [(any File)] = []
-  private var sharedWords: [FileIdentity: SharedCopy] = [:]
+  private var sharedCounters: [FileIdentity: SharedCopy] = [:]
 
   private struct SharedCopy {
     let original: Mapping
@@ -35,13 +35,17 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   /// Shows what others have stored in the shared words.
   package func refresh() {
-    for words in sharedWords.values { words.copy.bytes.copy(words.original.bytes.bytes, to: 0) }
+    for counters in sharedCounters.values {
+      counters.copy.bytes.copy(counters.original.bytes.bytes, to: 0)
+    }
   }
 
   /// Shows others what was stored here.
   func flush() {
     guard !isDead else { return }
-    for words in sharedWords.values { words.original.bytes.copy(words.copy.bytes.bytes, to: 0) }
+    for counters in sharedCounters.values {
+      counters.original.bytes.copy(counters.copy.bytes.bytes, to: 0)
+    }
   }
 
   /// Runs `body` while no schedule runs.
@@ -60,17 +64,17 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   /// Waits for the turn to do something.
   fileprivate func step(
-    _ name: StaticString, _ place: String, reads: [UInt64] = [], writes: [UInt64] = []
+    _ name: StaticString, _ target: String, reads: [UInt64] = [], writes: [UInt64] = []
   ) throws(StorageError) {
     if schedule == nil { ownStepCount += 1 }
     guard ownStepCount <= Schedule.stepLimit else {
-      throw StorageError(.io, "This process goes on and on.", file: place)
+      throw StorageError(.io, "This process goes on and on.", file: target)
     }
-    var operation = Schedule.Operation(name: name, place: place, reads: reads, writes: writes)
+    var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
     // What it changes depends on its being alive.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
-    guard !isDead, schedule?.take(number, operation) ?? true else {
-      throw StorageError(.io, "This process was killed.", file: place)
+    guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
+      throw StorageError(.io, "This process was killed.", file: target)
     }
   }
 
@@ -80,13 +84,13 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   }
 
   /// A step that looks at what anybody has acknowledged.
-  package func lookAtAcknowledged() throws(StorageError) {
+  package func checkAcknowledged() throws(StorageError) {
     let count = schedule?.participantCount ?? 0
     try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
   }
 
-  fileprivate func noteRefusal() { schedule?.noteRefusal(number) }
-  fileprivate func noteReturn(_ keys: [UInt64]) { schedule?.noteReturn(keys) }
+  fileprivate func recordRefusal() { schedule?.recordRefusal(number) }
+  fileprivate func recordReturn(_ keys: [UInt64]) { schedule?.recordReturn(keys) }
 
   // MARK: What steps touch
 
@@ -100,12 +104,12 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     1 << 59 | UInt64(participant)
   }
 
-  private static func wordKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
+  private static func counterKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
 
   /// Names come and go in folders, which can be listed.
   private static func nameKeys(_ path: String) -> [UInt64] {
-    let place = MemoryPath(path)
-    return [nameKey(place), nameKey(place.parent)]
+    let location = MemoryPath(path)
+    return [nameKey(location), nameKey(location.parent)]
   }
 
   private static func nameKey(_ path: MemoryPath) -> UInt64 {
@@ -164,22 +168,24 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   /// The words of a file, as this participant sees them.
   fileprivate func map(_ file: any File, _ byteCount: Int) throws(StorageError) -> Mapping {
     let identity = try file.identity()
-    if sharedWords[identity] == nil {
+    if sharedCounters[identity] == nil {
       let original = try file.mapShared(byteCount: byteCount)
       let copy = ByteBlock(count: byteCount)
       copy.bytes.copy(original.bytes.bytes, to: 0)
-      sharedWords[identity] = SharedCopy(original: original, copy: copy)
+      sharedCounters[identity] = SharedCopy(original: original, copy: copy)
     }
-    guard let words = sharedWords[identity] else { return try file.mapShared(byteCount: byteCount) }
-    let copy = words.copy
+    guard let counters = sharedCounters[identity] else {
+      return try file.mapShared(byteCount: byteCount)
+    }
+    let copy = counters.copy
     return Mapping(
-      copy.bytes, onAccess: { [weak self] in self?.noteAccess($0, isWrite: $1) },
+      copy.bytes, onAccess: { [weak self] in self?.recordAccess($0, isWrite: $1) },
       unmap: { _ in withExtendedLifetime(copy) {} })
   }
 
-  private func noteAccess(_ offset: Int, isWrite: Bool) {
+  private func recordAccess(_ offset: Int, isWrite: Bool) {
     let name = CountersLayout.fields.last { $0.offset <= offset }?.name ?? ""
-    let key = [Self.wordKey(offset)]
+    let key = [Self.counterKey(offset)]
     if isWrite {
       try? step("store", name, writes: key)
     } else {
@@ -217,7 +223,7 @@ private final class ScheduledFile: File {
     range.prefix(1000).map { 1 << 60 | $0 }
   }
 
-  private func place(_ range: Range<UInt64>) -> String {
+  private func target(_ range: Range<UInt64>) -> String {
     range.lowerBound < LockByte.live
       ? "byte \(range.lowerBound)" : "live \(range.lowerBound - LockByte.live)+\(range.count)"
   }
@@ -273,12 +279,12 @@ private final class ScheduledFile: File {
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     let name: StaticString = kind == .none ? "unlock" : kind == .shared ? "share" : "lock"
     try process.step(
-      name, place(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
+      name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
-    if !isLocked { process.noteRefusal() }
+    if !isLocked { process.recordRefusal() }
     // Who waits for a byte may go on when it is given up, or no longer exclusive.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
-      process.noteReturn(lockKeys(range))
+      process.recordReturn(lockKeys(range))
     }
     return isLocked
   }
@@ -289,10 +295,10 @@ private final class ScheduledFile: File {
 
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>? {
     try process.step(
-      "ask", place(range), reads: lockKeys(range) + [ScheduledProcess.anyLockKey])
+      "ask", target(range), reads: lockKeys(range) + [ScheduledProcess.anyLockKey])
     let found = try inner.lockedByOthers(in: range)
     // Who finds one of these bytes taken asks again.
-    if found != nil, range.lowerBound < LockByte.live { process.noteRefusal() }
+    if found != nil, range.lowerBound < LockByte.live { process.recordRefusal() }
     return found
   }
 

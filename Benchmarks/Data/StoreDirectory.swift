@@ -1,0 +1,107 @@
+import Dispatch
+import Foundation
+import HeartwoodEngine
+
+/// The directory with the stores of a run.
+struct StoreDirectory {
+  /// The name of the measured store.
+  static let measured = "quakes"
+  /// The name of stores that are removed after loading.
+  static let scratch = "load-random"
+  /// Returns the name of the store in which an engine keeps objects.
+  static func graph(_ engine: String) -> String { "graph-" + engine }
+
+  let path: String
+  private let options: StoreOptions
+  private let isTemporary: Bool
+
+  /// Creates the directory if it does not exist; a path of `nil` means a temporary one.
+  init(path: String?, options: StoreOptions) throws {
+    self.options = options
+    isTemporary = path == nil
+    let temporary = FileManager.default.temporaryDirectory
+      .appendingPathComponent("heartwood-bench-\(UUID().uuidString)").path
+    self.path = path ?? temporary
+    for name in [Self.measured, Self.scratch] {
+      guard !FileManager.default.fileExists(atPath: storePath(name)) else {
+        throw BenchFailure(
+          "\(storePath(name)) already exists: remove it, or type --path with another directory.")
+      }
+    }
+    try Self.make(self.path)
+  }
+
+  /// Returns a directory inside this one, for stores of the same names.
+  func inner(_ name: String) throws -> StoreDirectory {
+    try StoreDirectory(path: storePath(name), options: options)
+  }
+
+  /// Creates a directory that other code fills.
+  static func make(_ path: String) throws {
+    do {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    } catch {
+      throw BenchFailure(
+        "The directory \(path) cannot be created (\(error.localizedDescription)): type --path "
+          + "with another one.")
+    }
+  }
+
+  /// Creates a store with this name; removes one from an earlier round.
+  ///
+  /// - Parameter checkpointsItself: Whether the store runs checkpoints automatically; if not, the
+  ///   caller does.
+  func makeStore(_ name: String, checkpointsItself: Bool = true) throws -> Store {
+    try remove(name)
+    var options = options
+    if !checkpointsItself { options.checkpointLogByteCount = 0 }
+    return try Store(at: storePath(name), options: options)
+  }
+
+  /// Opens an existing store.
+  func openStore(_ name: String) throws -> Store {
+    try Store(at: storePath(name), options: options)
+  }
+
+  func remove(_ name: String) throws {
+    guard FileManager.default.fileExists(atPath: storePath(name)) else { return }
+    try FileManager.default.removeItem(atPath: storePath(name))
+  }
+
+  /// Returns the disk space of the files of a store, without holes.
+  ///
+  /// It asks the system directly, because Foundation's allocated size is a multiple of it on Linux.
+  func allocatedByteCount(_ name: String) throws -> Int {
+    let store = storePath(name)
+    return try FileManager.default.contentsOfDirectory(atPath: store).reduce(0) { sum, file in
+      var status = stat()
+      guard stat(store + "/" + file, &status) == 0 else { return sum }
+      return sum + Int(status.st_blocks) * 512
+    }
+  }
+
+  /// Removes a temporary directory with its contents; another stays.
+  func leave() throws {
+    guard isTemporary else { return }
+    try FileManager.default.removeItem(atPath: path)
+  }
+
+  /// Removes the directory and ends the program on an interrupt, as long as the result is kept.
+  func leaveOnInterrupt() -> [any DispatchSourceSignal] {
+    [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        Progress().clear()
+        try? leave()
+        _exit(128 + number)
+      }
+      source.activate()
+      return source
+    }
+  }
+
+  private func storePath(_ name: String) -> String {
+    path + "/" + name
+  }
+}

@@ -1,0 +1,134 @@
+/// The first fields of every file that is replaced atomically; a hash follows its rows.
+package enum AtomicFileLayout {
+  package static let magic = Field("magic", at: 0, 8)
+  package static let version = Field("version", at: 8, 4)
+  package static let rowCount = Field("rowCount", at: 12, 4)
+  package static let storeHigh = Field("storeHigh", at: 16, 8)
+  package static let storeLow = Field("storeLow", at: 24, 8)
+  package static let fields = [magic, version, rowCount, storeHigh, storeLow]
+  package static let byteCount = 32
+  package static let hashByteCount = 8
+}
+
+/// A small file of a store that is replaced atomically: a reader finds either the old or the new
+/// one.
+package struct AtomicFile: Sendable {
+  package let name: String
+  package let magic: UInt64
+  private let advice: String
+
+  /// - Parameters:
+  ///   - magic: The first eight bytes, as a little-endian number.
+  ///   - advice: A sentence that tells the user how to deal with a corrupt one.
+  package init(_ name: String, magic: UInt64, advice: String) {
+    self.name = name
+    self.magic = magic
+    self.advice = advice
+  }
+
+  package func damaged(_ message: String) -> StorageError {
+    .corrupt(message + " " + advice, file: name)
+  }
+
+  /// Reads and decodes the file; `nil` if there is none.
+  ///
+  /// It allocates memory only for a length that matches the first fields, and not for a file that
+  /// consists mostly of holes, because no store writes one.
+  ///
+  /// - Parameters:
+  ///   - fieldByteCount: Bytes of the fields in front of the rows.
+  ///   - lengths: Returns the lengths that such fields allow.
+  package func read<Content>(
+    _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
+    decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
+  ) throws(StorageError) -> Content? {
+    guard let file = try log.fileSystem.open(log.directory + "/" + name, .read) else { return nil }
+    let count = try file.byteCount()
+    try requireCredible(count, of: file, fieldByteCount, lengths)
+    let block = ByteBlock(count: Int(count))
+    defer { block.keep() }
+    guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
+      throw damaged("The file became shorter while it was read.")
+    }
+    return try decode(block.bytes.bytes, log.identity)
+  }
+
+  private func requireCredible(
+    _ count: UInt64, of file: any File, _ fieldByteCount: Int,
+    _ lengths: (Bytes) -> ClosedRange<UInt64>
+  ) throws(StorageError) {
+    let fields = ByteBlock(count: fieldByteCount)
+    defer { fields.keep() }
+    let bytes = fields.bytes.bytes
+    guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
+      bytes.load64(AtomicFileLayout.magic.offset) == magic
+    else { throw damaged("The file has a wrong signature or is too short.") }
+    // The fields of another version are unknown; the hash is checked all the same.
+    let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
+    guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
+      throw damaged("The counts of the file do not match its length.")
+    }
+    guard count > Self.plainByteCount else { return }
+    guard try file.allocatedByteCount() >= count / Self.compression else {
+      throw damaged("The file consists mostly of holes.")
+    }
+  }
+
+  /// Files up to this length are read without a check for holes.
+  private static let plainByteCount: UInt64 = 1 << 20
+  /// The largest factor by which a compressing file system shrinks the rows.
+  private static let compression: UInt64 = 64
+
+  /// Stamps the bytes around the rows: the first fields, and the hash in the last eight bytes.
+  package func stamp(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {
+    typealias Layout = AtomicFileLayout
+    target.store64(magic, Layout.magic.offset)
+    target.store32(1, Layout.version.offset)
+    target.store32(UInt32(rowCount), Layout.rowCount.offset)
+    target.store64(identity.high, Layout.storeHigh.offset)
+    target.store64(identity.low, Layout.storeLow.offset)
+    let end = target.count - Layout.hashByteCount
+    target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
+  }
+
+  /// Checks the bytes around the rows, and returns the number of rows.
+  ///
+  /// - Parameter least: Bytes of the fields in front of the rows.
+  /// - Throws: `corrupt` if the bytes are not as written; `incompatibleFormat` if a newer program
+  ///   wrote them.
+  package func check(
+    _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
+  ) throws(StorageError) -> Int {
+    typealias Layout = AtomicFileLayout
+    let end = bytes.count - Layout.hashByteCount
+    guard end >= least, bytes.load64(Layout.magic.offset) == magic,
+      bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: identity.seed)
+    else { throw damaged("The bytes of the file do not match its hash.") }
+    let version = bytes.load32(Layout.version.offset)
+    guard version == 1 else {
+      throw StorageError(
+        .incompatibleFormat,
+        "The file has version \(version); this program supports version 1. Open the store with "
+          + "a newer program.", file: name)
+    }
+    guard bytes.load64(Layout.storeHigh.offset) == identity.high,
+      bytes.load64(Layout.storeLow.offset) == identity.low
+    else { throw damaged("The file belongs to another store.") }
+    return Int(bytes.load32(Layout.rowCount.offset))
+  }
+
+  /// Replaces the file with these bytes; durable on return.
+  ///
+  /// - Throws: `diskFull`, and then the old file remains valid; `io`, and then either may be.
+  /// - Complexity: One write, one sync, one sync of the directory.
+  package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
+    let path = log.directory + "/" + name
+    let file = try log.fileSystem.create(path + ".new")
+    defer { block.keep() }
+    if try file.byteCount() > 0 { try file.setByteCount(0) }
+    try file.write([block.bytes.bytes], at: 0)
+    try file.sync()
+    try log.fileSystem.rename(path + ".new", to: path)
+    try log.syncDirectory()
+  }
+}

@@ -1,0 +1,109 @@
+/// The bytes of a row of the file `named`, which the name follows.
+package enum NamedGenerationLayout {
+  package static let lineage = Field("lineage", at: 0, 8)
+  package static let generation = Field("generation", at: 8, 8)
+  package static let time = Field("time", at: 16, 8)
+  package static let nameByteCount = Field("nameByteCount", at: 24, 4)
+  package static let reserved = Field("reserved", at: 28, 4)
+  package static let fields = [lineage, generation, time, nameByteCount, reserved]
+  package static let rowName = 32
+}
+
+/// The named generations.
+package struct NamedGenerations: Hashable, Sendable {
+  /// A named generation.
+  package struct Row: Hashable, Sendable {
+    package let lineage: UInt64
+    package let generation: FrameNumber
+    package let time: UInt64
+
+    package init(lineage: UInt64, generation: FrameNumber, time: UInt64) {
+      self.lineage = lineage
+      self.generation = generation
+      self.time = time
+    }
+  }
+
+  package var rows: [String: Row] = [:]
+
+  /// Its magic is "HEARTKPT".
+  package static let file = AtomicFile(
+    "kept", magic: 0x5450_4B54_5241_4548,
+    advice: "Restore a backup, or remove the file, which releases all named generations.")
+
+  package init() {}
+
+  /// Reads the file; the result is empty if there is none.
+  package static func read(_ log: LogFiles) throws(StorageError) -> NamedGenerations {
+    func lengths(_ fields: Bytes) -> ClosedRange<UInt64> {
+      let rowCount = UInt64(fields.load32(AtomicFileLayout.rowCount.offset))
+      let ends = UInt64(AtomicFileLayout.byteCount + AtomicFileLayout.hashByteCount)
+      let least = UInt64(byteCount(nameByteCount: 1))
+      let most = UInt64(byteCount(nameByteCount: Limits.maxGenerationNameByteCount))
+      return ends + rowCount * least...ends + rowCount * most
+    }
+    let fieldByteCount = AtomicFileLayout.byteCount
+    return try file.read(
+      log, fieldByteCount: fieldByteCount, lengths: lengths, decode: decode) ?? NamedGenerations()
+  }
+
+  /// The bytes of the file.
+  package func encoded(for identity: StoreIdentity) -> ByteBlock {
+    typealias Layout = NamedGenerationLayout
+    let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let end = names.reduce(AtomicFileLayout.byteCount) {
+      $0 + Self.byteCount(nameByteCount: $1.utf8.count)
+    }
+    let block = ByteBlock(count: end + AtomicFileLayout.hashByteCount)
+    let target = block.bytes
+    var offset = AtomicFileLayout.byteCount
+    for name in names {
+      guard let row = rows[name] else { continue }
+      let text = Array(name.utf8)
+      target.store64(row.lineage, offset + Layout.lineage.offset)
+      target.store64(row.generation, offset + Layout.generation.offset)
+      target.store64(row.time, offset + Layout.time.offset)
+      target.store32(UInt32(text.count), offset + Layout.nameByteCount.offset)
+      text.withBytes { target.copy($0, to: offset + Layout.rowName) }
+      offset += Self.byteCount(nameByteCount: text.count)
+    }
+    Self.file.stamp(target, rowCount: names.count, for: identity)
+    return block
+  }
+
+  private static func byteCount(nameByteCount: Int) -> Int {
+    NamedGenerationLayout.rowName + (nameByteCount + 7) / 8 * 8
+  }
+
+  /// Decodes the rows.
+  ///
+  /// - Throws: `corrupt` if the bytes are not as written: if a named generation were missing from
+  ///   the list, a maintenance run would reclaim it.
+  package static func decode(
+    _ bytes: Bytes, of identity: StoreIdentity
+  ) throws(StorageError) -> NamedGenerations {
+    typealias Layout = NamedGenerationLayout
+    let damaged = file.damaged("The list of named generations is corrupt.")
+    let rowCount = try file.check(bytes, atLeast: AtomicFileLayout.byteCount, of: identity)
+    let end = bytes.count - AtomicFileLayout.hashByteCount
+    var named = NamedGenerations()
+    var offset = AtomicFileLayout.byteCount
+    for _ in 0..<rowCount {
+      guard end - offset >= Layout.rowName else { throw damaged }
+      let nameByteCount = Int(bytes.load32(offset + Layout.nameByteCount.offset))
+      guard nameByteCount > 0, nameByteCount <= Limits.maxGenerationNameByteCount,
+        end - offset >= byteCount(nameByteCount: nameByteCount),
+        bytes.load64(offset + Layout.generation.offset) <= Limits.maxFrame,
+        let name = String(
+          validating: bytes.slice(offset + Layout.rowName, nameByteCount).copied(), as: UTF8.self)
+      else { throw damaged }
+      named.rows[name] = Row(
+        lineage: bytes.load64(offset + Layout.lineage.offset),
+        generation: bytes.load64(offset + Layout.generation.offset),
+        time: bytes.load64(offset + Layout.time.offset))
+      offset += byteCount(nameByteCount: nameByteCount)
+    }
+    guard offset == end else { throw damaged }
+    return named
+  }
+}

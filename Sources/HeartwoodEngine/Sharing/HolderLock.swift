@@ -1,0 +1,90 @@
+/// A holder lock: a lock byte by which a process shows that it has the store, or a generation,
+/// open.
+///
+/// Locks do not identify their owner, so the offset encodes the PID. Like every lock it ends with
+/// the process, and a read-only process can hold it.
+package struct HolderLock: Hashable, Sendable {
+  /// The subject of the lock, as an offset in the process's own range of bytes.
+  private enum Subject {
+    static let openForWriting: UInt64 = 0
+    static let openForReading: UInt64 = 1
+    static let firstGeneration: UInt64 = 2
+    static let bitCount: UInt64 = 39
+    static let count: UInt64 = 1 << bitCount
+  }
+
+  /// More than any PID, and few enough that all ranges are below 2^62.
+  private static let processCount: Int32 = 1 << 22
+  /// The ranges of all processes.
+  static let bytes =
+    LockByte.holderLock..<LockByte.holderLock + UInt64(processCount) << Subject.bitCount
+
+  let process: Int32
+  private let subject: UInt64
+
+  private init(_ process: Int32, _ subject: UInt64) {
+    self.process = process
+    self.subject = subject
+  }
+
+  /// Decodes a locked byte in ``bytes``.
+  init(byte: UInt64) {
+    let offset = byte - LockByte.holderLock
+    self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
+  }
+
+  /// Returns the holder lock of a process that has the store open.
+  package static func open(_ process: Int32, isReadOnly: Bool) -> HolderLock {
+    HolderLock(process, isReadOnly ? Subject.openForReading : Subject.openForWriting)
+  }
+
+  /// Returns the holder lock of a process that has held a generation for a while.
+  ///
+  /// Frame numbers beyond 2^39 wrap around; generations that are live at the same time are closer
+  /// together.
+  package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
+    let count = Subject.count - Subject.firstGeneration
+    return HolderLock(process, Subject.firstGeneration + generation % count)
+  }
+
+  /// The byte to lock; `nil` for a PID out of range.
+  package var byte: UInt64? {
+    guard 0..<Self.processCount ~= process else { return nil }
+    return LockByte.holderLock + UInt64(process) << Subject.bitCount + subject
+  }
+}
+
+extension StoreLocks {
+  /// More adjacent bytes than one process locks: a longer lock was not set by Heartwood.
+  private static let maxHolderLockRunByteCount = 1 << 12
+
+  /// Sets a holder lock; false if it cannot be set, which only leaves out information for users.
+  package func set(_ holderLock: HolderLock) -> Bool {
+    guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
+      return false
+    }
+    return isSet
+  }
+
+  /// Releases a holder lock.
+  package func remove(_ holderLock: HolderLock) {
+    guard let byte = holderLock.byte else { return }
+    // If this fails, the store reports the process as a holder for a while longer.
+    try? unlock(byte: byte)
+  }
+
+  /// Returns whether another owner has set this holder lock.
+  package func isSetElsewhere(_ holderLock: HolderLock) -> Bool {
+    guard let byte = holderLock.byte, let isSet = try? isLockedElsewhere(byte: byte) else {
+      return false
+    }
+    return isSet
+  }
+
+  /// Returns the holder locks of all other owners; none if the system does not answer.
+  package func holderLocksElsewhere() -> [HolderLock] {
+    let runs = (try? lockedElsewhere(in: HolderLock.bytes)) ?? []
+    return runs.filter { $0.count <= Self.maxHolderLockRunByteCount }
+      .flatMap { $0.map(HolderLock.init(byte:)) }
+  }
+}

@@ -1,0 +1,38 @@
+/// The last log reclamation, as far as this process knows it; thread-safe.
+package final class LogReclamationRecord: @unchecked Sendable {
+  // @unchecked because everything below `lock` is guarded by it.
+
+  /// The figures that bound the size of the log after a reclamation.
+  package struct Figures {
+    let serial: UInt64
+    /// The last commit that the map covers.
+    let end: CommitPoint
+    /// The number of generations held below the newest durable one.
+    let heldCount: Int
+    /// The number of pages with at least one retained frame.
+    let distinctPageCount: Int
+    let mapByteCount: Int
+  }
+
+  private let lock = Lock()
+  private var figures: Figures?
+  private var lacksHoleSupport = false
+
+  package init() {}
+
+  /// Records a reclamation that has punched all its holes.
+  func record(_ figures: Figures) { lock.withLock { self.figures = figures } }
+
+  /// Returns whether this process punched all holes of the map with this number.
+  ///
+  /// The answer is not shared between processes: a maintenance run that died may have left some
+  /// out.
+  func isComplete(_ serial: UInt64) -> Bool { lock.withLock { figures?.serial == serial } }
+
+  func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }
+
+  /// Whether the file system can deallocate ranges of a file.
+  package var canPunchHoles: Bool { lock.withLock { !lacksHoleSupport } }
+
+  package var last: Figures? { lock.withLock { figures } }
+}

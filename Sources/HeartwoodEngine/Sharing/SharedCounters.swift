@@ -1,0 +1,204 @@
+import Synchronization
+
+/// The offset of each word of the `counters` file: one cache line apart, so that writing one does
+/// not slow down a reader that polls another.
+package enum CountersLayout {
+  package static let ready = Field("ready", at: 0, 8)
+  package static let appended = Field("appended", at: 64, 8)
+  package static let committed = Field("committed", at: 128, 8)
+  package static let durable = Field("durable", at: 192, 8)
+  package static let floor = Field("floor", at: 256, 8)
+  package static let checkpointed = Field("checkpointed", at: 320, 8)
+  package static let epoch = Field("epoch", at: 384, 8)
+  package static let named = Field("named", at: 448, 8)
+  package static let failed = Field("failed", at: 512, 8)
+  package static let rings = Field("rings", at: 520, 8)
+  package static let writer = Field("writer", at: 528, 8)
+  package static let lastWriter = Field("lastWriter", at: 536, 8)
+  package static let maintenanceError = Field("maintenanceError", at: 544, 8)
+  package static let selector = Field("selector", at: 576, 8)
+  package static let firstDecision = Field("decision 0", at: 640, 1728)
+  package static let secondDecision = Field("decision 1", at: 2368, 1728)
+  package static let fields = [
+    ready, appended, committed, durable, floor, checkpointed, epoch, named, failed, rings, writer,
+    lastWriter, maintenanceError, selector, firstDecision, secondDecision,
+  ]
+  package static let byteCount = 4096
+}
+
+/// The offsets of the words of a decision record within its copy.
+package enum DecisionLayout {
+  package static let low = Field("low", at: 0, 8)
+  package static let newestRetained = Field("newestRetained", at: 8, 8)
+  package static let olderRetainedCount = Field("olderRetainedCount", at: 16, 8)
+  package static let olderRetained = Field("olderRetained", at: 24, 1704)
+  package static let fields = [low, newestRetained, olderRetainedCount, olderRetained]
+}
+
+/// The generations that are still readable, as the last maintenance run decided: the only
+/// definition of "can be pinned".
+package struct DecisionRecord: Hashable, Sendable {
+  /// No generation below it is readable.
+  package var low: FrameNumber
+  /// Every commit from here on is readable: the newest retained generation.
+  package var newestRetained: FrameNumber
+  /// The retained generations below `newestRetained`, ascending.
+  package var olderRetained: [FrameNumber]
+
+  package init(low: FrameNumber, newestRetained: FrameNumber, olderRetained: [FrameNumber]) {
+    self.low = low
+    self.newestRetained = newestRetained
+    self.olderRetained = olderRetained
+  }
+
+  /// Returns whether `generation` can still be pinned.
+  package func isAlive(_ generation: FrameNumber) -> Bool {
+    generation >= low && (generation >= newestRetained || olderRetained.contains(generation))
+  }
+}
+
+/// The shared counters of a store: each is monotonic, atomic, and meaningful on its own.
+///
+/// The exception is `writer`, which is used in messages only.
+///
+/// They are in the mapped `counters` file and are valid for one boot of one machine; a process that
+/// dies at any instruction leaves them usable. `Docs/Internals/Concurrency.md` lists the lock that
+/// protects writing each of them.
+package final class SharedCounters: @unchecked Sendable {
+  // @unchecked because every access is atomic.
+  private let mapping: Mapping
+  private let onAccess: (@Sendable (Int, Bool) -> Void)?
+
+  package init(_ mapping: Mapping) {
+    precondition(mapping.bytes.count >= CountersLayout.byteCount)
+    self.mapping = mapping
+    onAccess = mapping.onAccess
+  }
+
+  /// Creates counters that are private to this process: for read-only opening and for tests.
+  package static func ofThisProcess() -> SharedCounters {
+    let block = ByteBlock(count: CountersLayout.byteCount)
+    return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
+  }
+
+  @inline(__always)
+  private func counter(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    (mapping.bytes.base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  package func load(_ field: Field) -> UInt64 {
+    onAccess?(field.offset, false)
+    return counter(field.offset).pointee.load(ordering: .acquiring)
+  }
+
+  package func store(_ value: UInt64, _ field: Field) {
+    onAccess?(field.offset, true)
+    counter(field.offset).pointee.store(value, ordering: .releasing)
+  }
+
+  /// Raises a word to `value` unless it is at least that already.
+  package func raise(_ field: Field, to value: UInt64) {
+    onAccess?(field.offset, true)
+    var seen = counter(field.offset).pointee.load(ordering: .acquiring)
+    while seen < value {
+      let result = counter(field.offset).pointee.weakCompareExchange(
+        expected: seen, desired: value, ordering: .acquiringAndReleasing)
+      if result.exchanged { return }
+      seen = result.original
+    }
+  }
+
+  /// Increments a word that counts events.
+  package func add(_ count: UInt64, _ field: Field) {
+    onAccess?(field.offset, true)
+    counter(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)
+  }
+
+  /// A full memory barrier: orders everything before it against everything after it, on all cores.
+  package func fence() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
+
+  package var appended: FrameNumber { load(CountersLayout.appended) }
+  package var committed: FrameNumber { load(CountersLayout.committed) }
+  package var durable: FrameNumber { load(CountersLayout.durable) }
+  package var floor: FrameNumber { load(CountersLayout.floor) }
+  package var checkpointed: FrameNumber { load(CountersLayout.checkpointed) }
+  package var epoch: UInt64 { load(CountersLayout.epoch) }
+  package var hasFailed: Bool { load(CountersLayout.failed) != 0 }
+  package func setFailed() { store(1, CountersLayout.failed) }
+
+  /// The failure of the last maintenance run, in any process; `nil` if it succeeded.
+  package var maintenanceFailure: MaintenanceFailure? {
+    MaintenanceFailure(word: load(CountersLayout.maintenanceError))
+  }
+
+  /// Publishes the outcome of a maintenance run to all processes.
+  package func publishMaintenanceResult(_ error: StorageError?) {
+    store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
+  }
+
+  /// Disables writing after an error that leaves the contents of the files unknown.
+  ///
+  /// A full disk rolls back, a timed-out wait has done nothing, and neither has a call that was
+  /// refused.
+  package func disableWriting(after error: StorageError) {
+    guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
+    setFailed()
+  }
+
+  /// Returns whether the counters are consistent: no counter is beyond one that it depends on, and
+  /// every named generation can be pinned.
+  ///
+  /// With damaged counters a commit could be taken for durable, or a named generation could be
+  /// reclaimed. Called while no other process has the store open.
+  package func areCredible(keeping kept: [FrameNumber]) -> Bool {
+    let decision = decision
+    return checkpointed <= floor && floor <= durable && durable <= committed
+      && committed <= appended && max(decision.low, decision.newestRetained) <= appended
+      && kept.allSatisfy { decision.isAlive($0) }
+  }
+
+  /// The published decision; a caller that must not miss a change reads the epoch before and after.
+  package var decision: DecisionRecord {
+    let start = Self.copy(load(CountersLayout.selector) & 1)
+    onAccess?(start, false)
+    func value(_ field: Field, _ position: Int = 0) -> UInt64 {
+      counter(start + field.offset + position * 8).pointee.load(ordering: .relaxed)
+    }
+    let count = min(
+      value(DecisionLayout.olderRetainedCount), UInt64(Limits.maxRetainedGenerationCount))
+    return DecisionRecord(
+      low: value(DecisionLayout.low), newestRetained: value(DecisionLayout.newestRetained),
+      olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
+  }
+
+  /// Fills the copy that is not published, then publishes it.
+  ///
+  /// If there are more retained generations than fit, the lowest are listed and `newestRetained`
+  /// becomes the next one: nothing is lost, but less is reclaimed.
+  package func publish(_ decision: DecisionRecord) {
+    var fitting = decision
+    if decision.olderRetained.count > Limits.maxRetainedGenerationCount {
+      fitting.newestRetained = decision.olderRetained[Limits.maxRetainedGenerationCount]
+      fitting.olderRetained = Array(
+        decision.olderRetained.prefix(Limits.maxRetainedGenerationCount))
+    }
+    let selector = load(CountersLayout.selector) ^ 1
+    let start = Self.copy(selector & 1)
+    onAccess?(start, true)
+    func set(_ field: Field, _ position: Int = 0, to value: UInt64) {
+      counter(start + field.offset + position * 8).pointee.store(value, ordering: .relaxed)
+    }
+    set(DecisionLayout.low, to: fitting.low)
+    set(DecisionLayout.newestRetained, to: fitting.newestRetained)
+    set(DecisionLayout.olderRetainedCount, to: UInt64(fitting.olderRetained.count))
+    for (position, bound) in fitting.olderRetained.enumerated() {
+      set(DecisionLayout.olderRetained, position, to: bound)
+    }
+    store(selector, CountersLayout.selector)
+  }
+
+  private static func copy(_ selector: UInt64) -> Int {
+    selector == 0
+      ? CountersLayout.firstDecision.offset : CountersLayout.secondDecision.offset
+  }
+}

@@ -1,0 +1,197 @@
+/// The writer lock: admits one writer at a time, in order of arrival, across threads and processes.
+///
+/// A leaving writer hands the lock to the thread that has waited longest, and wakes no other.
+package final class WriterLock: @unchecked Sendable {
+  // @unchecked because everything below `lock` is guarded by it.
+  private let locks: StoreLocks
+  private let counters: SharedCounters
+  private let holders: HolderFile
+  /// Cached, because reading it is a system call.
+  private let process = ProcessIdentity.own
+  /// The rings that were answered; used by the thread whose turn it is.
+  private var answeredRings: UInt64 = 0
+  /// A random number that identifies this process in the word for the last writer.
+  private let token = UInt64.random(in: 1 ... .max)
+  private let origin = ProcessOrigin()
+  private let lock = Lock()
+  private var owner: UInt?
+  private var isHeld = false
+  private var waiting: [Turn] = []
+
+  /// A waiting thread; `isAdmitted` is guarded by the turn's own lock.
+  private final class Turn {
+    let lock = Lock()
+    var isAdmitted = false
+  }
+
+  package init(locks: StoreLocks, counters: SharedCounters, holders: HolderFile) {
+    self.locks = locks
+    self.counters = counters
+    self.holders = holders
+  }
+
+  /// Whether the calling thread holds the writer lock.
+  package var isHeldByThisThread: Bool {
+    lock.withLock { owner == SystemThread.current }
+  }
+
+  /// Waits until this thread is the only writer.
+  ///
+  /// - Precondition: The thread does not hold the writer lock already: it would wait for itself.
+  /// - Throws: `busy` after `timeout` milliseconds; `nil` waits without limit.
+  package func acquire(timeout: UInt64?) throws(StorageError) {
+    let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
+    precondition(!isHeldByThisThread, "a write was started inside a write on the same thread")
+    assert(
+      LockOrder.enter(LockByte.writer, of: locks.file),
+      "the writer lock was requested out of order")
+    do throws(StorageError) {
+      try waitForTurn(until: deadline)
+    } catch {
+      assert(LockOrder.leave(LockByte.writer, of: locks.file))
+      throw error
+    }
+    lock.withLock { owner = SystemThread.current }
+    let claim = WriterClaim(process: process, since: SystemThread.monotonicMilliseconds)
+    counters.store(claim.word, CountersLayout.writer)
+    counters.store(token, CountersLayout.lastWriter)
+  }
+
+  private func waitForTurn(until deadline: UInt64?) throws(StorageError) {
+    lock.acquire()
+    if isHeld {
+      let turn = Turn()
+      waiting.append(turn)
+      lock.release()
+      try wait(for: turn, until: deadline)
+    } else {
+      isHeld = true
+      lock.release()
+    }
+    do throws(StorageError) {
+      try yieldToWaitingProcess()
+      try lockByte(until: deadline)
+    } catch {
+      admitNext()
+      throw error
+    }
+  }
+
+  /// Admits the next writer.
+  package func release() {
+    guard !origin.isInherited else { return }
+    assert(LockOrder.leave(LockByte.writer, of: locks.file))
+    lock.withLock { owner = nil }
+    counters.store(0, CountersLayout.writer)
+    // If the unlock fails, the next writer of this process finds the byte locked by itself already.
+    try? locks.unlock(byte: LockByte.writer)
+    admitNext()
+  }
+
+  /// Waits for writers of other processes.
+  private func lockByte(until deadline: UInt64?) throws(StorageError) {
+    guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
+    // The doorbell: the current writer sees it before it acquires the lock again, because a polled
+    // lock has no queue.
+    guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
+      throw StorageError(.io, "Another program holds an exclusive lock on the doorbell byte.")
+    }
+    defer { try? locks.unlock(byte: LockByte.doorbell) }
+    var pause: UInt64 = 0
+    var ringsAt: UInt64 = 0
+    while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
+      let now = SystemThread.monotonicMilliseconds
+      if let deadline, now >= deadline { throw busy() }
+      if now >= ringsAt {
+        counters.add(1, CountersLayout.rings)
+        ringsAt = now + Self.ringMilliseconds
+      }
+      SystemThread.sleep(microseconds: pause)
+      pause = min(pause + 5, Self.longestPauseMicroseconds)
+    }
+  }
+
+  /// The interval at which a waiting writer rings again; a suspended one does not.
+  private static let ringMilliseconds: UInt64 = 5
+
+  /// The longest sleep between two attempts: without a queue, a writer gets the lock only by asking
+  /// at the right time.
+  private static let longestPauseMicroseconds: UInt64 = 200
+
+  /// The time for which a ring is answered.
+  private static let answerMilliseconds: UInt64 = 2
+
+  /// Yields to a writer of another process, if one has rung and none has held the lock since this
+  /// process did.
+  ///
+  /// Each ring is answered once: the process that rang may be suspended by now.
+  private func yieldToWaitingProcess() throws(StorageError) {
+    let rings = counters.load(CountersLayout.rings)
+    guard rings != answeredRings, counters.load(CountersLayout.lastWriter) == token else { return }
+    answeredRings = rings
+    let start = SystemThread.monotonicMilliseconds
+    while try locks.isLockedElsewhere(byte: LockByte.doorbell),
+      counters.load(CountersLayout.lastWriter) == token,
+      SystemThread.monotonicMilliseconds - start <= Self.answerMilliseconds
+    {
+      SystemThread.sleep(microseconds: 50)
+    }
+  }
+
+  private func admitNext() {
+    lock.acquire()
+    guard !waiting.isEmpty else {
+      isHeld = false
+      lock.release()
+      return
+    }
+    let turn = waiting.removeFirst()
+    lock.release()
+    turn.lock.withLock {
+      turn.isAdmitted = true
+      turn.lock.wakeAll()
+    }
+  }
+
+  private func wait(for turn: Turn, until deadline: UInt64?) throws(StorageError) {
+    turn.lock.acquire()
+    while !turn.isAdmitted {
+      guard let deadline else {
+        turn.lock.wait()
+        continue
+      }
+      let now = SystemThread.monotonicMilliseconds
+      guard now < deadline else { break }
+      turn.lock.wait(milliseconds: deadline - now)
+    }
+    let isAdmitted = turn.isAdmitted
+    turn.lock.release()
+    if isAdmitted { return }
+    let wasWaiting = lock.withLock {
+      let index = waiting.firstIndex { $0 === turn }
+      if let index { waiting.remove(at: index) }
+      return index != nil
+    }
+    if wasWaiting { throw busy() }
+    // The turn was handed over at the last moment; take it, so that it is not lost.
+    try wait(for: turn, until: nil)
+  }
+
+  private func busy() -> StorageError {
+    StorageError(
+      .busy,
+      "Another writer held the store for longer than `busyTimeout`\(writerText). Make its "
+        + "transactions shorter, or wait longer.")
+  }
+
+  /// The current writer and its time, as the end of a sentence; empty if unknown.
+  private var writerText: String {
+    guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
+    let age = claim.age(at: SystemThread.monotonicMilliseconds)
+    guard claim.process != process else { return ": this process, for \(age)" }
+    // The recorded writer may have died, and the current one may not have recorded itself yet.
+    guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
+    let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
+    return ": process \(claim.process)\(name), for \(age)"
+  }
+}

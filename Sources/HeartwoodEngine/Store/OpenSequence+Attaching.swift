@@ -1,0 +1,180 @@
+extension OpenSequence {
+  /// Attaches to a store that other processes have open; `nil` if no process has made its shared
+  /// counters usable in this boot of the machine.
+  ///
+  /// - Parameter writers: A byte locked by a process that is making them usable.
+  func join(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
+    let clock = SystemThread.monotonicMilliseconds
+    while true {
+      if let opened = try attachNow(locks, since: clock) { return opened }
+      guard let writers, try locks.isLockedElsewhere(byte: writers) else { return nil }
+      try pause(since: clock)
+    }
+  }
+
+  /// Waits a moment for a process that is opening the store.
+  ///
+  /// - Throws: `busy` if that takes longer than the timeout; the process may be suspended.
+  func pause(since clock: UInt64) throws(StorageError) {
+    guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
+      throw StorageError(
+        .busy,
+        "Another process has been opening the store for longer than `busyTimeout`. Try again "
+          + "later, or end that process if it hangs.", file: path)
+    }
+    SystemThread.sleep(milliseconds: 1)
+  }
+
+  private func attachNow(_ locks: StoreLocks, since clock: UInt64) throws(StorageError) -> Opened? {
+    guard fileSystem.bootIdentity != nil else {
+      throw StorageError(
+        .busy,
+        "Another process has the store open. This system provides no boot identity, so only one "
+          + "process at a time can have a store open. Close it there first.", file: path)
+    }
+    guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
+      let (counters, identity, file) = try countersFile(pages, .read),
+      counters.load(CountersLayout.ready) == identity
+    else { return nil }
+    let header = try consistentHeader(pages)
+    let isMapped = options.access == .mapped ? try pages.map(0, byteCount: 4096) != nil : false
+    let log = LogFiles(
+      fileSystem: fileSystem, directory: path, geometry: header.geometry,
+      identity: header.identity, isMapped: isMapped, isWritable: !options.isReadOnly)
+    let start = try LogStart(header: header, log: log)
+    let shared =
+      options.isReadOnly ? counters : try countersFile(pages, .write)?.counters ?? counters
+    let files = files(
+      pages, log, shared, locks, start: start?.point ?? header.checkpointed, counters)
+    let generation = try lockNewest(files)
+    defer { try? locks.unlockLive(generation) }
+    let found = try files.located(at: generation, isMapped: isMapped)
+    let state = try GenerationState(
+      point: found.walk.point, index: found.walk.index, segments: found.segments, files: files)
+    var report = RecoveryReport()
+    report.generation = Generation(frame: generation)
+    report.commitCount = found.walk.commitCount
+    report.segmentFooterCount = found.walk.footerCount
+    report.durableWatermark = Generation(frame: counters.durable)
+    report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
+    return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
+  }
+
+  /// Returns the newest header slot, of a page file that is long enough for it: another process may
+  /// write a newer one and truncate the file between the two reads.
+  private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
+    var last: UInt64?
+    var attempts = Attempts()
+    while true {
+      guard let header = HeaderSlot.newest(try HeaderSlot.readBoth(pages)) else {
+        throw try unreadable(pages)
+      }
+      do throws(StorageError) {
+        try checkLength(pages, header)
+        return header
+      } catch {
+        guard header.sequence != last else { throw error }
+        last = header.sequence
+        try attempts.next("read the header of the page file", pages.path)
+      }
+    }
+  }
+
+  /// P2: returns whether a private read-only core still has the newest state: no process has made
+  /// the shared counters usable, and no complete commit follows the newest known one.
+  ///
+  /// Recovery discards a commit above the durable watermark whose headers verify and whose images
+  /// do not, so the headers alone prove nothing here: opening again would discard it again.
+  func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
+    if let (counters, identity, _) = try countersFile(try openPages(), .read),
+      identity != 0, counters.load(CountersLayout.ready) == identity
+    {
+      return false
+    }
+    let files = core.files
+    let known = core.table.visible
+    let first = files.geometry.segment(of: files.geometry.next(after: known.generation))
+    let table = try files.log.openAll(from: first, knowing: known.segments, isMapped: false)
+    var scanner = try files.log.scanner(of: table, from: known.point)
+    guard let commit = try scanner.next() else { return true }
+    return try !scanner.verifyImages(of: commit)
+  }
+
+  /// S3: acquires the released presence lock again, and finds the newest generation.
+  ///
+  /// The cached contents are still valid if the files are the same: frames never change, and the
+  /// verified bits of the page file are discarded if another process has run a checkpoint.
+  func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
+    let files = core.files
+    let presence = core.presence
+    let clock = SystemThread.monotonicMilliseconds
+    while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
+    do throws(StorageError) {
+      try requireSameFiles(as: core)
+      // Each pin checks whether it is still the newest state (P2).
+      if core.isPrivate { return try core.table.visible.renewed() }
+      let generation = try lockNewest(files)
+      defer { try? files.locks.unlockLive(generation) }
+      return try files.state(at: generation)
+    } catch {
+      try? files.locks.unlock(byte: presence)
+      throw error
+    }
+  }
+
+  private func requireSameFiles(as core: StoreCore) throws(StorageError) {
+    let files = core.files
+    let pages = try fileSystem.open(path + "/pages", .read)
+    let locks = try fileSystem.open(path + "/locks", .read)
+    let counters = try pages.flatMap { pages throws(StorageError) in
+      try countersFile(pages, .read)
+    }
+    guard try pages?.identity() == files.pageFile.file.identity(),
+      try locks?.identity() == files.locks.file.identity(),
+      core.isPrivate || counters?.identity == files.counters.load(CountersLayout.ready)
+    else {
+      throw StorageError(
+        .foreignStore,
+        "The files of the store were replaced while it was suspended. Close it and open it again.",
+        file: path)
+    }
+  }
+
+  /// P1, for a table that does not exist yet.
+  private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
+    var attempts = Attempts()
+    while true {
+      let generation = files.counters.committed
+      try files.locks.lockLive(generation)
+      files.counters.fence()
+      if files.counters.floor <= generation { return generation }
+      try files.locks.unlockLive(generation)
+      try attempts.next("pin the newest generation", path)
+    }
+  }
+
+  /// Maps the shared counters, and computes the word that marks them as usable, from this boot,
+  /// this `counters` and this `pages`; `nil` if there is no complete file.
+  func countersFile(
+    _ pages: any File, _ access: FileAccess
+  ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
+    guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
+    if try file.byteCount() < UInt64(CountersLayout.byteCount) {
+      guard access == .create else { return nil }
+      // Written, not just extended: a store to a mapped hole on a full disk kills the process.
+      let zeros = ByteBlock(count: CountersLayout.byteCount)
+      defer { zeros.keep() }
+      try file.write([zeros.bytes.bytes], at: 0)
+    }
+    let counters = SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
+    let identity = try file.identity()
+    guard let boot = fileSystem.bootIdentity else { return (counters, 0, identity) }
+    let block = ByteBlock(count: 32)
+    defer { block.keep() }
+    block.bytes.store64(boot, 0)
+    block.bytes.store64(identity.device, 8)
+    block.bytes.store64(identity.inode, 16)
+    block.bytes.store64(try pages.identity().inode, 24)
+    return (counters, XXH64.hash(block.bytes.bytes, seed: 0) | 1, identity)
+  }
+}

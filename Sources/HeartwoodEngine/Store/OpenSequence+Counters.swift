@@ -1,0 +1,185 @@
+extension OpenSequence {
+  /// O1.2 to O1.4: the shared counters, a new lineage if one is due, and the first state.
+  func finish(
+    _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
+    _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
+  ) throws(StorageError) -> Opened {
+    let (counters, identity, file) = try sharedCounters(pages)
+    var point = recovery.point
+    var table = table
+    var lineages = recovery.lineages
+    var report = recovery.report
+    let isSameBoot =
+      identity != 0 && counters.load(CountersLayout.ready) == identity
+      && counters.areCredible(keeping: named.rows.values.map(\.generation))
+    if isSameBoot, !counters.hasFailed {
+      try resume(counters, header, point, table)
+    } else {
+      if isSameBoot {
+        guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
+          throw StorageError(
+            .busy,
+            "A write or sync of this store failed. Close it in all processes that read it, then "
+              + "open it for writing again.", file: path)
+        }
+        counters.store(0, CountersLayout.ready)
+        try rewrite(from: counters.durable, to: point, table, header.geometry)
+      }
+      if !options.isReadOnly {
+        (point, table) = try startLineage(after: point, table, log, locks)
+        lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
+        report.startedLineage = true
+        report.generation = Generation(frame: point.frame)
+      }
+      initialise(counters, header, point, table)
+      let alive = try alive(start, named, below: point.frame, locks)
+      counters.publish(
+        DecisionRecord(
+          low: header.checkpointed.frame, newestRetained: point.frame, olderRetained: alive))
+      counters.store(identity, CountersLayout.ready)
+    }
+    let files = files(pages, log, counters, locks, start: start.point, counters)
+    files.pageFile.setOwnState(header.checkpointed.frame)
+    if !options.isReadOnly { try files.allocator.fillReserve() }
+    files.closeDurableSegments()
+    let state = try GenerationState(
+      point: point, index: recovery.index, segments: table, files: files)
+    return Opened(
+      files: files, state: state, lineages: lineages, recovery: report,
+      isPrivate: options.isReadOnly)
+  }
+
+  func files(
+    _ pages: any File, _ log: LogFiles, _ counters: SharedCounters, _ locks: StoreLocks,
+    start: CommitPoint, _ counters: FileIdentity?
+  ) -> StoreFiles {
+    StoreFiles(
+      pageFile: PageFile(file: pages, geometry: log.geometry, isMapped: log.isMapped), log: log,
+      counters: counters, locks: locks, start: start, countersFile: file,
+      cacheByteCount: options.cacheByteCount, busyMilliseconds: options.busyMilliseconds,
+      structure: { NodeChecks.check($0) })
+  }
+
+  /// Returns the shared counters and the word that marks them as usable; a read-only opening uses
+  /// private counters.
+  private func sharedCounters(
+    _ pages: any File
+  ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity?) {
+    guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
+    guard let found = try countersFile(pages, .create) else {
+      throw StorageError(.io, "The counters file disappeared while it was created.", file: path)
+    }
+    return (found.counters, found.identity, found.file)
+  }
+
+  /// Continues with the counters of this boot: everything that was visible is in the files, and a
+  /// complete commit after it is adopted, even if its writer died.
+  private func resume(
+    _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
+  ) throws(StorageError) {
+    // Readers wait while the floor is above the newest commit, so an incorrect counter would hang
+    // them.
+    let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
+    guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
+      throw .corrupt(
+        "The files are older than the state read from them since the machine started: they were "
+          + "replaced while no process had the store open. Restore the newer files.", file: path)
+    }
+    counters.store(point.frame, CountersLayout.appended)
+    counters.raise(CountersLayout.committed, to: point.frame)
+    counters.raise(CountersLayout.durable, to: point.frame)
+    // A maintenance run may have died between its header slot and the counter, or while deciding.
+    counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
+    if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
+    // Recovery has just synced the directory.
+    counters.store(table.nextSegment, CountersLayout.named)
+  }
+
+  /// Returns the generations below the newest that can be read in a new boot: named ones, and those
+  /// that a read-only process has kept locked.
+  ///
+  /// A lock alone proves nothing: of a generation that is within the map and is not one of its
+  /// retained generations, nothing is left.
+  private func alive(
+    _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
+  ) throws(StorageError) -> [FrameNumber] {
+    let low = start.checkpointed.frame
+    var found = Set(named.rows.values.map(\.generation))
+    found.formUnion(try locks.liveElsewhere(in: low..<max(low, newest)))
+    return found.filter { generation in
+      generation >= low && generation < newest
+        && start.map.map { map in
+          generation >= map.end.frame || map.retainedGenerations.contains { $0.frame == generation }
+        } ?? true
+    }.sorted()
+  }
+
+  /// Initialises the counters of a new boot, except the decision record.
+  ///
+  /// The floor is the newest commit: a token of a released generation must not make it readable
+  /// again.
+  private func initialise(
+    _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
+  ) {
+    counters.store(0, CountersLayout.ready)
+    counters.store(point.frame, CountersLayout.appended)
+    counters.store(point.frame, CountersLayout.committed)
+    counters.store(point.frame, CountersLayout.durable)
+    counters.store(header.checkpointed.frame, CountersLayout.checkpointed)
+    counters.store(point.frame, CountersLayout.floor)
+    counters.store(0, CountersLayout.failed)
+    counters.publishMaintenanceResult(nil)
+    counters.store(0, CountersLayout.epoch)
+    counters.store(table.nextSegment, CountersLayout.named)
+    counters.fence()
+  }
+
+  /// After a failed sync the system may hold pages that it considers written.
+  ///
+  /// So the frames in question are rewritten with the same bytes, and synced, before anything
+  /// relies on them.
+  private func rewrite(
+    from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
+  ) throws(StorageError) {
+    guard !options.isReadOnly, durable < point.frame else { return }
+    let block = ByteBlock(count: geometry.pageByteCount)
+    defer { block.keep() }
+    var frame = geometry.next(after: durable)
+    while frame <= point.frame {
+      if let segment = table[geometry.segment(of: frame)] {
+        let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
+        try segment.file.write([block.bytes.bytes.slice(0, count)], at: geometry.offset(of: frame))
+      }
+      frame = geometry.next(after: frame)
+    }
+    for segment in table.segments { try segment.file.sync() }
+  }
+
+  /// R1.7 and R1.8: starts a new lineage for everything that follows, in the segment after the last
+  /// existing one, so that no frame number is ever reused.
+  private func startLineage(
+    after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
+  ) throws(StorageError) -> (CommitPoint, SegmentTable) {
+    let geometry = log.geometry
+    let last = try log.existing().last
+    let number: UInt64
+    if let last {
+      number = max(last, geometry.segment(of: point.frame)) + 1
+    } else {
+      number = point.frame == 0 ? 0 : geometry.segment(of: point.frame) + 1
+    }
+    let lineage = fileSystem.random()
+    let allocator = SegmentAllocator(
+      files: log, making: ExclusiveByte(LockByte.allocator, of: locks.file), counters: nil,
+      activity: ActivityCounters())
+    let segments = try allocator.allocate(
+      number, through: number, lineage: lineage, mayUseReserve: true)
+    var writer = LogWriter(
+      files: log, table: SegmentTable(table.segments + segments), after: point, lineage: lineage,
+      base: geometry.firstFrame(of: number), durableUpTo: point.frame, allocator: allocator)
+    let start = try writer.commit(
+      [], pageCount: point.pageCount, time: fileSystem.wallClockMilliseconds)
+    for segment in segments { try segment.file.sync() }
+    return (start.point, writer.table)
+  }
+}

@@ -1,0 +1,89 @@
+/// The type of one page of a generation, and how full it is.
+public struct PageUsage: Hashable, Sendable {
+  /// The type of a page.
+  public enum Kind: UInt8, CaseIterable, Sendable {
+    /// Unused: a commit may allocate it.
+    case free
+    /// One bit for each page of a range of the page file: in use or free.
+    case bitmap
+    /// Keys and references to child pages.
+    case branch
+    /// Keys and values.
+    case leaf
+    /// Bytes of a value too large for a leaf.
+    case overflow
+    /// The page numbers of such a value.
+    case overflowIndex
+    /// In use, but its bytes are corrupt or cannot be read.
+    case damaged
+  }
+
+  /// The type of the page.
+  public var kind: Kind
+  /// The used bytes of the page, including its header; 0 for a free and for a damaged page.
+  ///
+  /// A bitmap counts as full.
+  public var usedByteCount: UInt32
+
+  /// Creates a description of a page.
+  public init(_ kind: Kind, usedByteCount: UInt32) {
+    self.kind = kind
+    self.usedByteCount = usedByteCount
+  }
+
+  /// Examines a verified page that is in use.
+  fileprivate init(of page: Bytes) {
+    let byteCount: Int
+    switch PageKind(rawValue: page.load8(PageLayout.kind.offset)) {
+    case .leaf, .branch:
+      kind = NodeView(page).isLeaf ? .leaf : .branch
+      byteCount = NodeLayout.prefixOffset + NodeView(page).usedByteCount
+    case .bitmap:
+      kind = .bitmap
+      byteCount = page.count
+    case .overflow:
+      kind = .overflow
+      byteCount =
+        OverflowLayout.contentOffset + Int(page.load32(OverflowLayout.payloadCount.offset))
+    case .overflowIndex:
+      kind = .overflowIndex
+      byteCount =
+        OverflowLayout.contentOffset + 4 * Int(page.load32(OverflowLayout.indexCount.offset))
+    case nil:
+      kind = .damaged
+      byteCount = 0
+    }
+    usedByteCount = UInt32(clamping: byteCount)
+  }
+}
+
+extension Store {
+  /// Returns the type of every page of one generation, and how full it is.
+  ///
+  /// A damaged page is reported in the result and is no error. ``verify()`` checks whether a page
+  /// in use belongs to a tree.
+  ///
+  /// - Parameter snapshot: A snapshot of this store.
+  /// - Returns: One element for each page, by page number; 8 bytes each.
+  /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
+  ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
+  /// - Complexity: Every page in use is read once; free ones are not.
+  public func pageUsage(of snapshot: Snapshot) throws -> [PageUsage] {
+    try requireOpen()
+    try require(snapshot)
+    defer { withExtendedLifetime(snapshot) {} }
+    let view = snapshot.state.view
+    let used = UsedPages(view: view, geometry: files.geometry)
+    return try (0..<view.pageCount).map { number throws(StorageError) in
+      guard try used.contains(number) else { return PageUsage(.free, usedByteCount: 0) }
+      do throws(StorageError) {
+        let reference = try view.page(number)
+        defer { view.release(reference) }
+        return PageUsage(of: reference.bytes)
+      } catch {
+        guard error.kind == .corrupt else { throw error }
+        return PageUsage(.damaged, usedByteCount: 0)
+      }
+    }
+  }
+}

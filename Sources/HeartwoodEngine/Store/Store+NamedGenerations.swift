@@ -1,0 +1,90 @@
+extension Store {
+  /// Keeps a generation under a name: it stays readable until ``release(_:)``, across restarts,
+  /// even if no process holds it.
+  ///
+  /// Its cost is bounded: the log retains at most one more image of each page changed since; see
+  /// ``StoreStatistics/logByteBound``.
+  ///
+  /// - Parameters:
+  ///   - generation: A readable generation: the newest, or one that is held.
+  ///   - name: 1 to 255 bytes of UTF-8. Keeping the same generation under the same name again is no
+  ///     error.
+  /// - Throws: `generationExpired`; `invalidArgument` if the name is in use for another generation;
+  ///   `tooLarge` for an empty or too long name; `busy`; `readOnly`, `closed`, `writesDisabled`,
+  ///   `diskFull`, `io`.
+  /// - Complexity: Durable on return: at most one sync of the log, one of the list and one of the
+  ///   directory.
+  public func keep(_ generation: Generation, as name: String) throws {
+    try requireWritable()
+    guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
+      throw StorageError(
+        .tooLarge,
+        "The name of a generation has 1 to \(Limits.maxGenerationNameByteCount) bytes; this one "
+          + "has \(name.utf8.count).")
+    }
+    // K1: released only after the list contains the name, so that every maintenance run finds
+    // either the lock or the name.
+    let snapshot = try snapshot(at: generation)
+    defer { withExtendedLifetime(snapshot) {} }
+    // A named generation must be durable.
+    try queue.makeDurable(generation.frame)
+    let point = snapshot.state.point
+    let row = NamedGenerations.Row(
+      lineage: point.lineage, generation: point.frame, time: point.time)
+    try changeNamed { named throws(StorageError) in
+      // The store cannot be suspended while the list is being replaced.
+      try snapshot.requireCurrent()
+      if let old = named.rows[name], old.generation != row.generation {
+        throw StorageError(
+          .invalidArgument,
+          "The name \"\(name)\" is in use for generation \(old.generation). Release it first, or "
+            + "use another name.")
+      }
+      named.rows[name] = row
+    }
+  }
+
+  /// Releases a named generation; does nothing if the name is not in use.
+  ///
+  /// Its snapshots stay valid. The next maintenance run frees its space.
+  ///
+  /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
+  /// - Complexity: One sync of the list and one of the directory.
+  public func release(_ name: String) throws {
+    try requireWritable()
+    try changeNamed { named throws(StorageError) in named.rows[name] = nil }
+    maintenance.scheduleAfterExpiry()
+  }
+
+  /// Returns the named generations.
+  ///
+  /// - Throws: `closed`, `io`, or `corrupt` if the list is corrupt.
+  public func namedGenerations() throws -> [String: Generation] {
+    try requireOpen()
+    return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
+  }
+
+  /// K1.3 to K1.6, K2: replaces the list, unless the change leaves it the same.
+  private func changeNamed(
+    _ change: (inout NamedGenerations) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
+    try files.keeping.withLock { () throws(StorageError) in
+      try table.requireActive()
+      try files.opened.require()
+      let old = try NamedGenerations.read(files.log)
+      var named = old
+      try change(&named)
+      guard named != old else { return }
+      do throws(StorageError) {
+        try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
+      } catch {
+        // It is now unknown which list a power cut would leave, so nothing may be reclaimed based
+        // on either.
+        if error.kind == .io { files.counters.disableWriting(after: error) }
+        throw error
+      }
+      files.activity.update { $0.directorySyncCount += 1 }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// The bytes of a file that is replaced whole, and what those who change them bring about.
+struct AtomicFileBytes: Sendable {
+  static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
+
+  let file: AtomicFile
+  let bytes: [UInt8]
+  private let identity: StoreIdentity
+
+  init(_ file: AtomicFile, _ bytes: [UInt8], of identity: StoreIdentity) {
+    self.file = file
+    self.bytes = bytes
+    self.identity = identity
+  }
+
+  init(_ map: RetainedFrameMap) {
+    let block = map.encoded(for: Self.identity)
+    defer { block.keep() }
+    self.init(RetainedFrameMap.file, block.bytes.bytes.copied(), of: Self.identity)
+  }
+
+  init(_ list: NamedGenerations) {
+    let block = list.encoded(for: Self.identity)
+    defer { block.keep() }
+    self.init(NamedGenerations.file, block.bytes.bytes.copied(), of: Self.identity)
+  }
+
+  /// The bytes after a change, with the hash a liar would give them.
+  func forged(_ change: (MutableBytes) -> Void) -> [UInt8] {
+    let block = ByteBlock(count: bytes.count)
+    defer { block.keep() }
+    bytes.withBytes { block.bytes.copy($0, to: 0) }
+    change(block.bytes)
+    let end = bytes.count - AtomicFileLayout.hashByteCount
+    block.bytes.store64(XXH64.hash(block.bytes.bytes.slice(0, end), seed: identity.seed), end)
+    return block.bytes.bytes.copied()
+  }
+
+  /// The map in these bytes.
+  static func map(_ bytes: [UInt8]) throws(StorageError) -> RetainedFrameMap {
+    try bytes.withBytes { bytes throws(StorageError) in
+      try RetainedFrameMap.decode(bytes, of: identity)
+    }
+  }
+
+  /// The list in these bytes.
+  static func list(_ bytes: [UInt8]) throws(StorageError) -> NamedGenerations {
+    try bytes.withBytes { bytes throws(StorageError) in
+      try NamedGenerations.decode(bytes, of: identity)
+    }
+  }
+
+  /// Expects that reading these bytes as such a file is refused.
+  func expectError(
+    _ kind: StorageError.Kind, _ bytes: [UInt8], _ context: String,
+    _ location: SourceLocation = #_sourceLocation
+  ) {
+    do {
+      if file.name == RetainedFrameMap.file.name {
+        _ = try Self.map(bytes)
+      } else {
+        _ = try Self.list(bytes)
+      }
+      Issue.record("\(context): no error", sourceLocation: location)
+    } catch {
+      #expect(error.kind == kind, "\(context)", sourceLocation: location)
+      #expect(error.file == file.name, "\(context)", sourceLocation: location)
+    }
+  }
+}

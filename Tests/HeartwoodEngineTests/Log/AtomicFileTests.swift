@@ -1,0 +1,55 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What stands around the rows of the map and of the list of kept generations.
+@Suite("An atomically replaced file")
+struct AtomicFileTests {
+  static let samples: [AtomicFileBytes] = {
+    var list = NamedGenerations()
+    for (index, name) in ["a", "before an upgrade"].enumerated() {
+      list.rows[name] = NamedGenerations.Row(
+        lineage: 7, generation: UInt64(index) + 20, time: 1_750_000_000_000)
+    }
+    let retainedGenerations = [200, 400].map {
+      CommitPoint(frame: $0, digest: $0 << 40, lineage: 7, pageCount: 8, time: 1_750_000_000_000)
+    }
+    let map = RetainedFrameMap(
+      serial: 4711, start: 10, retainedGenerations: retainedGenerations,
+      lineages: [EndedLineage(lineage: 5, end: 3)],
+      retainedFrames: [RetainedFrameMap.RetainedFrame(frame: 11, page: 3)])
+    return [AtomicFileBytes(map), AtomicFileBytes(list)]
+  }()
+
+  /// A pass that took a kept generation for forgotten would destroy it; without the map nobody
+  /// knows which frames may be missing.
+  @Test(.evidence("K1"), .evidence("B2"), arguments: samples)
+  func `with any changed or missing byte is corrupt`(sample: AtomicFileBytes) {
+    for offset in sample.bytes.indices {
+      var changed = sample.bytes
+      changed[offset] ^= 0x10
+      sample.expectError(.corrupt, changed, "byte \(offset)")
+      sample.expectError(.corrupt, Array(sample.bytes.prefix(offset)), "\(offset) bytes")
+    }
+  }
+
+  @Test(
+    .evidence("B3"), arguments: samples, [AtomicFileLayout.storeHigh, AtomicFileLayout.storeLow])
+  func `of another store is corrupt`(sample: AtomicFileBytes, field: Field) {
+    sample.expectError(.corrupt, sample.forged { $0.store64(1, field.offset) }, field.name)
+  }
+
+  @Test(.evidence("B4"), arguments: samples)
+  func `of another version is reported as incompatible`(sample: AtomicFileBytes) {
+    let newer = sample.forged { $0.store32(2, AtomicFileLayout.version.offset) }
+    sample.expectError(.incompatibleFormat, newer, "version 2")
+  }
+
+  @Test(.evidence("B3"), arguments: samples)
+  func `with counts beyond its length is corrupt`(sample: AtomicFileBytes) {
+    for count: UInt32 in [0, 1, 3, .max] {
+      let bytes = sample.forged { $0.store32(count, AtomicFileLayout.rowCount.offset) }
+      sample.expectError(.corrupt, bytes, "\(count) rows")
+    }
+  }
+}

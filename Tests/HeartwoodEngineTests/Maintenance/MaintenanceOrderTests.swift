@@ -1,0 +1,226 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What others do between two steps of a pass, or a pass between two of theirs.
+///
+/// Calls of the file system are the places to step in; a call of the store from there is what
+/// another thread would do, and where it would have to wait, another thread does it.
+@Suite("A maintenance run beside other processes")
+struct MaintenanceOrderTests {
+  private let fileSystem: ObservedFileSystem
+  private let disk = SimulatedDisk(seed: 12)
+
+  init() { fileSystem = ObservedFileSystem(disk) }
+
+  /// A store of small segments whose upkeep nobody asks for.
+  private func fixture() -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 8 * 4096
+    return .on(fileSystem, options)
+  }
+
+  @discardableResult
+  private func put(_ store: Store, _ value: UInt8) throws -> Generation {
+    try store.write { try $0.keyspace("k").put(1, [value]) }
+  }
+
+  private func value(_ store: Store, _ generation: Generation) throws -> UInt8? {
+    try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
+  }
+
+  /// The pin is gone when the list is read, and the name was not there when the pins were.
+  @Test(.evidence("K1")) func `finds a generation that is named while it decides`() throws {
+    try fixture().run { store in
+      try store.keep(put(store, 1), as: "first")
+      let generation = try put(store, 2)
+      var pin: Snapshot? = try store.snapshot()
+      try put(store, 3)
+      var hasRun = false
+      fileSystem.onRead = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/kept"), !hasRun else { return }
+        hasRun = true
+        let name = Result { try store.keep(generation, as: "second") }
+        #expect(throws: Never.self) { try name.get() }
+        withExtendedLifetime(pin) {}
+        pin = nil
+      }
+      try store.checkpoint()
+      fileSystem.onRead = nil
+      #expect(try value(store, generation) == 2)
+    }
+  }
+
+  @Test(.evidence("I5"))
+  func `makes pins of a generation wait while it decides`() throws {
+    try fixture().run { store in
+      try store.keep(put(store, 1), as: "first")
+      let generation = try put(store, 2)
+      try put(store, 3)
+      var asking: Aside?
+      fileSystem.onRead = { path, _ throws(StorageError) in
+        // The pins have been looked at, and nobody had this one.
+        guard path.hasSuffix("/kept"), asking == nil else { return }
+        asking = Aside { _ = try store.snapshot(at: generation) }
+        asking?.giveTime()
+      }
+      try store.checkpoint()
+      fileSystem.onRead = nil
+      #expect(asking?.outcome() == .generationExpired)
+    }
+  }
+
+  @Test(.evidence("D8"), .evidence("D10"))
+  func `claims no durability for commits made while it runs`() throws {
+    var fixture = fixture()
+    // Who writes while a pass runs leaves upkeep to another thread.
+    fixture.options.maintenance = .background
+    try fixture.run { store in
+      for number: UInt8 in 0..<10 { try put(store, number) }
+      var durable: FrameNumber = 0
+      fileSystem.onWrite = { path, offset throws(StorageError) in
+        guard path.hasSuffix("/pages"), offset >= Geometry.firstPageOffset, durable == 0 else {
+          return
+        }
+        durable = store.files.counters.durable
+        for number: UInt8 in 10..<40 {
+          #expect(throws: Never.self) {
+            try store.write(durability: .normal) { try $0.keyspace("k").put(1, [number]) }
+          }
+        }
+      }
+      try store.checkpoint()
+      #expect(durable > 0)
+      let files = store.files
+      let slots = try HeaderSlot.readBoth(files.pageFile.file)
+      let header = try #require(HeaderSlot.newest(slots))
+      #expect(header.durableUpTo <= durable)
+      let table = try files.log.openAll(from: 0, isMapped: false)
+      let scanner = try LogScanner(
+        table: table, geometry: files.geometry, seed: files.identity.seed, from: .empty)
+      for segment in table.segments {
+        guard let footer = try scanner.footer(of: segment.number) else { continue }
+        #expect(footer.point.frame <= durable, "segment \(segment.number)")
+      }
+    }
+    fileSystem.onWrite = nil
+  }
+
+  @Test(.evidence("D11")) func `writes back no commit made while it begins`() throws {
+    var fixture = fixture()
+    fixture.options.maintenance = .background
+    try fixture.run { store in
+      try store.keep(put(store, 1), as: "first")
+      try put(store, 2)
+      // From now on there is a map, which a pass reads before it decides.
+      try store.checkpoint()
+      try store.release("first")
+      try put(store, 3)
+      var durable: FrameNumber = 0
+      fileSystem.onRead = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/map"), durable == 0 else { return }
+        durable = store.files.counters.durable
+        #expect(throws: Never.self) {
+          try store.write(durability: .normal) { try $0.keyspace("k").put(1, [4]) }
+        }
+      }
+      let result = try store.checkpoint()
+      #expect(durable > 0)
+      #expect(result.checkpointedGeneration.frame <= durable)
+      #expect(try store.snapshot().keyspace("k")?.get(1) == [4])
+    }
+    fileSystem.onRead = nil
+  }
+
+  /// The commit has taken the space already, and its page count is not known yet.
+  @Test(.evidence("F6")) func `truncates no space that a commit is about to use`() throws {
+    let large = [UInt8](repeating: 7, count: 2_000_000)
+    try fixture().run { store in
+      try store.write { try $0.keyspace("k").put(1, large) }
+      try store.write { try $0.keyspace("k").delete(1) }
+      var maintenance: Aside?
+      fileSystem.onWrite = { path, _ throws(StorageError) in
+        guard path.contains("/wal-"), maintenance == nil else { return }
+        maintenance = Aside { try store.checkpoint() }
+        maintenance?.giveTime()
+      }
+      try store.write { try $0.keyspace("k").put(1, large) }
+      fileSystem.onWrite = nil
+      #expect(maintenance?.outcome() == nil)
+      let needed = store.files.geometry.offset(ofPage: PageNumber(store.statistics.pageCount))
+      let byteCount = try store.files.pageFile.file.byteCount()
+      #expect(byteCount >= needed)
+    }
+  }
+
+  /// A thread has put a new list in its place, and not synced the folder yet.
+  @Test(.evidence("K2")) func `acts on no release that a power cut could undo`() throws {
+    let fixture = fixture()
+    let store = try fixture.open()
+    try store.keep(put(store, 1), as: "x")
+    try put(store, 2)
+    var cuts: [SimulatedDisk] = []
+    fileSystem.onDirectorySync = { () throws(StorageError) in
+      // Before each sync of the pass, which may be what makes the release durable.
+      fileSystem.onDirectorySync = { () throws(StorageError) in cuts.append(disk.crashed(.nothing))
+      }
+      #expect(throws: Never.self) { try store.checkpoint() }
+      fileSystem.onDirectorySync = nil
+      cuts.append(disk.crashed(.nothing))
+    }
+    try store.release("x")
+    try StoreFixture.expectSound(store)
+    #expect(cuts.count > 1)
+    for cut in cuts {
+      let after = try StoreFixture.on(cut, fixture.options).open()
+      for generation in try after.namedGenerations().values {
+        #expect(try value(after, generation) == 1)
+      }
+      try StoreFixture.expectSound(after)
+    }
+  }
+
+  @Test(.evidence("I5"))
+  func `advances the page file while a generation is searched`() throws {
+    try fixture().run { store in
+      for number: UInt8 in 0..<20 { try put(store, number) }
+      let newest = store.statistics.newestGeneration
+      try store.keep(newest, as: "newest")
+      var hasRun = false
+      fileSystem.onRead = { path, offset throws(StorageError) in
+        guard path.hasSuffix("/pages"), offset == HeaderSlotLayout.offsets[1], !hasRun else {
+          return
+        }
+        hasRun = true
+        #expect(throws: Never.self) { try store.checkpoint() }
+      }
+      #expect(try store.liveGenerations().map(\.generation) == [newest])
+      #expect(hasRun)
+      fileSystem.onRead = nil
+    }
+  }
+
+  @Test(.evidence("I5"))
+  func `replaces the map while a generation is searched`() throws {
+    try fixture().run { store in
+      try store.keep(put(store, 0), as: "first")
+      for number: UInt8 in 1..<10 { try put(store, number) }
+      try store.checkpoint()
+      var generation = Generation(frame: 0)
+      for number: UInt8 in 10..<40 {
+        let next = try put(store, number)
+        if number == 25 { generation = next }
+      }
+      var hasRun = false
+      fileSystem.onRead = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/map"), !hasRun else { return }
+        hasRun = true
+        #expect(throws: Never.self) { try store.checkpoint() }
+      }
+      #expect(try value(store, generation) == 25)
+      #expect(hasRun)
+      fileSystem.onRead = nil
+    }
+  }
+}

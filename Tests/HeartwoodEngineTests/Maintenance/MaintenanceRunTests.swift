@@ -1,0 +1,205 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What a pass of upkeep must not give up, and what it must not do again.
+@Suite("A maintenance run")
+struct MaintenanceRunTests {
+  private static var options: StoreOptions {
+    var options = StoreOptions()
+    options.durability = .normal
+    options.segmentByteCount = 256 << 10
+    options.checkpointLogByteCount = 0
+    return options
+  }
+
+  private static let large = [UInt8](repeating: 0x5A, count: 3_000_000)
+
+  private func value(_ number: Int) -> [UInt8] {
+    [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 700)
+  }
+
+  private func put(_ number: Int, in name: String = "a", _ store: Store) throws {
+    try store.write { try $0.keyspace(name).put(number % 3, value(number)) }
+  }
+
+  // MARK: Room in the page file
+
+  @Test(.evidence("F6"))
+  func `keeps the space reserved by a commit while the page file holds an older state`() throws {
+    let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
+    try StoreFixture.on(disk, Self.options).run { store in
+      try put(1, store)
+      var snapshot: Snapshot? = try store.snapshot()
+      let generation = snapshot?.generation
+      try store.write { try $0.keyspace("large").put(1, Self.large) }
+      try store.checkpoint()
+      #expect(store.statistics.checkpointedGeneration == generation)
+      disk.limit = try disk.used()
+      snapshot = nil
+      try store.checkpoint()
+      #expect(store.statistics.checkpointedGeneration == store.statistics.newestGeneration)
+      disk.limit = 64 << 20
+    }
+  }
+
+  @Test(.evidence("F6"))
+  func `keeps the space of a held generation even if later ones need less`() throws {
+    let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
+    try StoreFixture.on(disk, Self.options).run { store in
+      try put(1, store)
+      var first: Snapshot? = try store.snapshot()
+      try store.write { try $0.keyspace("large").put(1, Self.large) }
+      let second = try store.snapshot()
+      try store.write { try $0.removeKeyspace("large") }
+      try store.checkpoint()
+      #expect(store.statistics.checkpointedGeneration == first?.generation)
+      disk.limit = try disk.used()
+      first = nil
+      try store.checkpoint()
+      #expect(store.statistics.checkpointedGeneration == second.generation)
+      #expect(try second.keyspace("large")?.get(1) == Self.large)
+      disk.limit = 64 << 20
+    }
+  }
+
+  @Test func `does not write pages that no longer exist`() throws {
+    try StoreFixture.inMemory(Self.options).run { store in
+      try put(1, store)
+      try store.checkpoint()
+      try store.write { try $0.keyspace("large").put(1, Self.large) }
+      try store.write { try $0.removeKeyspace("large") }
+      let result = try store.checkpoint()
+      #expect(result.pageCount < 20)
+    }
+  }
+
+  /// More pages than one bitmap tells of, so that their bitmap does not exist any more either.
+  @Test func `does not look for truncated pages`() throws {
+    try StoreFixture.inMemory(Self.options).run { store in
+      try put(1, store)
+      try store.checkpoint()
+      let value = [UInt8](repeating: 0x5A, count: 140 << 20)
+      try store.write { try $0.keyspace("large").put(1, value) }
+      try store.write { try $0.removeKeyspace("large") }
+      #expect(store.statistics.pageCount < 100)
+      try store.checkpoint()
+      #expect(store.statistics.checkpointedGeneration == store.statistics.newestGeneration)
+    }
+  }
+
+  // MARK: Reclaimed generations
+
+  @Test(.evidence("I5")) func `revives nothing that an earlier one released`() throws {
+    try StoreFixture.inMemory(Self.options).run { store in
+      try put(0, store)
+      let held = try store.snapshot()
+      let generations = try (1..<40).map { number in
+        try put(number, store)
+        return try store.snapshot().generation
+      }
+      for _ in 0..<2 {
+        try store.checkpoint()
+        for generation in generations.dropLast() {
+          let error = #expect(throws: StorageError.self) { try store.snapshot(at: generation) }
+          #expect(error?.kind == .generationExpired)
+          #expect(!store.files.counters.decision.isAlive(generation.frame))
+        }
+      }
+      #expect(try held.keyspace("a")?.get(0) == value(0))
+    }
+  }
+
+  /// More of them than the decision lists, each read from the files and not from memory.
+  @Test(.evidence("I1"), .evidence("I5")) func `retains the frames of all held generations`() throws
+  {
+    var options = Self.options
+    options.segmentByteCount = 128 << 10
+    options.cacheByteCount = 1 << 20
+    try StoreFixture.inMemory(options).run { store in
+      var snapshots: [Snapshot] = []
+      for number in 0..<300 {
+        try put(number, store)
+        snapshots.append(try store.snapshot())
+      }
+      #expect(snapshots.count > Limits.maxRetainedGenerationCount)
+      try store.checkpoint()
+      for number in 0..<600 { try put(number, in: "b", store) }
+      for (number, snapshot) in snapshots.enumerated() {
+        #expect(try snapshot.keyspace("a")?.get(number % 3) == value(number), "\(number)")
+      }
+    }
+  }
+
+  /// The map of before lists frames that are in the page file now, and whose segments are gone.
+  @Test(.evidence("K1"), .evidence("I7"))
+  func `that dies after any of its steps retains everything held`() throws {
+    func prepared() throws -> (SimulatedDisk, Store) {
+      let disk = SimulatedDisk(seed: 3)
+      var options = Self.options
+      options.segmentByteCount = 32 << 10
+      let store = try StoreFixture.on(disk, options).open()
+      try put(0, store)
+      try store.keep(store.snapshot().generation, as: "first")
+      try put(1, in: "old", store)
+      for number in 0..<30 { try put(number, store) }
+      try store.keep(store.snapshot().generation, as: "second")
+      for number in 30..<90 { try put(number, store) }
+      try store.checkpoint()
+      try store.release("first")
+      return (disk, store)
+    }
+    let (complete, store) = try prepared()
+    let before = complete.callCount
+    try store.checkpoint()
+    #expect(complete.callCount > before + 10)
+    for call in before + 1...complete.callCount {
+      let (disk, store) = try prepared()
+      disk.faultPlan = .powerCut(atCall: call)
+      _ = try? store.checkpoint()
+      disk.faultPlan = FaultPlan()
+      for retained in [disk.killed(), disk.crashed(.nothing), disk.crashed(.everything)] {
+        try StoreFixture.on(retained, Self.options).run { store in
+          #expect(try store.snapshot().keyspace("old")?.get(1) == value(1), "call \(call)")
+          let kept = try #require(try store.namedGenerations()["second"], "call \(call)")
+          #expect(try store.snapshot(at: kept).keyspace("a")?.get(2) == value(29), "call \(call)")
+          #expect(try store.snapshot().keyspace("a")?.get(2) == value(89), "call \(call)")
+        }
+      }
+    }
+  }
+
+  /// A restart begins a lineage with an empty commit, in a segment of its own.
+  @Test(.evidence("D13")) func `keeps the segment in which the log continues`() throws {
+    let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
+    let fixture = StoreFixture.on(disk, Self.options)
+    try fixture.run { store in
+      try put(0, store)
+      try store.keep(store.snapshot().generation, as: "kept")
+      for number in 0..<200 {
+        try put(number, store)
+        if number > 195 { try store.keep(store.snapshot().generation, as: "\(number)") }
+      }
+      try store.checkpoint()
+    }
+    for boot in 2..<5 as Range<UInt64> {
+      disk.boot = boot
+      let number = Int(boot) * 3
+      try fixture.run { store throws in
+        try fixture.elsewhere().run { other in
+          // What it kept is given back, and nothing is left of the segment but that others go on.
+          try store.release("\(194 + boot)")
+          try store.checkpoint()
+          try put(number, other)
+          let seen = try store.snapshot().keyspace("a")?.get(0)
+          #expect(seen == value(number))
+          try store.checkpoint()
+        }
+      }
+      try fixture.run { store in
+        let found = try store.snapshot().keyspace("a")?.get(0)
+        #expect(found == value(number))
+      }
+    }
+  }
+}

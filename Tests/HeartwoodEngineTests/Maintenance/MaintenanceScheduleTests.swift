@@ -1,0 +1,155 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Synchronization
+import Testing
+
+/// What a store does by itself, on its own thread.
+@Suite("The maintenance of a store")
+struct MaintenanceScheduleTests {
+  private func write(_ store: Store, _ rounds: Range<Int>) throws {
+    for round in rounds {
+      try store.write(durability: .normal) { transaction in
+        let rows = try transaction.keyspace("rows")
+        for key in 0..<40 { try rows.put(key, [UInt8](repeating: UInt8(round & 0xFF), count: 300)) }
+      }
+    }
+  }
+
+  /// Waits until the condition holds; long enough for the busiest machine.
+  private func waits(until condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<2000 {
+      if try condition() { return true }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    return false
+  }
+
+  private func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.segmentByteCount = 128 << 10
+    options.checkpointLogByteCount = 512 << 10
+    return options
+  }
+
+  private func open(_ directory: ScratchDirectory) throws -> Store {
+    try Store(at: directory.path(of: "store"), options: options())
+  }
+
+  @Test func `checkpoints the log as it grows`() throws {
+    let directory = try ScratchDirectory()
+    let store = try open(directory)
+    try write(store, 0..<200)
+    #expect(waits { store.statistics.activity.checkpointCount > 0 })
+    #expect(waits { store.statistics.activity.deletedSegmentCount > 0 })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.evidence("I7")) func `continues when the generation that blocked it expires`() throws {
+    let directory = try ScratchDirectory()
+    let store = try open(directory)
+    try write(store, 0..<5)
+    var held: Snapshot? = try store.snapshot()
+    let generation = try #require(held?.generation)
+    try write(store, 5..<200)
+    #expect(waits { store.statistics.checkpointedGeneration == generation })
+    #expect(try held?.keyspace("rows")?.get(7)?.first == 4)
+    held = nil
+    #expect(waits { store.statistics.checkpointedGeneration > generation })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  @Test(.evidence("F5")) func `reports why its checkpoints fail`() throws {
+    let directory = try ScratchDirectory()
+    var options = options()
+    options.access = .buffered
+    options.checkpointLogByteCount = 128 << 10
+    options.segmentByteCount = 1 << 20
+    let reported = Mutex<[StorageError]>([])
+    options.checkpointDidFail = { error in reported.withLock { $0.append(error) } }
+    let store = try Store(at: directory.path(of: "store"), options: options)
+    try write(store, 0..<1)
+    #expect(store.statistics.lastCheckpointError == nil)
+    // Leaves of the first commit, which a checkpoint has to move and nothing else reads.
+    let url = URL(filePath: directory.path(of: "store") + "/wal-0000000000000001")
+    let file = try FileHandle(forUpdating: url)
+    for frame in 5..<7 as Range<UInt64> {
+      try file.seek(toOffset: frame * 4096 + 2000)
+      try file.write(contentsOf: [0xA5, 0x5A, 0xA5])
+    }
+    try file.close()
+    var round = 1
+    #expect(
+      try waits {
+        if round < 40 {
+          try store.write(durability: .normal) { transaction in
+            try transaction.keyspace("more").put(round, [UInt8](repeating: 1, count: 30_000))
+          }
+        }
+        round += 1
+        return store.statistics.lastCheckpointError?.kind == .corrupt && round > 20
+      })
+    // Each checkpoint since has failed for the same reason.
+    #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
+    // Another process that has the store open is told the kind.
+    let other = try Store(
+      at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
+    )
+    #expect(other.statistics.lastCheckpointError?.kind == .corrupt)
+  }
+
+  @Test func `creates the next segment before a commit needs it`() throws {
+    let directory = try ScratchDirectory()
+    let store = try open(directory)
+    // Made ahead it is a file, but no commit has reached it yet.
+    var round = 0
+    #expect(
+      try waits {
+        if round < 200 { try write(store, round..<(round + 1)) }
+        round += 1
+        let names = try FileManager.default.contentsOfDirectory(
+          atPath: directory.path(of: "store"))
+        let last = names.compactMap { UInt64($0.dropFirst(4), radix: 16) }.max() ?? 0
+        return last > store.statistics.newestGeneration.frame
+      })
+    #expect(try store.verify().findings == [])
+    try store.close()
+  }
+
+  /// Its thread used to hold the files for a moment longer, so that now and then a store that was
+  /// closed and let go of could not be opened again.
+  @Test func `has ended when the store is closed`() throws {
+    let directory = try ScratchDirectory()
+    for _ in 0..<400 {
+      let store = try open(directory)
+      let snapshot = try store.snapshot()
+      try store.close()
+      withExtendedLifetime(snapshot) {}
+    }
+    try StoreFixture.expectSound(open(directory))
+  }
+
+  /// Its words are mapped for reading; a pass would end the process.
+  @Test(.evidence("I7")) func `leaves maintenance to processes that write`() throws {
+    let directory = try ScratchDirectory()
+    let store = try open(directory)
+    var options = options()
+    options.isReadOnly = true
+    let reader = try Store(
+      at: directory.path(of: "store"), options: options,
+      fileSystem: OtherProcess(PosixFileSystem()))
+    for round in 0..<20 {
+      var held: Snapshot? = try reader.snapshot()
+      try write(store, round * 5..<round * 5 + 5)
+      #expect(held != nil)
+      held = nil
+    }
+    SystemThread.sleep(milliseconds: 50)
+    #expect(reader.statistics.activity.checkpointCount == 0)
+    try reader.close()
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+}

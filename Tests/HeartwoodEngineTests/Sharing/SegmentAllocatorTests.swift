@@ -1,0 +1,81 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Segments for a writer, made now or ahead of him.
+@Suite("A segment allocator")
+struct SegmentAllocatorTests {
+  @Test(.evidence("D4")) func `never recreates a segment that a writer has allocated`() throws {
+    let log = try LogFixture()
+    let allocator = try log.allocator()
+    _ = try allocator.allocate(0, through: 3, lineage: 7)
+    let written = [UInt8](repeating: 5, count: LogFixture.pageByteCount)
+    for segment: UInt64 in 0...3 {
+      try log.write(written, at: log.geometry.firstFrame(of: segment))
+    }
+    // Whoever asks looked at a state from before the writer had them.
+    try allocator.refill(lineage: 7) { 1 }
+    for segment: UInt64 in 0...3 {
+      let isKept = try log.bytes(at: log.geometry.firstFrame(of: segment)) == written
+      #expect(isKept, "segment \(segment)")
+    }
+    #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
+  }
+
+  /// Another process has appended meanwhile, and a pass of it has made a hole of a header.
+  @Test(.evidence("D13")) func `never recreates a segment that commits have reached`() throws {
+    let log = try LogFixture()
+    let allocator = try log.allocator()
+    _ = try allocator.allocate(0, through: 3, lineage: 7)
+    let written = [UInt8](repeating: 5, count: LogFixture.pageByteCount)
+    try log.write(written, at: log.geometry.firstFrame(of: 1))
+    let file = try #require(try log.fileSystem.open(log.files.path(1), .write))
+    _ = try file.punch(0..<UInt64(LogFixture.pageByteCount))
+    var newest: FrameNumber = 1
+    try log.allocator().refill(lineage: 7) {
+      defer { newest = log.geometry.firstFrame(of: 3) }
+      return newest
+    }
+    #expect(try log.bytes(at: log.geometry.firstFrame(of: 1)) == written)
+  }
+
+  /// Whoever asks has not heard of what the other process has taken.
+  @Test(.evidence("D4")) func `never recreates a segment of another process`() throws {
+    let log = try LogFixture()
+    let (one, other) = (try log.allocator(), try log.allocator())
+    _ = try one.take(0, through: 2, lineage: 7)
+    let written = [UInt8](repeating: 5, count: LogFixture.pageByteCount)
+    for segment: UInt64 in 0...2 {
+      try log.write(written, at: log.geometry.firstFrame(of: segment))
+    }
+    try other.refill(lineage: 7) { log.geometry.firstFrame(of: 0) }
+    _ = try other.take(1, through: 2, lineage: 7)
+    for segment: UInt64 in 0...2 {
+      let isKept = try log.bytes(at: log.geometry.firstFrame(of: segment)) == written
+      #expect(isKept, "segment \(segment)")
+    }
+  }
+
+  @Test func `recreates segments that a writer has reclaimed`() throws {
+    let log = try LogFixture()
+    let allocator = try log.allocator()
+    _ = try allocator.allocate(0, through: 0, lineage: 7)
+    _ = try allocator.allocate(1, through: 3, lineage: 7)
+    try allocator.refill(lineage: 7) { 1 }
+    #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
+    allocator.reclaim(after: 0)
+    // The names stay, which are durable; the space does not.
+    #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
+    for segment: UInt64 in 1...5 {
+      let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))
+      #expect(try file.byteCount() == 0, "segment \(segment)")
+    }
+    try allocator.refill(lineage: 7) { 1 }
+    #expect(try log.bytes(at: log.geometry.firstFrame(of: 1))?.count == LogFixture.pageByteCount)
+    #expect(try allocator.allocate(1, through: 2, lineage: 7).map(\.number) == [1, 2])
+    for segment: UInt64 in 1...2 {
+      let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))
+      #expect(try file.byteCount() == UInt64(log.geometry.segmentByteCount), "segment \(segment)")
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// What this process knows of the page file when another one has moved it on.
+@Suite("A page file that another process checkpoints")
+struct OtherProcessMaintenanceTests {
+  private let fileSystem = ObservedFileSystem(MemoryFileSystem())
+
+  private func fixture(
+    _ access: StoreOptions.Access = .buffered
+  ) throws -> (here: StoreFixture, elsewhere: StoreFixture) {
+    var options = StoreOptions()
+    options.access = access
+    options.maintenance = .inline
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    let here: StoreFixture =
+      access == .buffered ? .on(fileSystem, options) : try .onDisk(options)
+    return (here, here.elsewhere())
+  }
+
+  private func put(_ store: Store, _ name: String, _ value: UInt8) throws {
+    try store.write { try $0.keyspace(name).put(1, [UInt8](repeating: value, count: 100)) }
+  }
+
+  private func value(_ snapshot: Snapshot, _ name: String) throws -> UInt8? {
+    try snapshot.keyspace(name)?.get(1)?.first
+  }
+
+  /// This process had read the page before, and has the commit in between in its memory: no reading
+  /// of the log tells it that the page has changed.
+  @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
+  func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
+    let (here, elsewhere) = try fixture(access)
+    try here.run { first in
+      try elsewhere.run { second in
+        try put(first, "a", 1)
+        try first.checkpoint()
+        #expect(try value(first.snapshot(), "a") == 1)
+        try put(first, "a", 2)
+        var held: Snapshot? = try first.snapshot()
+        try put(first, "b", 1)
+        // Up to what is held here, where the page is newer.
+        let result = try second.checkpoint()
+        #expect(result.checkpointedGeneration == held?.generation)
+        withExtendedLifetime(held) {}
+        held = nil
+        try first.checkpoint()
+        #expect(try value(first.snapshot(), "a") == 2)
+      }
+    }
+  }
+
+  /// Another process has cut the file, and this one believes that it is as long as before.
+  @Test(.evidence("F6")) func `is long enough for each commit`() throws {
+    let large = [UInt8](repeating: 7, count: 4_000_000)
+    let (here, elsewhere) = try fixture()
+    try here.run { first in
+      try elsewhere.run { second in
+        try first.write { try $0.keyspace("k").put(1, large) }
+        try first.write { try $0.keyspace("k").delete(1) }
+        try second.checkpoint()
+        try first.write { try $0.keyspace("k").put(1, large) }
+        let needed = first.files.geometry.offset(ofPage: PageNumber(first.statistics.pageCount))
+        let byteCount = try first.files.pageFile.file.byteCount()
+        #expect(byteCount >= needed)
+      }
+    }
+  }
+
+  /// The pass is about to cut the file to what the store had when it began.
+  @Test(.evidence("F6")) func `is long enough for a commit during the maintenance run`() throws {
+    let large = [UInt8](repeating: 7, count: 4_000_000)
+    let (here, elsewhere) = try fixture()
+    try here.run { first in
+      try elsewhere.run { second in
+        try first.write { try $0.keyspace("k").put(1, large) }
+        try first.write { try $0.keyspace("k").delete(1) }
+        var hasRun = false
+        fileSystem.onWrite = { path, _ throws(StorageError) in
+          guard path.hasSuffix("/pages"), !hasRun else { return }
+          hasRun = true
+          #expect(throws: Never.self) {
+            try second.write(durability: .normal) { try $0.keyspace("k").put(1, large) }
+          }
+        }
+        try first.checkpoint()
+        fileSystem.onWrite = nil
+        #expect(hasRun)
+        let needed = second.files.geometry.offset(
+          ofPage: PageNumber(second.statistics.pageCount))
+        let byteCount = try first.files.pageFile.file.byteCount()
+        #expect(byteCount >= needed)
+      }
+    }
+  }
+
+  // MARK: What was read before
+
+  /// How this process comes to know what another one has written and moved home.
+  enum Way: CaseIterable {
+    /// By the groups behind what it knows.
+    case readingOn
+    /// From the header slot, since the log does not lead there any more.
+    case fromTheStart
+  }
+
+  /// Brings a value to the page file here, has it read, and brings another one there elsewhere.
+  private func exchange(_ first: Store, _ second: Store, _ way: Way) throws {
+    try put(first, "a", 1)
+    try first.checkpoint()
+    #expect(try value(first.snapshot(), "a") == 1)
+    try put(second, "a", 2)
+    for number: UInt8 in 0..<(way == .readingOn ? 1 : 60) { try put(second, "b", number) }
+    try second.checkpoint()
+  }
+
+  @Test(.evidence("I1"), arguments: Way.allCases)
+  func `is read again when its commits are found`(way: Way) throws {
+    let (here, elsewhere) = try fixture()
+    try here.run { first in
+      try elsewhere.run { second in
+        try exchange(first, second, way)
+        #expect(try value(first.snapshot(), "a") == 2)
+      }
+    }
+  }
+
+  /// Bytes that another process has written prove nothing to this one.
+  @Test(.evidence("B1"), arguments: Way.allCases)
+  func `is verified again when its commits are found`(way: Way) throws {
+    let (here, elsewhere) = try fixture(.mapped)
+    try here.run { first in
+      try elsewhere.run { second in
+        try exchange(first, second, way)
+        let bytes = try here.bytes(of: "pages")
+        let value = [UInt8](repeating: 2, count: 100)
+        let position = try #require(
+          bytes.indices.dropLast(100).last { Array(bytes[$0..<$0 + 100]) == value })
+        let file = try #require(try here.fileSystem.open(here.path(of: "pages"), .write))
+        func write(_ byte: UInt8) throws {
+          let block = ByteBlock(count: 1)
+          block.bytes.store8(byte, 0)
+          try file.write([block.bytes.bytes], at: UInt64(position + 50))
+          block.keep()
+        }
+        try write(3)
+        let error = #expect(throws: StorageError.self) {
+          try first.snapshot().keyspace("a")?.get(1)
+        }
+        #expect(error?.kind == .corrupt)
+        try write(2)
+      }
+    }
+  }
+
+  /// A table of generations as the upkeep thread of a process has it in which nobody reads.
+  @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
+    let (here, elsewhere) = try fixture()
+    try here.run { first in
+      try elsewhere.run { second in
+        try put(first, "a", 1)
+        try first.checkpoint()
+        #expect(try value(first.snapshot(), "a") == 1)
+        for number: UInt8 in 0..<60 { try put(first, "b", number) }
+        try put(first, "a", 2)
+        let table = GenerationTable(
+          try first.snapshot().state, files: first.files, lingers: false)
+        #expect(table.appended.segments.segments.count > 1)
+        try second.checkpoint()
+        try table.releaseCheckpointedSegments()
+        #expect(table.appended.segments.segments.count <= 1)
+        let snapshot = Snapshot(try table.pinNewest(), table: table)
+        #expect(try value(snapshot, "a") == 2)
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+/// Which words of a run before are believed: those of this boot, written beside these very files.
+@Suite("Counters of an earlier opening")
+struct SharedCountersTrustTests {
+  private func fixture(_ fileSystem: any FileSystem = MemoryFileSystem()) -> StoreFixture {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    options.segmentByteCount = 64 << 10
+    return .on(fileSystem, options)
+  }
+
+  private func commit(_ store: Store, _ numbers: ClosedRange<Int>) throws {
+    for number in numbers { try store.write { try $0.keyspace("k").put(number, [1]) } }
+    try StoreFixture.expectSound(store)
+  }
+
+  /// Writes, and forgets the store as a process that dies does.
+  private func leave(_ fixture: StoreFixture, _ numbers: ClosedRange<Int>) throws {
+    try commit(try fixture.open(), numbers)
+  }
+
+  /// Whether the next opening began anew instead of going on; it must find `count` entries.
+  private func beginsAnew(_ fixture: StoreFixture, count: Int) throws -> Bool {
+    try fixture.run { store throws in
+      #expect(try store.snapshot().keyspace("k")?.count() == count)
+      return store.recovery.startedLineage
+    }
+  }
+
+  @Test(.evidence("D7")) func `are trusted in the same boot only`() throws {
+    let disk = SimulatedDisk(seed: 6)
+    try leave(fixture(disk), 1...3)
+    #expect(try !beginsAnew(fixture(disk.killed()), count: 3))
+    #expect(try beginsAnew(fixture(disk.crashed(.everything)), count: 3))
+  }
+
+  @Test(.evidence("D7")) func `are not trusted with another page file`() throws {
+    let fixture = fixture()
+    try leave(fixture, 1...3)
+    let pages = try fixture.bytes(of: "pages")
+    try fixture.fileSystem.remove(fixture.path(of: "pages"))
+    try fixture.write(pages, to: "pages")
+    #expect(try beginsAnew(fixture, count: 3))
+    #expect(try !beginsAnew(fixture, count: 3))
+  }
+
+  @Test(.evidence("D7")) func `are not trusted in a copy`() throws {
+    let fixture = fixture()
+    try leave(fixture, 1...3)
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    let counters = try file.mapShared(byteCount: CountersLayout.byteCount).bytes.bytes.copied()
+    try fixture.fileSystem.remove(fixture.path(of: "counters"))
+    try fixture.write(counters, to: "counters")
+    #expect(try beginsAnew(fixture, count: 3))
+  }
+
+  /// The numbers given since would be given again, for other states.
+  @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
+  func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
+    let fixture = fixture()
+    do {
+      let store = try fixture.open()
+      try commit(store, 1...3)
+      let older = try fixture.allBytes().filter { $0.key != "counters" && $0.key != "locks" }
+      if isCheckpoint { try store.checkpoint() } else { try commit(store, 4...6) }
+      try StoreFixture.expectSound(store)
+      withExtendedLifetime(store) {}
+      for (name, bytes) in older { try fixture.write(bytes, to: name) }
+    }
+    let before = try fixture.allBytes()
+    let error = #expect(throws: StorageError.self) { try fixture.open() }
+    #expect(error?.kind == .corrupt)
+    let isUnchanged = try fixture.allBytes() == before
+    #expect(isUnchanged)
+  }
+
+  /// Makes a word lie while no process is in.
+  private func set(_ word: Field, to value: UInt64, _ fixture: StoreFixture) throws {
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
+    SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)
+  }
+
+  /// A reader would wait for ever for a generation that is not below the floor.
+  @Test(
+    .evidence("B2"),
+    arguments: [
+      CountersLayout.appended, CountersLayout.committed, CountersLayout.durable,
+      CountersLayout.floor, CountersLayout.checkpointed,
+    ])
+  func `are not trusted if they name commits that the files lack`(word: Field) throws {
+    for value in [1000, UInt64.max] {
+      let disk = SimulatedDisk(seed: 7)
+      try leave(fixture(disk), 1...3)
+      let fixture = fixture(disk.killed())
+      try set(word, to: value, fixture)
+      do {
+        try fixture.run { store in
+          let count = try store.snapshot().keyspace("k")?.count()
+          #expect(count == 3)
+        }
+        #expect(word != CountersLayout.appended, "what was appended is gone")
+      } catch let error as StorageError {
+        #expect(error.kind == .corrupt && word == CountersLayout.appended, "\(error)")
+      }
+    }
+  }
+
+  @Test(.evidence("B2"), arguments: [UInt64.max, UInt64.max - 1])
+  func `may count maintenance runs up to any number`(epoch: UInt64) throws {
+    let disk = SimulatedDisk(seed: 8)
+    try leave(fixture(disk), 1...3)
+    let fixture = fixture(disk.killed())
+    try set(CountersLayout.epoch, to: epoch, fixture)
+    try fixture.run { store throws in
+      try store.checkpoint()
+      #expect(try store.snapshot().keyspace("k")?.count() == 3)
+    }
+  }
+}

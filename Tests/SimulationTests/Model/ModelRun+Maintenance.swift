@@ -1,0 +1,164 @@
+import HeartwoodEngine
+import HeartwoodTestSupport
+
+extension ModelRun {
+  private static let keptNames = ["a", "b", "c", "Ä", "e"]
+
+  // MARK: Named generations
+
+  func keep(_ store: Store) throws {
+    let name = Self.keptNames[random.below(Self.keptNames.count)]
+    let chosen = try anyHeld(store)
+    let generation = chosen.snapshot.generation
+    let isTaken = kept[name].map { $0 != generation } ?? false
+    do {
+      try store.keep(generation, as: name)
+      try ModelMismatch.unless(!isTaken, "\(name) keeps two generations")
+      kept[name] = generation
+      durableNumber = max(durableNumber, chosen.content.number)
+    } catch let error as StorageError where error.kind == .invalidArgument && isTaken {}
+    try expectKept(store)
+  }
+
+  func release(_ store: Store) throws {
+    let name = Self.keptNames[random.below(Self.keptNames.count)]
+    try store.release(name)
+    kept[name] = nil
+    try expectKept(store)
+  }
+
+  /// Every name keeps what it should, and that can be read.
+  func expectKept(_ store: Store) throws {
+    let found = try store.namedGenerations()
+    try ModelMismatch.unless(found == kept, "kept are \(found), not \(kept)")
+    for (_, generation) in kept.sorted(by: { $0.key < $1.key }) {
+      guard let snapshot = try expectGiven(generation, store) else { continue }
+      try history[generation]?.compareSome(snapshot, &random)
+    }
+  }
+
+  // MARK: Passes
+
+  func checkpoint(_ store: Store) throws {
+    let result = try store.checkpoint()
+    durableNumber = content.number
+    let low = (held.map(\.snapshot.generation) + Array(kept.values)).min() ?? newest
+    try ModelMismatch.unless(
+      result.checkpointedGeneration == low || fixture.options.maintenance == .background,
+      "the page file holds \(result.checkpointedGeneration), and \(low) is the oldest held")
+    try expectBoundedLog(store)
+    for generation in history.keys.sorted() where generation < newest {
+      let isReadable = try expectGiven(generation, store) != nil
+      try ModelMismatch.unless(
+        !isReadable || isHeld(generation) || fixture.options.maintenance == .background,
+        "nobody holds \(generation), and it has outlived maintenance")
+    }
+    try expectKept(store)
+  }
+
+  /// K3: what held generations cost is bounded; without any, the log is almost empty.
+  private func expectBoundedLog(_ store: Store) throws {
+    guard case .files = setting.storage else { return }
+    let statistics = store.statistics
+    try ModelMismatch.unless(statistics.canPunchHoles, "files cannot have holes here")
+    var bound = 4 * fixture.options.segmentByteCount
+    if statistics.newestGeneration != statistics.checkpointedGeneration {
+      bound = statistics.logByteBound ?? .max
+    }
+    try ModelMismatch.unless(
+      statistics.logByteCount <= bound,
+      "the log has \(statistics.logByteCount) bytes, its bound is \(bound)")
+  }
+
+  func compact(_ store: Store) throws {
+    let isPinning = random.isTrue(in256: 128)
+    let result = try store.compact(stepByteCount: setting.pageByteCount * (4 + random.below(60))) {
+      _ in
+      if isPinning { self.pinWhileCompacting(store) }
+    }
+    newest = store.statistics.newestGeneration
+    history[newest] = content
+    durableNumber = content.number
+    try ModelMismatch.unless(
+      result.pageCount <= result.pageCountBefore, "compaction made pages: \(result)")
+    let report = try store.verify()
+    try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
+  }
+
+  /// A generation between the steps of a compaction shows the same as the one before.
+  private func pinWhileCompacting(_ store: Store) {
+    guard held.count < 14, let snapshot = try? store.snapshot() else { return }
+    held.append(Held(snapshot: snapshot, content: content))
+    history[snapshot.generation] = content
+  }
+
+  // MARK: Ends and beginnings
+
+  /// Closes the store and opens it again; snapshots stay readable until they are gone.
+  func reopen(_ store: Store) throws {
+    try store.close()
+    do {
+      _ = try store.snapshot()
+      throw ModelMismatch(description: "a closed store gave a snapshot")
+    } catch let error as StorageError where error.kind == .closed {}
+    try readHeld()
+    held = []
+    self.store = nil
+  }
+
+  /// The process dies and loses nothing but its locks.
+  func kill() throws {
+    guard let disk else { return }
+    try abandon(for: disk.killed())
+  }
+
+  /// The power goes: what was not synced may be lost, from the end.
+  func cutPower() throws {
+    guard let disk else { return }
+    let mode = CrashMode.allCases[random.below(CrashMode.allCases.count)]
+    try abandon(for: disk.crashed(.seeded(random.next(), mode)))
+    isAfterPowerCut = true
+  }
+
+  /// Lets go of the store without closing it, and goes on with another disk.
+  private func abandon(for disk: SimulatedDisk) throws {
+    held = []
+    store = nil
+    if case .simulated(let canPunch) = setting.storage { disk.canPunch = canPunch }
+    self.disk = disk
+    fixture = .on(disk, setting.options)
+  }
+
+  /// Opens the store, and compares all that it shows.
+  func open() throws -> Store {
+    let store = try fixture.open()
+    self.store = store
+    let snapshot = try store.snapshot()
+    if isAfterPowerCut { try acceptLoss(snapshot) }
+    isAfterPowerCut = false
+    try expectNewest(store)
+    durableNumber = content.number
+    try verify(store)
+    try content.compareAll(snapshot)
+    try expectKept(store)
+    return store
+  }
+
+  /// Takes what a power cut has left for the newest generation, if it may have left that.
+  private func acceptLoss(_ snapshot: Snapshot) throws {
+    let number = try ModelTransaction.number(of: snapshot)
+    guard number >= durableNumber,
+      let retained = history.values.first(where: { $0.number == number })
+    else {
+      throw ModelMismatch(
+        description: "transaction \(durableNumber) was durable, and \(number) is left")
+    }
+    for (generation, lost) in history where lost.number > number {
+      history[generation] = nil
+      expired.insert(generation)
+    }
+    content = retained
+    newest = max(newest, snapshot.generation)
+    history[newest] = content
+  }
+}
