@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of the package, found from the place of this file.
+/// The directory of the package, relative to this file.
 enum Package {
   static let path = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
@@ -11,7 +11,7 @@ enum Package {
   }
 }
 
-/// A table of a document, with the comment right above it that says what it describes.
+/// A table of a document, with the comment above it that names its subject.
 ///
 /// The comment has the form `<!-- layout: PageLayout -->`: a category, then a name.
 struct DocumentTable {

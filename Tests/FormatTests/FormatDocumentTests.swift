@@ -5,10 +5,10 @@ import Testing
 /// `Docs/Reference/FileFormat.md` against the layouts the code reads and writes through.
 ///
 /// The document is the input: each captioned table must be a layout, and each layout a table, field
-/// by field. So the specification cannot say one thing and the bytes another.
+/// by field. So the specification and the bytes cannot diverge.
 @Suite("The file format document")
 struct FormatDocumentTests {
-  /// A layout and the stretch of bytes its table has to explain.
+  /// A layout and the range of bytes that its table must explain.
   struct Layout {
     let name: String
     let fields: [Field]
@@ -60,7 +60,7 @@ struct FormatDocumentTests {
       .filter { $0.category == category }
   }
 
-  /// A table's rows as fields, the unused stretches included.
+  /// Returns a table's rows as fields, including unused ranges.
   private static func fields(of table: DocumentTable) throws -> [Field] {
     #expect(table.columns == ["offset", "size", "field", "meaning"], "table \(table.name)")
     return try table.rows.map { row in

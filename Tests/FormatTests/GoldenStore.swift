@@ -2,10 +2,10 @@ import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Stores of each format version, kept as text and never changed again.
+/// Stores of each format version, stored as text and never changed again.
 ///
-/// They were written on a simulated disk, so that the same code writes the same bytes, and left
-/// without a close: part of each lies in the page file and part in the log.
+/// They were written on a simulated disk, so that the same code writes the same bytes, and not
+/// closed: part of each is in the page file and part in the log.
 enum GoldenStore {
   /// One keyspace with one row: the worked example of the specification.
   static let tiny = "tiny"
@@ -32,11 +32,11 @@ enum GoldenStore {
     for (name, bytes) in try files(of: store) {
       try Data(bytes).write(to: URL(fileURLWithPath: path + "/" + name))
     }
-    // A store opened for reading only needs the file that locks lie on.
+    // A store opened for reading only needs the lock file.
     try Data().write(to: URL(fileURLWithPath: path + "/locks"))
   }
 
-  /// Keeps the files of a store on a simulated disk as text.
+  /// Stores the files of a store on a simulated disk as text.
   static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
     let target = Package.path + "/" + directory + store
     try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ enum GoldenStore {
     return options
   }
 
-  /// Writes the tiny store; it is given up, not closed.
+  /// Writes the tiny store, and releases it without closing.
   static func writeTiny(on disk: SimulatedDisk, at path: String) throws {
     let store = try Store(at: path, options: options(), fileSystem: disk)
     try store.write { transaction in
@@ -79,7 +79,7 @@ enum GoldenStore {
     },
   ]
 
-  /// Writes the small store; it is given up, not closed.
+  /// Writes the small store, and releases it without closing.
   static func writeSmall(on disk: SimulatedDisk, at path: String) throws {
     let store = try Store(at: path, options: options(), fileSystem: disk)
     try put("numbers", in: store)

@@ -18,7 +18,7 @@ enum HexText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The bytes of this text; `nil` if it is not of this form.
+  /// Parses this text; `nil` if it does not have this form.
   static func decode(_ text: String) -> [UInt8]? {
     let lines = text.split(separator: "\n")
     guard let first = lines.first, first.hasSuffix(" bytes"), let count = Int(first.dropLast(6))

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Errors of the system after which nobody knows what the files hold.
+/// System errors after which the contents of the files are unknown.
 @Suite("A store whose writes are disabled")
 struct ClosedForWritingTests {
   private func kind(_ body: () throws -> Void) throws -> StorageError.Kind? {
@@ -10,7 +10,7 @@ struct ClosedForWritingTests {
     return nil
   }
 
-  /// The store reads on, takes no writes, and is whole when it is opened again.
+  /// The store can be read, accepts no writes, and is complete when it is reopened.
   private func expectClosed(_ run: CrashHistory) throws {
     run.disk.faultPlan = FaultPlan()
     let store = try #require(run.store)
@@ -39,7 +39,7 @@ struct ClosedForWritingTests {
     try expectClosed(run)
   }
 
-  /// A failed sync of the folder was tried again, went through, and was believed.
+  /// A failed sync of the directory was repeated, succeeded, and was trusted.
   @Test(.evidence("F2"), .evidence("F3"))
   func `accepts no writes after a name could not be synced`() throws {
     let steps = [Step](
@@ -61,8 +61,8 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
-  /// Closing was silent, and a commit without durability, which closing makes durable, was lost in
-  /// the power cut that followed.
+  /// Closing reported no error, and a commit without durability, which closing makes durable, was
+  /// lost in the following power cut.
   @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([
@@ -107,7 +107,7 @@ struct ClosedForWritingTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// The system may have dropped what the sync was for, and the next one would go through.
+  /// The system may have dropped the pages to be synced, and the next sync would succeed.
   @Test(.evidence("F3")) func `never repeats a failed sync`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try StoreFixture.on(disk).open()
@@ -126,7 +126,7 @@ struct ClosedForWritingTests {
   func `accepts no writes after a page could not be checkpointed`(leavesPart: Bool) throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([.write(.full, operationCount: 2, valueByteCount: 50)])
-    // The sync of the folder comes first.
+    // The sync of the directory comes first.
     run.disk.faultPlan = .failure(.io, atCall: run.disk.callCount + 2, leavesPart: leavesPart)
     #expect(try kind { try run.run(.checkpoint) } == .io)
     #expect(run.disk.calls.suffix(2) == [.syncDirectory, .write])

@@ -11,7 +11,8 @@ struct CommitBoundaryCrashTests {
       .write(.full, operationCount: 2, valueByteCount: $0)
     }
 
-  /// The slots that commits of these steps begin and end at, and the frames of the largest.
+  /// The slots at which commits of these steps begin and end, and the number of frames of the
+  /// largest.
   private func slots(seed: UInt64) throws -> (first: Set<Int>, last: Set<Int>, largest: UInt64) {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed)
     try run.open()
@@ -59,7 +60,7 @@ struct CommitBoundaryCrashTests {
       guard let (path, sector) = try lastChangedSector(old, new) else { continue }
       let bytes = try #require(new.bytes(of: path))
       for end in [1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511] {
-        // What comes before the sector has arrived, and of the sector so many bytes.
+        // Everything before the sector was written, and so many bytes of the sector.
         let torn = old.killed()
         let file = try #require(try torn.open(path, .write))
         let count = min(sector + end, bytes.count)
@@ -118,8 +119,8 @@ struct CommitBoundaryCrashTests {
     print("crash states: \(states) (three recoveries, seed \(seed))")
   }
 
-  /// Opens the store and cuts the power at a call of the opening; a later call than it has cuts
-  /// nothing.
+  /// Opens the store and cuts the power at a call of the opening; without effect if it makes fewer
+  /// calls.
   private func opened(_ disk: SimulatedDisk, cutAt call: Int) -> SimulatedDisk {
     disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
     do {
@@ -130,7 +131,7 @@ struct CommitBoundaryCrashTests {
     return disk
   }
 
-  /// What the next process found had not been synced, and was shown all the same.
+  /// The commit that the next process found was not synced, and was shown all the same.
   @Test(.evidence("D4"), .evidence("D8"))
   func `survives a power cut once a process has shown it after a kill`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 8), seed: 8)
@@ -149,7 +150,7 @@ struct CommitBoundaryCrashTests {
     }
   }
 
-  /// Times are for people: nothing is decided by them.
+  /// Times are for users: nothing depends on them.
   @Test(.evidence("D1"), .evidence("D2"), arguments: [0, .max] as [UInt64])
   func `does not depend on the clock`(start: UInt64) throws {
     let steps: [Step] = [

@@ -2,17 +2,17 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts in a history, and what must be left.
+/// Power cuts in a history, and the states that they may leave.
 extension CrashHistory {
   /// Cuts the power at every call of these steps that changes something, and checks every outcome
-  /// where they can be counted, else some by seed; returns how many there were.
+  /// if they can be enumerated, else some by seed; returns their number.
   static func cutEverywhere(
     _ steps: [Step], seed: UInt64, _ name: String, _ options: StoreOptions = options()
   ) throws -> Int {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A slow build looks at some of them, others in each history.
+    // A debug build checks some of them, different ones in each history.
     let step = TestBuild.isOptimised ? 1 : 4
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {
@@ -27,7 +27,7 @@ extension CrashHistory {
     return states
   }
 
-  /// Runs the steps until the power goes off at a call.
+  /// Runs the steps until the power is cut at a call.
   static func cut(
     _ steps: [Step], seed: UInt64, atCall call: Int, leavesPart: Bool = false,
     _ options: StoreOptions = options()
@@ -39,7 +39,7 @@ extension CrashHistory {
     return run
   }
 
-  /// What a power cut now may leave.
+  /// The commits that a power cut may leave now.
   private func outcomes() -> [SimulatedDisk] {
     let limit = SimulationScale.count(64, timesWhenLong: 2)
     if let all = disk.exhaustiveCrashes(limit: limit), !all.isEmpty { return all }
@@ -54,7 +54,8 @@ extension CrashHistory {
     return outcomes
   }
 
-  /// Opens what a crash left, compares it, writes to it, and opens it once more.
+  /// Opens the remains of a crash, compares the contents, writes to the store, and opens it once
+  /// more.
   func expectPrefix(on disk: SimulatedDisk, _ context: String) {
     do {
       let opened = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// What a store should hold after one of its commits: keyspaces, keys and values.
+/// The contents of a store after one of its commits: keyspaces, keys and values.
 typealias Content = [String: [Int64: [UInt8]]]
 
 /// One step of a history.
@@ -12,30 +12,30 @@ enum Step: Sendable {
   case abandonedWrite
   /// A transaction that changes more than its memory holds and throws.
   case abandonedSpill
-  /// A transaction with savepoints within savepoints, a part of which is taken back.
+  /// A transaction with nested savepoints, some of which are rolled back.
   case savepoints(StoreOptions.Durability, operationCount: Int, valueByteCount: Int)
   case checkpoint
   /// Moves the last pages into free ones, some at a time.
   case compact
   /// Takes a snapshot and holds it.
   case pin
-  /// Gives the oldest held snapshot back.
+  /// Releases the oldest held snapshot.
   case unpin
   case removeKeyspace
-  /// Keeps the newest generation by a name.
+  /// Names the newest generation.
   case keep(String)
-  /// Lets go of a name.
+  /// Releases a name.
   case release(String)
-  /// Closes and opens again.
+  /// Closes and reopens the store.
   case reopen
-  /// The process dies; another one opens.
+  /// The process dies; another one opens the store.
   case kill
 }
 
-/// Runs steps on a store on a simulated disk beside a model of what must be there.
+/// Runs steps on a store on a simulated disk, and compares it with a model.
 ///
-/// Each commit also writes its own number, so that the content of a store says which commit it is
-/// the state of, and can be compared with exactly that one.
+/// Each commit also writes its own number, so that the content of a store identifies its commit,
+/// and can be compared with exactly that one.
 final class CrashHistory {
   private(set) var disk: SimulatedDisk
   /// Calls on the disks of processes that have died.
@@ -43,19 +43,19 @@ final class CrashHistory {
   private(set) var store: Store?
   /// The content after each attempted commit; 0 is the empty store.
   private(set) var contents: [Content] = [[:]]
-  /// Commits that a power cut must not take back.
+  /// Commits that a power cut must not undo.
   private(set) var durableCount = 0
-  /// Commits that the death of the process must not take back.
+  /// Commits that the death of the process must not undo.
   private(set) var acknowledgedCount = 0
   private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
   /// The commit that each name keeps.
   private(set) var kept: [String: Int] = [:]
-  /// A name whose keeping or releasing was not acknowledged: either may be there.
+  /// A name whose `keep` or `release` was not acknowledged: either state is allowed.
   private var uncertainName: String?
   private let seed: UInt64
   private let options: StoreOptions
 
-  /// The newest generation anybody has seen.
+  /// The newest generation that was ever observed.
   private(set) var newestGeneration = Generation(frame: 0)
 
   struct Abandoned: Error {}
@@ -85,7 +85,7 @@ final class CrashHistory {
     store = try Store(at: "/store", options: options, fileSystem: disk)
   }
 
-  /// Runs the steps until one throws; the error is what the disk's plan made of it.
+  /// Runs the steps until one throws; the error results from the disk's plan.
   func run(_ steps: [Step]) throws {
     if store == nil { try open() }
     for step in steps { try run(step) }
@@ -106,7 +106,7 @@ final class CrashHistory {
     case .abandonedSpill:
       do {
         try store.write { transaction in
-          // Other pages than those the next transaction puts in their place.
+          // Other pages than those that the next transaction writes to the same frames.
           for key in 0..<30 as Range<Int64> {
             try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
           }
@@ -210,7 +210,7 @@ final class CrashHistory {
     }
   }
 
-  /// Changes one value of one keyspace, and the content with it.
+  /// Changes one value of one keyspace, and the content likewise.
   private static func change(
     _ transaction: inout WriteTransaction, _ number: Int, _ valueByteCount: Int,
     _ generator: inout SeededGenerator, _ content: inout Content
@@ -256,7 +256,7 @@ final class CrashHistory {
     try transaction.keyspace("number").put(Int64(0), [UInt8(number & 0xFF), UInt8(number >> 8)])
   }
 
-  /// Enters the content before the outcome is known: an unacknowledged commit may be there later.
+  /// Records the content before the outcome is known: an unacknowledged commit may be there later.
   private func attempt(
     _ durability: StoreOptions.Durability, _ number: Int, _ commit: () throws -> Void,
     content: () -> Content
@@ -270,13 +270,13 @@ final class CrashHistory {
 
   // MARK: Checking
 
-  /// The number of the commit whose content this store holds; a sentence if there is none.
+  /// Returns the number of the commit whose content this store has; a sentence if there is none.
   static func number(of snapshot: Snapshot) throws -> Int {
     guard let value = try snapshot.keyspace("number")?.get(Int64(0)) else { return 0 }
     return Int(value[0]) | Int(value[1]) << 8
   }
 
-  /// All keyspaces of a snapshot but the number's; empty ones are left out.
+  /// All keyspaces of a snapshot except that of the number; empty ones are left out.
   static func content(of snapshot: Snapshot) throws -> Content {
     var content: Content = [:]
     for name in try snapshot.keyspaceNames where name != "number" {
@@ -289,14 +289,14 @@ final class CrashHistory {
     return content
   }
 
-  /// What is wrong with a store opened on what a crash left; `nil` if nothing is.
+  /// Returns the defect of a store opened after a crash; `nil` if there is none.
   func finding(in store: Store, atLeast least: Int) throws -> String? {
     if let finding = try findingInContent(store, atLeast: least) { return finding }
     let report = try store.verify()
     return report.findings.isEmpty ? nil : report.findings.joined(separator: "; ")
   }
 
-  /// What is wrong with what can be read, without a look at anything else.
+  /// Returns the defect of the readable contents only.
   func findingInContent(_ store: Store, atLeast least: Int) throws -> String? {
     let snapshot = try store.snapshot()
     let number = try Self.number(of: snapshot)
@@ -308,7 +308,7 @@ final class CrashHistory {
     return try findingInKept(store)
   }
 
-  /// What is wrong with the kept generations; `nil` if each name shows what it kept.
+  /// Returns the defect of the named generations; `nil` if each name has its contents.
   private func findingInKept(_ store: Store) throws -> String? {
     let found = try store.namedGenerations()
     for name in Set(found.keys).union(kept.keys).sorted() where name != uncertainName {
@@ -327,7 +327,7 @@ final class CrashHistory {
     return nil
   }
 
-  /// What is wrong with the snapshots held; `nil` if each shows what it showed at first.
+  /// Returns the defect of the held snapshots; `nil` if each shows its original contents.
   func findingInPinned() throws -> String? {
     for (number, snapshot) in pinned {
       if try Self.content(of: snapshot) != contents[number].filter({ !$0.value.isEmpty }) {
@@ -337,13 +337,13 @@ final class CrashHistory {
     return nil
   }
 
-  /// Lets go of the store as a crash does: without closing it.
+  /// Releases the store like a crash: without closing it.
   func abandon() {
     pinned = []
     store = nil
   }
 
-  /// Steps by chance, with transactions that are larger than a small memory.
+  /// Random steps, with transactions that are larger than a small memory.
   static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: ~seed)
     return randomSteps(seed: seed, count: count).map { step in
@@ -357,7 +357,7 @@ final class CrashHistory {
     }
   }
 
-  /// Steps by chance.
+  /// Random steps.
   static func randomSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in

@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a power cut leaves of a store.
+/// The remains of a store after a power cut.
 ///
-/// The disk of the simulation loses, reorders and tears what was not synced, names and lengths
-/// included. Small histories are cut at every call that changes something, with every outcome where
-/// those can be counted; long ones by seed. Each outcome is opened, compared with the model,
-/// verified and written to; a part of them is cut again while recovering.
+/// The disk of the simulation loses, reorders and tears unsynced changes, including names and
+/// lengths. Small histories are cut at every call that changes something, with every outcome if
+/// those can be enumerated; long ones by seed. Each outcome is opened, compared with the model,
+/// verified and written to; some of them are cut again during recovery.
 @Suite("A store after a power cut")
 struct CrashTests {
   private static let histories: [[Step]] = [
@@ -70,7 +70,7 @@ struct CrashTests {
     #expect(states > 50)
   }
 
-  /// Transactions that are larger than their memory, and parts of them taken back.
+  /// Transactions that are larger than their memory, with parts that are rolled back.
   private static let spillingHistories: [[Step]] = [
     [
       .write(.full, operationCount: 2, valueByteCount: 50), .abandonedSpill,
@@ -127,7 +127,7 @@ struct CrashTests {
     for mode in CrashMode.allCases {
       let options: CrashOptions = generator.next() % 2 == 0 ? [] : [.unorderedNames]
       var disk = run.disk.crashed(.seeded(generator.next(), mode, options))
-      // Up to two more cuts, each somewhere in the recovery from the one before.
+      // Up to two more cuts, each somewhere in the recovery from the previous one.
       for round in 0..<Int(generator.next() % 3) {
         disk.faultPlan = .powerCut(
           atCall: Int(generator.next() % 12) + 1, leavesPart: generator.next() % 2 == 0)

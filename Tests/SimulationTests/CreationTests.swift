@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A power cut soon after a store was made.
+/// A power cut soon after a store was created.
 @Suite("A new store")
 struct CreationTests {
-  /// Nobody has synced the name of that folder.
+  /// The name of that directory was never synced.
   @Test(.evidence("D1")) func `survives a power cut in a directory that existed before`() throws {
     let disk = SimulatedDisk(seed: 4)
     try disk.createDirectory("/store")
@@ -18,9 +18,9 @@ struct CreationTests {
     try StoreFixture.expectSound(again)
   }
 
-  /// An opening that failed in its last calls left a whole page file behind, in a folder whose own
-  /// name nobody had synced; the next one took it for an old store and did not sync that name
-  /// either, and a power cut took all.
+  /// An opening that failed in its last calls left a complete page file behind, in a directory
+  /// whose own name was not synced; the next one took it for an old store and did not sync that
+  /// name either, and a power cut lost everything.
   @Test(.evidence("D1"), arguments: [false, true])
   func `survives a power cut after its first opening failed`(wasKilled: Bool) throws {
     for call in 1...16 {

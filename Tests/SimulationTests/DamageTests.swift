@@ -2,12 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damage of every file at every place: bits that flip, ends that are cut off or grow, files that
-/// belong elsewhere.
+/// Damage of every file at every position: flipped bits, truncated or extended ends, foreign files.
 @Suite("A store with damaged files")
 struct DamageTests {
-  /// Damage shows the newest commit, or as many before it as nothing vouches for, or is noticed;
-  /// true if so.
+  /// Damage leaves the newest commit, or an earlier one if nothing proves the durability of those
+  /// after it, or is detected; returns true in these cases.
   private func expectRightOrNoticed(
     _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ context: String, lost: Int = 1
   ) -> Bool {
@@ -36,7 +35,8 @@ struct DamageTests {
     #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
   }
 
-  /// One bit of a byte, another one for each byte; all bytes in a long run, some in a short one.
+  /// One bit of each byte, a different one for each byte; all bytes in a long run, some in a short
+  /// one.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
   func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)
@@ -59,7 +59,7 @@ struct DamageTests {
     #expect(noticed > 0)
   }
 
-  /// Every file without its end, and with something behind it.
+  /// Every file truncated, and extended.
   @Test(.evidence("B2"), .evidence("D10"))
   func `returns correct data or detects every truncated or extended file`() throws {
     let sample = try WrittenStore(seed: 22)
@@ -74,8 +74,8 @@ struct DamageTests {
           var files = sample.files
           files[name] = Array(bytes.prefix(end + offset))
           let outcome = try sample.outcome(of: files)
-          // The end of the log takes with it what vouches for the commits before it: no reader can
-          // tell this from a power cut.
+          // The end of the log also has the watermarks of the commits before it: no reader can
+          // distinguish this from a power cut.
           _ = expectRightOrNoticed(
             outcome, sample, "\(name) cut to \(end + offset) bytes", lost: name == last ? 5 : 1)
           count += 1
@@ -87,7 +87,7 @@ struct DamageTests {
         let outcome = try sample.outcome(of: files)
         let context = "\(name) with \(extra) more bytes"
         let isNoticed = expectRightOrNoticed(outcome, sample, context)
-        // What has its length in itself is refused; a page file and a segment may be longer.
+        // Files that contain their length are rejected; a page file and a segment may be longer.
         #expect(isNoticed == (name == "map" || name == "kept"), "\(context): \(outcome)")
         count += 1
       }
@@ -99,7 +99,7 @@ struct DamageTests {
     case missing, empty, ofAnotherStore, ofAnEarlierCopy
   }
 
-  /// Each file alone, and each one but the others.
+  /// Each file alone, and all files but one.
   @Test(.evidence("B2"), .evidence("D10"))
   func `shows one state or detects every replaced file`() throws {
     let sample = try WrittenStore(seed: 23)
@@ -120,13 +120,13 @@ struct DamageTests {
         if case .wrong(let what) = outcome {
           Issue.record("\(name) \(exchange): \(what)")
         }
-        // The page file says whose the rest is, and without it nothing is opened.
+        // The page file identifies the store of the others, and without it nothing is opened.
         if name == "pages", exchange == .missing || exchange == .ofAnotherStore {
           #expect(outcome == .noticed("corrupt"), "\(exchange)")
         }
       }
     }
-    // Everything older is simply an older store.
+    // If everything is older, it is simply an older store.
     if case .right = try sample.outcome(of: earlier) {} else { Issue.record("the earlier copy") }
   }
 

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Shared words that changed between two processes of one boot, where they are believed.
+/// Shared counters that changed between two processes of one boot, in which they are trusted.
 @Suite("Damaged counters of an earlier process")
 struct DamagedCountersTests {
-  /// Every word, and as much of the decision records as is in use.
+  /// Every counter, and the used part of the decision records.
   private static let offsets: [Int] =
     CountersLayout.fields.filter { $0.byteCount == 8 }.map(\.offset)
     + [CountersLayout.firstDecision, CountersLayout.secondDecision].flatMap { record in
@@ -41,7 +41,8 @@ struct DamagedCountersTests {
     print("flipped bits in words: noticed \(noticed) (group \(group))")
   }
 
-  /// A decision that says less than the names do: the next pass would give their generations back.
+  /// A decision that lists fewer generations than the names: the next maintenance run would release
+  /// them.
   @Test(.evidence("K1")) func `release no named generation`() throws {
     let disk = SimulatedDisk(seed: 5)
     var options = CrashHistory.options()
@@ -76,7 +77,7 @@ struct DamagedCountersTests {
     }
   }
 
-  /// What is committed with such words survives a power cut, and passes go on.
+  /// Commits made with such counters survive a power cut, and maintenance continues.
   private func expectUsable(_ disk: SimulatedDisk, _ context: String) throws {
     let disk = disk.killed()
     do {

@@ -2,11 +2,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a store does when calls of the file system fail.
+/// The behaviour of a store when calls of the file system fail.
 ///
-/// The loop of old: fail the n-th call, for every n, once and for ever, and look at what is left.
-/// Every error must be an error, never a wrong state; readers go on; and what was acknowledged is
-/// there when the store is opened again, after a kill and after a power cut.
+/// The classic loop: fail the n-th call, for every n, once and permanently, and check the result.
+/// Every failure must throw an error, and never lead to a wrong state; readers continue; and
+/// everything acknowledged is there when the store is reopened, after a kill and after a power cut.
 @Suite("A store whose calls fail")
 struct FailureTests {
   private static let steps: [Step] = [
@@ -16,7 +16,7 @@ struct FailureTests {
     .checkpoint, .write(.full, operationCount: 4, valueByteCount: 300),
   ]
 
-  /// Transactions that go to the log before they are committed, in part or never.
+  /// Transactions that are spilled to the log before they are committed, partly or never.
   private static let spillingSteps: [Step] = [
     .write(.full, operationCount: 2, valueByteCount: 200), .pin,
     .write(.normal, operationCount: 12, valueByteCount: 2000), .abandonedSpill,
@@ -31,7 +31,7 @@ struct FailureTests {
     return run
   }
 
-  /// Runs all steps whatever they throw; the errors met, in order.
+  /// Runs all steps whatever they throw; returns the errors, in order.
   private func runOn(
     _ run: CrashHistory, _ context: String, _ steps: [Step] = FailureTests.steps
   ) -> [StorageError] {
@@ -79,7 +79,7 @@ struct FailureTests {
       let run = try openedHistory(isSpilling: isSpilling)
       run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
       let errors = runOn(run, context, steps)
-      // A sync that fails for want of space has failed like any other.
+      // A sync that fails for lack of space has failed like any other.
       let syncFailed = run.disk.calls[call - 1] == .sync
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
@@ -97,9 +97,9 @@ struct FailureTests {
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
   func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
-    // Without memory the commit mark comes alone, in a write that need not arrive whole to count.
+    // Without memory, the commit mark is written alone, and counts even if the write is incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
-    // All of it lies in one segment, which is not given back.
+    // All of it is in one segment, which is not reclaimed.
     options.segmentByteCount = options.pageByteCount * 64
     func opened() throws -> CrashHistory {
       let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: 7, options: options)
@@ -120,7 +120,7 @@ struct FailureTests {
         #expect(error.kind == .diskFull, "seed \(seed), call \(call)")
       }
       run.abandon()
-      // The process dies before anything else comes to lie in that place.
+      // The process dies before anything else is written to that location.
       let retained = try Store(
         at: "/store", options: CrashHistory.options(), fileSystem: run.disk.killed())
       #expect(try CrashHistory.number(of: retained.snapshot()) == 1, "seed \(seed), call \(call)")
@@ -151,7 +151,7 @@ struct FailureTests {
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
       let errors = runOn(run, context, steps)
-      // Segments made ahead and segments given back may fail unnoticed.
+      // Creating segments ahead and reclaiming segments may fail silently.
       #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
       try checkAfterReopening(run, context)
@@ -212,7 +212,7 @@ struct FailureTests {
     }
   }
 
-  /// After a kill and after a power cut, what was acknowledged is there, and the store can be used.
+  /// After a kill and after a power cut, everything acknowledged is there, and the store is usable.
   private func checkAfterReopening(_ run: CrashHistory, _ context: String) throws {
     run.abandon()
     let cut = run.disk.crashed(.nothing)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Power cuts while footers are written, and openings that go by what is left of them.
+/// Power cuts while footers are written, and openings that rely on the remaining ones.
 @Suite("Footers after a power cut")
 struct FooterCrashTests {
   /// Enough commits to fill segment after segment, some of them never synced.
@@ -19,7 +19,7 @@ struct FooterCrashTests {
     }
   }
 
-  /// The same disk, on which no footer begins with the right magic any more.
+  /// The same disk without valid footer signatures.
   private func withoutFooters(_ disk: SimulatedDisk) throws -> SimulatedDisk {
     let copy = disk.killed()
     let options = CrashHistory.options()
@@ -62,7 +62,7 @@ struct FooterCrashTests {
     #expect(footerCount > 5)
   }
 
-  /// Opens what a cut left, with footers and without; returns how many were used.
+  /// Opens the remains of a cut, with footers and without; returns the number of footers used.
   private func compare(
     _ run: CrashHistory, _ disk: SimulatedDisk, _ context: String
   ) throws -> Int {
@@ -78,7 +78,7 @@ struct FooterCrashTests {
           == CrashHistory.number(of: plain.snapshot()), "\(context)")
       let finding = try run.finding(in: store, atLeast: run.durableCount)
       #expect(finding == nil, "\(context)")
-      // A footer that was found whole is one of a commit that was durable.
+      // A footer that is valid belongs to a commit that was durable.
       try store.write { try $0.keyspace("after").put("crash", [1]) }
       #expect(try store.verify().findings == [], "\(context)")
       return store.recovery.segmentFooterCount

@@ -3,8 +3,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The inputs that fuzzing has kept, each of which went another way through the engine, or once
-/// found something wrong with it.
+/// The inputs that fuzzing has kept, each of which took another path through the engine, or once
+/// found a fault.
 @Suite("The corpus of the fuzzer")
 struct FuzzCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A change that fails half way, in a body that catches the error and goes on.
+/// A change that fails half way, in a body that catches the error and continues.
 @Suite("A transaction with a failed change")
 struct InterruptionTests {
   private static let keys = 0..<300 as Range<Int64>
@@ -27,7 +27,7 @@ struct InterruptionTests {
     return (disk.killed(), content)
   }
 
-  /// Deletes and puts, of which those that fail are passed over; the content if it is committed.
+  /// Deletes and puts, of which failing ones are skipped; returns the content if it is committed.
   private func change(
     _ transaction: inout WriteTransaction, _ content: [Int64: [UInt8]]
   ) throws -> (content: [Int64: [UInt8]], hasFailed: Bool) {

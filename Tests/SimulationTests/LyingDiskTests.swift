@@ -4,8 +4,8 @@ import Testing
 
 /// Disks that report a sync and do nothing.
 ///
-/// Acknowledged commits may be lost then, since nobody can keep what is not kept. But what is left
-/// is one state of the history, or an error that says that something is missing.
+/// Acknowledged commits may be lost then, since no store can keep what the disk drops. But the
+/// result is one state of the history, or an error that reports the loss.
 @Suite("A store on a disk whose syncs lie")
 struct LyingDiskTests {
   private static let histories: [[Step]] = [
@@ -18,7 +18,7 @@ struct LyingDiskTests {
     ],
   ]
 
-  /// The disk a history leaves when syncs lie from its opening on.
+  /// The disk after a history in which syncs do nothing from the opening on.
   private func run(_ steps: [Step], lies: @escaping (String) -> Bool) throws -> CrashHistory {
     let run = CrashHistory(disk: SimulatedDisk(seed: 2), seed: 2)
     try run.open()
@@ -29,15 +29,15 @@ struct LyingDiskTests {
   }
 
   private enum Outcome {
-    /// One state of the history, sound in every part.
+    /// One state of the history, valid in every part.
     case complete
-    /// All that can be read is one state of the history, and verification names what is lost.
+    /// Everything readable is one state of the history, and verification reports what is lost.
     case named
-    /// Refused as damaged.
+    /// Rejected as corrupt.
     case refused
   }
 
-  /// Opens what a cut left.
+  /// Opens the remains of a cut.
   private func outcome(_ run: CrashHistory, _ disk: SimulatedDisk, _ context: String) -> Outcome? {
     do {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
@@ -56,11 +56,10 @@ struct LyingDiskTests {
     }
   }
 
-  /// The page file is honest here: for a lost write of a page nothing can be told.
+  /// The page file is synced correctly here: a lost write of a page cannot be detected.
   ///
-  /// Images of commits before the last that claims a sync are not looked at when a store is opened:
-  /// one that is lost there and written again by a later commit harms no read, so that only
-  /// verification meets it.
+  /// Opening does not verify the images of commits below the last watermark: one that is lost there
+  /// and written again by a later commit harms no read, so that only verification finds it.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])
   func `has a prefix of the commits or reports that something is missing`(alsoNames: Bool) throws {
     var outcomes: [Outcome: Int] = [:]

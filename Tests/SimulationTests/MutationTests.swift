@@ -1,22 +1,22 @@
 import HeartwoodTestSupport
 import Testing
 
-/// What a store makes of files that somebody changed.
+/// The behaviour of a store whose files were changed.
 ///
-/// Whole stores are changed in their files, and used: opened, read in full, verified, written to.
-/// Half of the mutants have their hashes repaired, so that what is behind the hash is reached too.
-/// The outcome is the right data or a `StorageError`; a trap or a wild read would end the test
-/// process.
+/// Complete stores are changed in their files, and used: opened, read in full, verified, written
+/// to. Half of the mutants have their hashes repaired, so that the code behind the hash checks is
+/// reached too. The outcome is correct data or a `StorageError`; a trap or a wild read would end
+/// the test process.
 @Suite("A store with changed files")
 struct MutationTests {
-  /// Whether the store met an error; what is wrong with the engine fails the test.
+  /// Returns whether the store threw an error; a fault of the engine fails the test.
   private func metError(_ damage: StoreDamage, _ context: String) throws -> Bool {
     let result = try damage.run()
     #expect(result.findings == [], "\(context): \(damage)")
     return result.metError
   }
 
-  /// Changes footers only, so that each of their fields has its turn.
+  /// Changes footers only, so that each of their fields is covered.
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
     for number in 0..<SimulationScale.count(60, timesWhenLong: 8) {
@@ -26,8 +26,8 @@ struct MutationTests {
     }
   }
 
-  /// Changes numbers of nodes, of the catalog, of the map and of the list of kept generations, and
-  /// lets cells overlap.
+  /// Changes numbers in nodes, the catalog, the map and the list of named generations, and lets
+  /// cells overlap.
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
@@ -42,7 +42,7 @@ struct MutationTests {
     }
     print("aimed at \(aim): \(refused) of \(tried) met an error")
     #expect(refused > 5)
-    // Cells that share bytes are refused wherever they are read; some leaves are in free pages.
+    // Overlapping cells are rejected wherever they are read; some leaves are in free pages.
     if aim == .cells { #expect(refused * 4 > tried * 3) }
   }
 
@@ -66,7 +66,7 @@ struct MutationTests {
     for isSameBoot in [false, true] {
       let damage = StoreDamage(sample: sample, repairs: true, isSameBoot: isSameBoot, edits: [])
       #expect(try !metError(damage, "sample \(sample)"))
-      // A repair that finds nothing to do changes nothing.
+      // A repair without changes has no effect.
       var image = damage.store.image
       image.repairHashes()
       let isUnchanged = image.files == damage.store.image.files
@@ -79,7 +79,7 @@ struct MutationTests {
     let image = SampleStore.all[0].image
     let file = try #require(image.names.firstIndex(of: "pages"))
     for page in try #require(image.usedPages["pages"]) {
-      // Other places in each page, so that all kinds of fields have their turn.
+      // Other positions in each page, so that all kinds of fields are covered.
       let step = SimulationScale.isLong ? 61 : 997
       for offset in stride(from: page % step, to: image.pageByteCount, by: step) {
         let edit = StoreEdit(.flip, file: file, page: page, offset: offset, value: 0x20)

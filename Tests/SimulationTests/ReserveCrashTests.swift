@@ -7,10 +7,10 @@ import Testing
 struct ReserveCrashTests {
   private static let rowCount = 60
 
-  /// A full store whose log goes on under names that an earlier, larger transaction made durable.
+  /// A full store whose log continues under names that an earlier, larger transaction made durable.
   private func filledStore(_ disk: SimulatedDisk) throws -> Store {
     var options = CrashHistory.options(memoryPageCount: 8)
-    // So that no transaction waits for a pass.
+    // So that no transaction waits for a maintenance run.
     options.maintenance = .background
     let store = try Store(at: "/store", options: options, fileSystem: disk)
     try store.write { transaction in
@@ -28,12 +28,13 @@ struct ReserveCrashTests {
       }
     }
     #expect(error?.kind == .diskFull)
-    // Others take all that was given back.
+    // Other files use all the space that was freed.
     disk.byteCountLimit = disk.usedByteCount
     return store
   }
 
-  /// Deletes rows until the reserve is a segment, while no pass runs; how many rows are left then.
+  /// Deletes rows until the reserve is a segment, while no maintenance runs; returns the number of
+  /// remaining rows.
   private func useReserve(_ disk: SimulatedDisk, _ store: Store) throws -> Int {
     for row in 0..<Self.rowCount where disk.bytes(of: "/store/reserve") != nil {
       try store.write { try $0.keyspace("k").delete(row) }
@@ -52,7 +53,7 @@ struct ReserveCrashTests {
   {
     let disk = SimulatedDisk(seed: 7)
     let store = try filledStore(disk)
-    // A process that stands still in its pass.
+    // A process that is suspended during its maintenance run.
     let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
     #expect(try locks.tryLock(.exclusive, byte: LockByte.maintenance))
     let count = try useReserve(disk, store)
@@ -65,12 +66,12 @@ struct ReserveCrashTests {
     try store.close()
   }
 
-  /// A transaction that cannot have all the segments it needs has had some.
+  /// A transaction that cannot get all the segments it needs has already got some.
   @Test(.evidence("F1")) func `leaves room if a transaction gets too few segments`() throws {
     let disk = SimulatedDisk(seed: 7)
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
     try store.write { try $0.keyspace("k").put(1, [1]) }
-    // Enough for the page file to grow, and not for so much log.
+    // Enough for the page file to grow, but not for so much log.
     disk.byteCountLimit = disk.usedByteCount + (512 << 10) + (200 << 10)
     for _ in 0..<3 {
       let error = #expect(throws: StorageError.self) {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What becomes of a transaction when the disk is full within one of its savepoints.
+/// The effect of a full disk within one of a transaction's savepoints.
 @Suite("A savepoint on a full disk")
 struct SavepointFailureTests {
   private struct Outcome {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Openings of files that fail, as when a process has no descriptors left.
+/// File openings that fail, as when a process has no descriptors left.
 @Suite("A store that cannot open a file")
 struct ScarceDescriptorTests {
   private static let steps: [Step] = [
@@ -38,7 +38,7 @@ struct ScarceDescriptorTests {
         }
         #expect(try run.findingInPinned() == nil, "\(context)")
       }
-      // The lock that keeps others out is still there.
+      // The lock that excludes others is still held.
       let locks = StoreLocks(
         file: try #require(try run.disk.open("/store/locks", .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite), "\(context)")
@@ -70,7 +70,7 @@ struct ScarceDescriptorTests {
       let calls = run.disk.callCount
       let store = try #require(run.store)
       #expect(throws: StorageError.self, "\(context)") { try store.close() }
-      // It gives up at once instead of trying again and again.
+      // It fails at once instead of retrying.
       #expect(run.disk.callCount - calls < 40, "\(context)")
       run.abandon()
       run.disk.faultPlan = FaultPlan()

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A process that dies leaves its calls undone; what the next one writes on top must last.
+/// A process that dies leaves its calls incomplete; what the next one writes on top must be
+/// durable.
 @Suite("A store whose last process died")
 struct SuccessionTests {
   private static let steps: [Step] = [
@@ -28,8 +29,8 @@ struct SuccessionTests {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "died at call \(call)")
-      // Enough to enter the segment that was being made; the cut comes before anything later makes
-      // its name durable.
+      // Enough to enter the segment that was being created; the cut comes before anything later
+      // makes its name durable.
       for number in 0..<6 {
         try store.write { try $0.keyspace("after").put(number, [UInt8](repeating: 1, count: 3000)) }
         let again = try Store(

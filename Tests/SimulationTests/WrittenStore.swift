@@ -2,16 +2,16 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The files of a small store with every kind of page and file in it, and what its commits hold.
+/// The files of a small store with every kind of page and file, and the contents of its commits.
 struct WrittenStore {
   static let pageByteCount = 4096
   let files: [String: [UInt8]]
-  /// The disk it was made on, with the words of its process still in memory.
+  /// The disk on which it was created, with the counters of its process still in memory.
   let history: CrashHistory
 
-  /// A store as a process leaves it that dies: the last commits are in the log only.
+  /// A store as a dying process leaves it: the last commits are in the log only.
   ///
-  /// - Parameter seed: Stores of two seeds have other identities and other content.
+  /// - Parameter seed: Stores of two seeds have different identities and contents.
   init(seed: UInt64) throws {
     history = CrashHistory(disk: SimulatedDisk(seed: seed), seed: seed)
     try history.run([
@@ -21,7 +21,7 @@ struct WrittenStore {
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint, .keep("y"),
       .write(.full, operationCount: 20, valueByteCount: 300), .checkpoint,
     ])
-    // Small ones, so that segments become full and get footers.
+    // Small segments, so that they become full and get footers.
     try history.run(
       [Step](repeating: .write(.full, operationCount: 1, valueByteCount: 100), count: 6))
     history.abandon()
@@ -32,11 +32,11 @@ struct WrittenStore {
     self.files = files
   }
 
-  /// What a store makes of changed files.
+  /// The outcome of opening a store with changed files.
   enum Outcome: Equatable {
-    /// The data of this commit, and nothing that could be found fault with.
+    /// The data of this commit, without findings.
     case right(commit: Int)
-    /// An error, or findings, in words.
+    /// An error, or findings, as text.
     case noticed(String)
     case wrong(String)
   }
@@ -82,7 +82,7 @@ struct WrittenStore {
     return findings.isEmpty ? .right(commit: newest) : .noticed(findings[0])
   }
 
-  /// Where the bytes of a file begin to repeat a page of zeros, nothing is looked at closely.
+  /// The offset from which a file only repeats a page of zeros; the rest is not tested in detail.
   func isEmptyPage(_ name: String, at offset: Int) -> Bool {
     guard let bytes = files[name] else { return true }
     let start = offset / Self.pageByteCount * Self.pageByteCount

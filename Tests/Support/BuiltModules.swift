@@ -1,8 +1,8 @@
 import Foundation
 
-/// What was built with these tests, for programs that are compiled by them.
+/// The modules built with these tests, for programs that the tests compile.
 package enum BuiltModules {
-  /// The folder of the modules; `nil` if it is not beside the tests.
+  /// The directory of the modules; `nil` if it is not beside the tests.
   package static let directory: String? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -11,7 +11,7 @@ package enum BuiltModules {
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
-  /// The object files of both modules; those of sources that are gone may lie beside them.
+  /// The object files of both modules; those of deleted sources may still be beside them.
   package static func objects(in directory: String) throws -> [String] {
     let parent = URL(filePath: directory).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized
@@ -26,10 +26,10 @@ package enum BuiltModules {
     }
   }
 
-  /// Runs a program that is found as a shell would; what it says, complaints included, and its exit
-  /// code.
+  /// Runs a program found as a shell would find it; returns its output, errors included, and its
+  /// exit code.
   ///
-  /// - Parameter directory: Where it runs, if not here.
+  /// - Parameter directory: The working directory; `nil` for the current one.
   package static func run(
     _ program: String, _ arguments: [String], in directory: String? = nil
   ) throws -> (output: String, exitCode: Int32) {

@@ -1,4 +1,4 @@
-/// How often a file system and its files were called.
+/// The number of calls of a file system and its files.
 package struct CallCounts: Equatable, Sendable {
   package var opens = 0
   package var reads = 0
@@ -8,14 +8,14 @@ package struct CallCounts: Equatable, Sendable {
   package var syncs = 0
   package var directorySyncs = 0
   package var maps = 0
-  /// Calls that set, release or ask about a lock.
+  /// Calls that set, release or query a lock.
   package var locks = 0
   package var touches = 0
-  /// Looks at the time at which the names of a directory changed.
+  /// Reads of the change time of the names in a directory.
   package var stamps = 0
-  /// Looks at the file a name leads to.
+  /// Reads of the identity of the file with a name.
   package var names = 0
-  /// All that have no count of their own: lengths, lists, renames, removals, identities.
+  /// All calls without a count of their own: lengths, lists, renames, removals, identities.
   package var others = 0
 
   package init() {}

@@ -16,22 +16,22 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case openingAnother = "opening another store"
   case writingToAnother = "writing to another store"
 
-  /// Whether the program is stopped at the call.
+  /// Whether the call traps.
   package var isRefused: Bool {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }
 
-  /// What there is before the write in which a call is made.
+  /// The scene before the write in which a call is made.
   package struct Scene {
     package let store: Store
-    /// A place for files of the call's own.
+    /// A directory for the call's own files.
     package let directory: String
     package let options: StoreOptions
     package var snapshot: Snapshot?
     package var opening: Store?
     package let another: Store
 
-    /// A store with a generation that is held, one that is kept as `kept`, and one more.
+    /// A store with a held generation, a generation named `kept`, and one more.
     package init(in directory: String, options: StoreOptions) throws {
       self.directory = directory
       self.options = options
@@ -48,7 +48,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
 
   /// Makes the call, inside a write of the scene's store.
   ///
-  /// - Returns: False if it did not do what it does elsewhere.
+  /// - Returns: False if it did not have its usual effect.
   package func isMade(in scene: inout Scene) throws -> Bool {
     let store = scene.store
     let newest = try store.snapshot()

@@ -2,19 +2,19 @@ import HeartwoodEngine
 
 /// The bytes of a file as a value: copies share what neither has changed.
 ///
-/// Chunks are small, so that a crash state which differs from the durable one in a few sectors
-/// costs a few chunks and not the file.
+/// Chunks are small, so that a crash state that differs from the durable one in a few sectors costs
+/// a few chunks and not the complete file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 
   private(set) var count = 0
-  /// Each is empty, which stands for zeros, or whole; bytes past the end are zero.
+  /// Each is empty, which stands for zeros, or complete; bytes past the end are zero.
   private var chunks: [[UInt8]] = []
 
   /// The bytes of all chunks but those that were never written.
   var allocatedByteCount: Int { chunks.count { !$0.isEmpty } * Self.chunkByteCount }
 
-  /// Reads up to `target.count` bytes; returns how many there were.
+  /// Reads up to `target.count` bytes; returns the number read.
   func read(into target: MutableBytes, at offset: Int) -> Int {
     guard offset < count else { return 0 }
     let total = min(target.count, count - offset)
@@ -54,7 +54,7 @@ struct ChunkedBytes {
       let length = min(source.count - done, Self.chunkByteCount - start)
       let chunk = source.slice(done, length)
       if length == Self.chunkByteCount {
-        // A fresh array, since writing into a shared one would first copy what is replaced.
+        // A new array, since writing into a shared one would first copy the replaced bytes.
         chunks[chunk] = chunk.copied()
       } else {
         if chunks[chunk].isEmpty {
@@ -69,7 +69,7 @@ struct ChunkedBytes {
     }
   }
 
-  /// Cuts or extends; an extension reads as zeros.
+  /// Truncates or extends the file; an extension reads as zeros.
   mutating func setCount(_ newCount: Int) {
     let chunkCount = (newCount + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {

@@ -1,12 +1,12 @@
 package import HeartwoodEngine
 
-/// Another file system, with a count of what it was asked for.
+/// A wrapper around another file system that counts its calls.
 ///
-/// Everything goes through unchanged, mappings too; reads of mapped memory are not seen.
+/// Everything is passed on unchanged, mappings too; reads of mapped memory are not counted.
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
   private let counter: CallCounter
-  /// The one it was made of; held, because its address must not become another's.
+  /// The wrapped file system; retained, because its address must not be reused.
   private let outer: CountingFileSystem?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }
@@ -17,7 +17,7 @@ package final class CountingFileSystem: FileSystem {
     self.outer = outer
   }
 
-  /// All that were made of one are one.
+  /// All wrappers of one file system have the same domain.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -50,7 +50,7 @@ package final class CountingFileSystem: FileSystem {
     return try inner.stamp(of: path)
   }
 
-  /// The calls until now; the difference of two is what happened in between.
+  /// The calls so far; the difference of two values is what happened in between.
   package var counts: CallCounts { counter.counts }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {
@@ -101,7 +101,7 @@ package final class CountingFileSystem: FileSystem {
   package func random() -> UInt64 { inner.random() }
 }
 
-/// The counts that a file system and all of its files add to.
+/// The counts of a file system and all its files.
 ///
 /// - Note: `@unchecked` because the value is used under `lock` only.
 private final class CallCounter: @unchecked Sendable {

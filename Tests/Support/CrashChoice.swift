@@ -1,40 +1,40 @@
-/// What a power cut keeps of the changes that were not synced.
+/// The unsynced changes that a power cut keeps.
 package enum CrashChoice: Sendable, Hashable {
-  /// Only what is durable.
+  /// Only the durable changes.
   case nothing
-  /// All of it.
+  /// All changes.
   case everything
-  /// What chance keeps; the same seed keeps the same.
+  /// A random selection; the same seed keeps the same changes.
   case seeded(UInt64, CrashMode, CrashOptions = [])
 }
 
-/// How chance decides what a power cut keeps.
+/// The distribution of the changes that a power cut keeps.
 package enum CrashMode: String, Sendable, CaseIterable {
-  /// Of each write few sectors are kept.
+  /// Few sectors of each write.
   case mostlyOld
-  /// Of each write most sectors are kept.
+  /// Most sectors of each write.
   case mostlyNew
-  /// Each sector of each write is kept or not.
+  /// Each sector of each write with probability one half.
   case uniform
-  /// All but the newest write are kept, and of that one any of its sectors.
+  /// All but the newest write, and any sectors of that one.
   case tornNewest
-  /// Each write is kept as a whole or not at all.
+  /// Each write completely or not at all.
   case completeWrites
 }
 
-/// Further freedom of a power cut.
+/// Further effects of a power cut.
 package struct CrashOptions: OptionSet, Sendable, Hashable {
   package let rawValue: Int
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Any set of name changes that fit together is kept, not only those before some moment.
+  /// Any consistent set of name changes is kept, not only those before some moment.
   package static let unorderedNames = CrashOptions(rawValue: 1)
-  /// Where a file grew and its bytes were lost, it shows old bytes of other files, not zeros.
+  /// If a file grew and its bytes were lost, it contains old bytes of other files instead of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
 }
 
-/// The chance behind one crash.
+/// The random choices of one crash.
 struct CrashDice {
   var generator: SeededGenerator
   let mode: CrashMode
@@ -46,7 +46,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// How many of `count` ordered changes are kept, from the first on.
+  /// Returns how many of `count` ordered changes are kept, from the first on.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0
@@ -56,7 +56,7 @@ struct CrashDice {
     }
   }
 
-  /// Whether one of several independent changes is kept.
+  /// Returns whether one of several independent changes is kept.
   mutating func keeps() -> Bool {
     switch mode {
     case .mostlyOld: generator.isTrue(in256: 32)

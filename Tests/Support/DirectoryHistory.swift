@@ -1,4 +1,4 @@
-/// What a name in a simulated directory stands for.
+/// The object that a name in a simulated directory refers to.
 enum DirectoryEntry: Hashable {
   /// The file with this number.
   case file(Int)
@@ -11,7 +11,7 @@ enum NameChange {
   case remove(String, DirectoryEntry)
   case rename(String, String, DirectoryEntry)
 
-  /// Makes the change; false, and nothing has happened, if it does not fit the names.
+  /// Applies the change; false, without effect, if it does not fit the names.
   func apply(to names: inout [String: DirectoryEntry]) -> Bool {
     switch self {
     case .create(let name, let entry):
@@ -44,7 +44,8 @@ enum NameChange {
   }
 }
 
-/// The names in a directory as the disk has them, as they are now, and what lies between the two.
+/// The names in a directory as they are on the disk and as they are now, and the changes in
+/// between.
 struct DirectoryHistory {
   private(set) var durable: [String: DirectoryEntry] = [:]
   private(set) var newest: [String: DirectoryEntry] = [:]
@@ -52,7 +53,7 @@ struct DirectoryHistory {
 
   init() {}
 
-  /// A directory with these names and nothing to sync.
+  /// A directory with these names and no unsynced changes.
   init(_ names: [String: DirectoryEntry]) {
     durable = names
     newest = names
@@ -72,7 +73,7 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// The names after those changes for which `keeps` is true and which fit together.
+  /// Returns the names after those changes for which `keeps` is true and which are consistent.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable
     for (index, change) in changes.enumerated() where keeps(index) {
@@ -81,7 +82,7 @@ struct DirectoryHistory {
     return names
   }
 
-  /// Everything a name stands for now, on the disk, or after some of the changes.
+  /// Every object that a name refers to now, on the disk, or after some of the changes.
   var entries: [DirectoryEntry] {
     Array(durable.values) + Array(newest.values) + changes.map(\.entry)
   }

@@ -7,12 +7,12 @@ struct DiskContent {
     MemoryPath(""): DirectoryHistory()
   ]
   private var lastFile = 0
-  /// Numbers the changes of files in the order they were made.
+  /// Numbers the changes of files in the order in which they were made.
   private(set) var changeCount = 0
 
   // MARK: Names
 
-  /// What is at `location` now; `nil` if nothing is.
+  /// Returns the object at `location`; `nil` if there is none.
   func entry(at location: MemoryPath) -> DirectoryEntry? {
     location.isRoot ? .directory : directories[location.parent]?.newest[location.name]
   }
@@ -22,14 +22,14 @@ struct DiskContent {
     return files[number]
   }
 
-  /// Whether every crash leaves what is at `location` now there.
+  /// Returns whether the object at `location` survives every crash.
   func isNameDurable(_ location: MemoryPath) -> Bool {
     guard !location.isRoot else { return true }
     guard let directory = directories[location.parent] else { return false }
     return directory.isDurable(location.name) && isNameDurable(location.parent)
   }
 
-  /// Bytes of all files that have a name now.
+  /// The bytes of all files that have a name.
   var namedByteCount: Int {
     directories.values.flatMap { $0.newest.values }.reduce(0) { count, entry in
       guard case .file(let number) = entry else { return count }
@@ -37,7 +37,7 @@ struct DiskContent {
     }
   }
 
-  /// Makes an empty file in an existing directory and returns its number.
+  /// Creates an empty file in an existing directory and returns its number.
   mutating func createFile(_ location: MemoryPath) -> Int {
     lastFile += 1
     files[lastFile] = FileHistory()
@@ -58,7 +58,7 @@ struct DiskContent {
   mutating func rename(_ source: MemoryPath, to target: String, _ entry: DirectoryEntry) {
     directories[source.parent]?.make(.rename(source.name, target, entry))
     guard entry == .directory else { return }
-    // Found under both names, since a crash may take the new one back.
+    // Found under both names, since a crash may undo the new one.
     let moved = MemoryPath(source.parent.text + "/" + target)
     directories[moved] = directories[source]
     for (location, names) in directories {
@@ -69,7 +69,7 @@ struct DiskContent {
 
   mutating func syncDirectory(_ location: MemoryPath, openFiles: Set<Int>) {
     directories[location]?.sync()
-    // What lost its name has lost it for good.
+    // A file that has lost its durable name is gone for good.
     let lost = directories.keys.filter {
       !$0.isRoot && $0.parent == location && entry(at: $0) != .directory
     }
@@ -78,7 +78,7 @@ struct DiskContent {
         $0.key != directory && $0.key.rest(below: directory) == nil
       }
     }
-    // Only now can files be gone for good: until a removal is synced, a crash brings them back.
+    // Only now can files be gone for good: until a removal is synced, a crash may undo it.
     var used = openFiles
     for directory in directories.values {
       for case .file(let number) in directory.entries { used.insert(number) }
@@ -123,7 +123,7 @@ struct DiskContent {
 
   // MARK: Crashes
 
-  /// What the next process finds when this one dies.
+  /// The contents that the next process finds when this one dies.
   func afterProcessDeath() -> DiskContent {
     var content = self
     content.files = files.mapValues { $0.afterProcessDeath() }
@@ -141,7 +141,7 @@ struct DiskContent {
     case .seeded(let seed, let mode, let options):
       var dice = CrashDice(seed: seed, mode: mode, options: options)
       var names: [MemoryPath: [String: DirectoryEntry]] = [:]
-      // In a fixed order, as each takes its numbers from the same dice.
+      // In a fixed order, because each file takes its numbers from the same generator.
       for location in directories.keys.sorted(by: { $0.text < $1.text }) {
         names[location] = directories[location].map { Self.names($0, &dice) }
       }
@@ -184,9 +184,9 @@ struct DiskContent {
     return result
   }
 
-  /// A disk with these names where they can be reached from the root, and the files they stand for.
+  /// Creates a disk with those names that can be reached from the root, and their files.
   ///
-  /// `bytes` is asked once for each of those files, in a fixed order; `nil` loses the file.
+  /// `bytes` is called once for each of those files, in a fixed order; `nil` loses the file.
   private func rebuilt(
     _ names: [MemoryPath: [String: DirectoryEntry]],
     _ bytes: (Int, FileHistory) -> ChunkedBytes?
@@ -217,7 +217,7 @@ struct DiskContent {
     return numbers.sorted()
   }
 
-  /// Those directories that hang together from the root on: one whose own name is lost is lost.
+  /// The directories that are connected to the root: a directory whose own name is lost is lost.
   private static func reachable(
     _ names: [MemoryPath: [String: DirectoryEntry]]
   ) -> [MemoryPath: [String: DirectoryEntry]] {
@@ -233,8 +233,8 @@ struct DiskContent {
     return result
   }
 
-  /// Every state a crash can leave if writes are kept as wholes and names in order; `nil` if there
-  /// are more than `limit`.
+  /// Every state that a crash can leave if writes are kept completely and names in order; `nil` if
+  /// there are more than `limit`.
   func exhaustiveCrashes(limit: Int) -> [DiskContent]? {
     guard let nameStates = allNames(limit: limit) else { return nil }
     var states: [DiskContent] = []

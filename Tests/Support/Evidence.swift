@@ -1,16 +1,16 @@
 public import Testing
 
-/// Says which numbered clause of the documents a test proves.
+/// Cites the numbered guarantee that a test proves.
 ///
 /// `Docs/Reference/Engine.md` and `Docs/Reference/ObjectGraph.md` number their guarantees
 /// (`**D3.** …`, `**F-01.** …`); every one of them must be cited by at least one test, and a test
 /// of the rules checks that.
 public struct Evidence: TestTrait, SuiteTrait {
-  /// The clause, as it is numbered in the document.
+  /// The number of the guarantee in the document.
   public let clause: String
 }
 
 extension Trait where Self == Evidence {
-  /// Cites a clause.
+  /// Cites a guarantee.
   public static func evidence(_ clause: String) -> Evidence { Evidence(clause: clause) }
 }

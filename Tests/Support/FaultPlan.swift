@@ -1,45 +1,45 @@
 package import HeartwoodEngine
 
-/// Which call of a ``SimulatedDisk`` goes wrong, and how.
+/// The fault of one call of a ``SimulatedDisk``.
 ///
-/// Calls that change something are numbered from 1. Run a workload once without a plan to learn how
-/// many there are, then once for each of them with a plan.
+/// Calls that change something are numbered from 1. Run a workload once without a plan to count
+/// them, then once for each of them with a plan.
 package struct FaultPlan: Sendable, Equatable {
-  /// The calls that are numbered.
+  /// The kinds of numbered calls.
   package enum CallKind: String, Sendable, CaseIterable {
     case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory, punch
 
-    /// Whether a full disk can be the reason for its failure.
+    /// Whether the call can fail because the disk is full.
     var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
-  /// What happens instead of the call.
+  /// The outcome of the call.
   package enum Outcome: Sendable, Equatable {
-    /// Nothing, now and from then on: every later call fails too.
+    /// No effect, now and from then on: every later call fails too.
     case powerOff
-    /// It throws an error of this kind.
+    /// An error of this kind.
     case failure(StorageError.Kind)
   }
 
-  /// The number of the call that goes wrong; `nil` for none.
+  /// The number of the faulty call; `nil` for none.
   package var call: Int?
   package var outcome: Outcome
-  /// Whether all later calls go wrong in the same way.
+  /// Whether all later calls fail in the same way.
   package var isLasting = false
-  /// Whether the call takes effect in part: of a failing write a prefix arrives, of one that is cut
-  /// off by the loss of power any of its sectors.
+  /// Whether the call has part of its effect: a failing write writes a prefix, one at a power cut
+  /// any of its sectors.
   package var leavesPart = false
-  /// Whether a failing sync takes what was written for clean without having made it durable.
+  /// Whether a failing sync marks the written pages as clean without making them durable.
   package var dropsUnsynced = false
   /// The number of the read that fails once, counted from 1; `nil` for none.
   package var failingRead: Int?
-  /// The number of the opening of a file that fails once, counted from 1; `nil` for none.
+  /// The number of the file opening that fails once, counted from 1; `nil` for none.
   package var failingOpen: Int?
 
   /// No faults.
   package init() { outcome = .powerOff }
 
-  /// The power goes off at the call with this number.
+  /// The power is cut at the call with this number.
   package static func powerCut(atCall call: Int, leavesPart: Bool = false) -> FaultPlan {
     var plan = FaultPlan()
     plan.call = call
@@ -49,7 +49,7 @@ package struct FaultPlan: Sendable, Equatable {
 
   /// The call with this number fails.
   ///
-  /// With the kind `.full`, calls that need no space go through.
+  /// With the kind `.diskFull`, calls that need no space succeed.
   package static func failure(
     _ kind: StorageError.Kind, atCall call: Int, isLasting: Bool = false, leavesPart: Bool = false,
     dropsUnsynced: Bool = false
@@ -70,14 +70,14 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// The opening of a file with this number fails once, for want of descriptors.
+  /// The file opening with this number fails once, for lack of descriptors.
   package static func failingOpen(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingOpen = number
     return plan
   }
 
-  /// What happens instead of a call; `nil` if it goes through.
+  /// Returns the outcome of a call; `nil` if it succeeds.
   func outcome(ofCall number: Int, _ kind: CallKind) -> Outcome? {
     guard let call, number == call || (isLasting && number > call) else { return nil }
     if outcome == .failure(.diskFull), !kind.needsSpace { return nil }

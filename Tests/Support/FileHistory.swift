@@ -1,16 +1,17 @@
 import HeartwoodEngine
 
-/// One change of a file that was not synced.
+/// An unsynced change of a file.
 struct FileChange {
-  /// Its place among all changes of the disk.
+  /// Its position among all changes of the disk.
   let order: Int
-  /// The bytes it wrote; of a cut, those it took away.
+  /// The bytes it wrote or, for a truncation, removed.
   let range: Range<Int>
-  /// What the page cache showed after it, in whole sectors from the one of `range`'s first byte on.
+  /// The page cache after the change, in complete sectors, from the one with the first byte of
+  /// `range` on.
   ///
-  /// A disk writes sectors, so one that is kept holds what earlier writes put there as well.
+  /// A disk writes sectors, so a kept sector also contains what earlier writes put there.
   let images: [UInt8]
-  /// The length after it, if it changed that.
+  /// The length after the change, if it changed the length.
   let byteCount: Int?
   let isCut: Bool
 
@@ -20,19 +21,19 @@ struct FileChange {
   var sectorCount: Int { images.count / Self.sectorByteCount }
 }
 
-/// A file as the disk has it, as the page cache shows it, and what lies between the two.
+/// A file as it is on the disk and in the page cache, and the changes in between.
 struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
   private(set) var changes: [FileChange] = []
-  /// Whether a failed sync left the page cache with bytes that no later sync writes.
+  /// Whether a failed sync left bytes in the page cache that no later sync writes.
   private var hasDropped = false
-  /// The memory that all mappings share, once there is one.
+  /// The memory that all mappings share, once it exists.
   private(set) var shared: ByteBlock?
 
   init() {}
 
-  /// A file with these bytes and nothing to sync.
+  /// A file with these bytes and no unsynced changes.
   init(_ bytes: ChunkedBytes) {
     durable = bytes
     newest = bytes
@@ -66,8 +67,8 @@ struct FileHistory {
     changes = []
   }
 
-  /// Takes all bytes for written, as a kernel may do after a failed sync; the length is kept by the
-  /// file system's journal and stays to be synced.
+  /// Marks all bytes as written, as a kernel may do after a failed sync; the length is in the
+  /// journal of the file system and remains to be synced.
   mutating func dropUnsynced() {
     hasDropped = hasDropped || changes.contains { !$0.images.isEmpty }
     changes = changes.compactMap { change in
@@ -79,7 +80,8 @@ struct FileHistory {
     }
   }
 
-  /// Whether every crash leaves the newest bytes in `range`, which must lie within the file.
+  /// Returns whether the newest bytes in `range`, which must be within the file, survive every
+  /// crash.
   func isDurable(_ range: Range<Int>) -> Bool {
     guard durable.count >= range.upperBound, newest.count >= range.upperBound,
       changes.allSatisfy({ change in
@@ -89,8 +91,8 @@ struct FileHistory {
     return !hasDropped || durable.bytes(range) == newest.bytes(range)
   }
 
-  /// Memory with this file's bytes that lives beside them from then on; `nil` if it is shorter than
-  /// `byteCount`.
+  /// Returns memory with this file's bytes that is independent of them from then on; `nil` if the
+  /// file is shorter than `byteCount`.
   mutating func share(_ byteCount: Int) -> ByteBlock? {
     if shared == nil, byteCount <= newest.count {
       let block = ByteBlock(count: newest.count)
@@ -100,7 +102,7 @@ struct FileHistory {
     return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
   }
 
-  /// The same file for the next process, with shared memory of its own.
+  /// The same file for the next process, with its own shared memory.
   func afterProcessDeath() -> FileHistory {
     var copy = self
     if let shared {
@@ -114,7 +116,7 @@ struct FileHistory {
 // MARK: - What a crash leaves
 
 extension FileHistory {
-  /// How many of the changes were changes of length; a crash keeps some first ones of them.
+  /// The number of changes of the length; a crash keeps some of the first ones.
   var lengthChangeCount: Int { changes.count { $0.byteCount != nil } }
 
   func withEverything() -> ChunkedBytes {
@@ -122,8 +124,9 @@ extension FileHistory {
       ? kept(lengths: lengthChangeCount, onto: durable) { _, _ in true } : newest
   }
 
-  /// The file with the first `lengths` changes of length, and those sectors of the changes for
-  /// which `keeps`, asked with the index of the change and that of the sector in it, is true.
+  /// Returns the file with the first `lengths` changes of the length, and those sectors of the
+  /// changes for which `keeps` is true, called with the index of the change and that of the sector
+  /// in it.
   func kept(lengths: Int, onto base: ChunkedBytes, _ keeps: (Int, Int) -> Bool) -> ChunkedBytes {
     var bytes = base
     var byteCount = durable.count
@@ -133,14 +136,14 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A cut that is kept has freed the bytes behind it: none of their versions comes back.
+          // A kept truncation has freed the bytes after it: none of their versions comes back.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }
       change.images.withBytes { images in
         let size = FileChange.sectorByteCount
         var start = 0
-        // Neighbours go together: one copy for a run of sectors that are kept.
+        // Adjacent kept sectors are copied together.
         for sector in 0...change.sectorCount {
           if sector < change.sectorCount, keeps(index, sector) { continue }
           let run = images.slice(start * size, (sector - start) * size)
@@ -153,7 +156,7 @@ extension FileHistory {
     return bytes
   }
 
-  /// The file as chance leaves it; `newestOrder` tells which write was the disk's last.
+  /// Returns the file after a random crash; `newestOrder` is the order of the disk's last write.
   func kept(by dice: inout CrashDice, newestOrder: Int) -> ChunkedBytes {
     guard !changes.isEmpty else { return durable }
     var lengths = dice.prefix(of: lengthChangeCount)
@@ -176,7 +179,7 @@ extension FileHistory {
     }
   }
 
-  /// The durable bytes, followed by noise in all sectors the file has grown by.
+  /// The durable bytes, followed by noise in all sectors by which the file has grown.
   private func withGarbage(_ dice: inout CrashDice) -> ChunkedBytes {
     let size = FileChange.sectorByteCount
     let start = (durable.count + size - 1) / size * size
@@ -187,13 +190,13 @@ extension FileHistory {
     return bytes
   }
 
-  /// Every state a crash can leave if each write is kept as a whole or not; `nil` if there are more
-  /// than `limit`.
+  /// Every state that a crash can leave if each write is kept completely or not at all; `nil` if
+  /// there are more than `limit`.
   func allKept(limit: Int) -> [ChunkedBytes]? {
     var states: [ChunkedBytes] = []
     let byteCounts = [durable.count] + changes.compactMap(\.byteCount)
     for (lengths, byteCount) in byteCounts.enumerated() {
-      // A write past the end cannot be seen, whether it is kept or not.
+      // A write past the end is invisible, whether it is kept or not.
       let visible = changes.indices.filter {
         !changes[$0].images.isEmpty && changes[$0].range.lowerBound < byteCount
       }

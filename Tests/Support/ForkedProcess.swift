@@ -8,14 +8,14 @@ package import HeartwoodEngine
   package import Darwin
 #endif
 
-/// A child of this process by `fork`, which runs on with a copy of all its memory.
+/// A child of this process by `fork`, which continues with a copy of all its memory.
 ///
-/// The child has one thread, and must not use what other threads may have held: no expectations, no
-/// tasks. What it found out goes into its exit status.
+/// The child has one thread, and must not use anything that other threads may have held: no
+/// expectations, no tasks. It reports its result as its exit status.
 package struct ForkedProcess {
   package let identifier: pid_t
 
-  /// `fork`, by its name: the overlays of the C library do not offer it.
+  /// `fork`, looked up by name: the overlays of the C library do not provide it.
   private static let call: @convention(c) () -> pid_t = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
       preconditionFailure("the C library has no fork")
@@ -29,7 +29,7 @@ package struct ForkedProcess {
     if identifier == 0 { _exit(body()) }
   }
 
-  /// Runs `body`, which forks when it calls what it is given, and goes on in both processes.
+  /// Runs `body`, which forks when it calls its argument and continues in both processes.
   ///
   /// - Returns: The error in this process, and the status of the child: 0 if `body` threw `forked`
   ///   there.
@@ -45,7 +45,7 @@ package struct ForkedProcess {
 
   private init(_ identifier: pid_t) { self.identifier = identifier }
 
-  /// Returns 0 in the child, which is ended by a signal if it is still there after a while.
+  /// Returns 0 in the child, which a signal ends if it still runs after a while.
   private static func fork() -> pid_t {
     let call = call
     let identifier = call()
@@ -61,9 +61,9 @@ package struct ForkedProcess {
     return identifier
   }
 
-  /// Waits for its end.
+  /// Waits for the end of the child.
   ///
-  /// - Returns: The status it exited with; the negative number of the signal that ended it.
+  /// - Returns: Its exit status, or the negative number of the signal that ended it.
   package func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) == -1 {
@@ -72,16 +72,16 @@ package struct ForkedProcess {
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
 
-  /// The kind of the error that `body` throws; `nil` if it throws none.
+  /// Returns the kind of the error that `body` throws; `nil` if it throws none.
   package static func kind(_ body: () throws -> Void) -> StorageError.Kind? {
     do { try body() } catch { return (error as? StorageError)?.kind }
     return nil
   }
 }
 
-/// The descriptors of this process that are open on files in a folder.
+/// Returns the descriptors of this process that are open on files in a directory.
 ///
-/// - Parameter directory: Files in it are told by device and number.
+/// - Parameter directory: Its files are identified by device and inode number.
 package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []
   guard let directory = opendir(directory) else { return [] }
@@ -103,7 +103,7 @@ package func descriptors(openIn directory: String) -> [Int32] {
   return descriptors(on: identities)
 }
 
-/// The descriptors of this process that are open on some files.
+/// Returns the descriptors of this process that are open on some files.
 package func descriptors(on files: Set<FileIdentity>) -> [Int32] {
   var status = stat()
   return (0..<1024).filter { descriptor in

@@ -1,41 +1,42 @@
 package import HeartwoodEngine
 
-/// Another file system that tells a test about some of its calls.
+/// A wrapper around another file system that calls a test's hooks.
 ///
-/// Files cannot be watched through it, and touching one wakes nobody.
+/// Files cannot be watched through it, and touching one wakes no process.
 ///
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
-  /// The one it was made of, whose hooks are called; held, because its address must not become
-  /// another's.
+  /// The wrapped file system, whose hooks are called too; retained, because its address must not be
+  /// reused.
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
-  /// Called before somebody asks for the locks of others.
+  /// Called before the locks of other owners are queried.
   package var onQuestion: (() -> Void)?
 
-  /// Called before a file is mapped, with its path; what it throws is the outcome.
+  /// Called before a file is mapped, with its path; an error it throws is the outcome.
   package var onMap: ((String) throws(StorageError) -> Void)?
 
-  /// Called before a file is written, with its path and the offset; what it throws is the outcome.
+  /// Called before a file is written, with its path and the offset; an error it throws is the
+  /// outcome.
   package var onWrite: ((String, UInt64) throws(StorageError) -> Void)?
 
   /// Called after a file was read, with its path and the offset.
   package var onRead: ((String, UInt64) throws(StorageError) -> Void)?
 
-  /// Called before the names of a folder are synced.
+  /// Called before the names of a directory are synced.
   package var onDirectorySync: (() throws(StorageError) -> Void)?
 
   /// Called before a file is synced, with its path.
   package var onSync: ((String) -> Void)?
 
-  /// A call that can fail because there is too little of something.
+  /// A call that can fail for lack of a resource.
   package enum Demand: CaseIterable, Sendable {
     case descriptor, newFile, memory, space, quota, directory
   }
 
-  /// Called before each such call, with its path; what it throws is the outcome.
+  /// Called before each such call, with its path; an error it throws is the outcome.
   package var onDemand: ((Demand, String) throws(StorageError) -> Void)?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
@@ -47,7 +48,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   private var observed: ObservedFileSystem { outer ?? self }
 
-  /// All that were made of one are one.
+  /// All wrappers of one file system have the same domain.
   package var domain: ObjectIdentifier { ObjectIdentifier(observed) }
 
   package func entering(
@@ -125,8 +126,8 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
 
   /// Calls a hook.
   ///
-  /// What it does stands for other threads and processes, so that it holds no lock of the call in
-  /// which it runs.
+  /// The hook stands for other threads and processes, so it holds no lock of the call in which it
+  /// runs.
   fileprivate static func run(_ hook: () throws(StorageError) -> Void) throws(StorageError) {
     try LockOrder.asAnother { () throws(StorageError) in try hook() }
   }
@@ -135,7 +136,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
-  /// Space is lacking on the disk, or in what the user is allowed of it.
+  /// Space is lacking on the disk, or in the user's quota.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
     try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.space, path)
@@ -188,7 +189,7 @@ private final class ObservedFile: File {
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
-    // Cutting needs no space.
+    // Truncation needs no space.
     if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
     try inner.setByteCount(count)
   }

@@ -1,11 +1,11 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it: the same files, and openings that share nothing with
-/// this one's.
+/// A file system as another process sees it: the same files, but openings that share nothing with
+/// those of this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  /// The one it was made of; held, because its address must not become another's.
+  /// The wrapped file system; retained, because its address must not be reused.
   private let outer: OtherProcess?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }
@@ -15,7 +15,7 @@ package final class OtherProcess: FileSystem {
     self.outer = outer
   }
 
-  /// All that were made of one are one process.
+  /// All wrappers of one file system are one process.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(
@@ -74,7 +74,7 @@ package final class OtherProcess: FileSystem {
 }
 
 extension StoreFixture {
-  /// The same place as another process sees it.
+  /// The same store as another process sees it.
   package func elsewhere() -> StoreFixture {
     with(OtherProcess(fileSystem))
   }

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
 extension PageIndex {
-  /// The frame of every page that has one in the log behind `limit`.
+  /// The frames of all pages that have one in the log above `limit`.
   package func frames(newerThan limit: FrameNumber = 0) -> [PageNumber: FrameNumber] {
     var frames: [PageNumber: FrameNumber] = [:]
     forEach(newerThan: limit) { page, frame in frames[page] = frame }

@@ -4,10 +4,9 @@
   import Musl
 #endif
 
-/// Mounts that only the calling thread sees, and that go with it.
+/// Mounts that only the calling thread sees, and that end with it.
 ///
-/// They need the rights of the administrator on Linux; elsewhere, and without them, none is
-/// possible.
+/// They need administrator rights on Linux; elsewhere, and without them, none is possible.
 package enum PrivateMounts {
   #if os(Linux)
     private static func symbol<T>(_ name: String, as type: T.Type) -> T? {
@@ -21,7 +20,7 @@ package enum PrivateMounts {
     private static let mount = symbol("mount", as: MountCall.self)
     private static let unshare = symbol("unshare", as: UnshareCall.self)
 
-    // Of <sched.h> and <sys/mount.h>, which the overlays of the C library leave out.
+    // From <sched.h> and <sys/mount.h>, which the overlays of the C library leave out.
     private static let newMounts: Int32 = 0x0002_0000
     private static let readOnly: UInt = 0x0001
     private static let remount: UInt = 0x0020
@@ -29,28 +28,28 @@ package enum PrivateMounts {
     private static let recursive: UInt = 0x4000
     private static let isPrivate: UInt = 0x4_0000
 
-    /// Gives the calling thread mounts of its own; false if it may not have them.
+    /// Gives the calling thread its own mount namespace; false if that is not permitted.
     package static func begin() -> Bool {
       guard let unshare, let mount else { return false }
       return unshare(newMounts) == 0 && mount(nil, "/", nil, recursive | isPrivate, nil) == 0
     }
 
-    /// Mounts a new file system of memory on a folder.
+    /// Mounts a new tmpfs on a directory.
     package static func mountMemory(on path: String) -> Bool {
       mount?("none", path, "tmpfs", 0, "size=64m") == 0
     }
 
-    /// Shows the folder `source` at another path too.
+    /// Mounts the directory `source` at another path too.
     package static func mountDirectory(_ source: String, on path: String) -> Bool {
       mount?(source, path, nil, bind, nil) == 0
     }
 
-    /// Mounts a folder on itself, for reading only.
+    /// Mounts a directory on itself, read-only.
     package static func mountReadOnly(_ path: String) -> Bool {
       mountDirectory(path, on: path) && mount?(nil, path, nil, remount | bind | readOnly, nil) == 0
     }
 
-    /// Mounts an empty layer of changes over the folder `lower`; changes go to `upper`.
+    /// Mounts an overlay over the directory `lower`; changes go to `upper`.
     package static func mountOverlay(
       on path: String, lower: String, upper: String, work: String
     ) -> Bool {
@@ -60,9 +59,9 @@ package enum PrivateMounts {
 
     /// Whether this process may mount.
     package static let arePossible: Bool = {
-      // Found before there is a child, which could wait for the loader's lock for ever.
+      // Looked up before there is a child, which could wait for the loader's lock for ever.
       guard unshare != nil, mount != nil else { return false }
-      // In a child: what the thread that asks sees must stay as it is.
+      // In a child, because the mounts of the calling thread must not change.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0
     }()
   #else

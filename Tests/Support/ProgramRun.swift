@@ -1,7 +1,7 @@
 package import Foundation
 package import Testing
 
-/// One run of a program of the package: what it said, and how it ended.
+/// One run of a program of the package: its output and its exit code.
 package struct ProgramRun {
   package let output: String
   package let complaint: String
@@ -9,7 +9,7 @@ package struct ProgramRun {
 
   /// Runs the program with these arguments, its standard output a pipe.
   ///
-  /// - Parameter input: What it reads from its standard input.
+  /// - Parameter input: The contents of its standard input.
   package init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
     input: Data = Data()
@@ -19,7 +19,7 @@ package struct ProgramRun {
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
-    // Files, because pipes that fill up in turn need a reader or writer each.
+    // Files instead of pipes, because pipes that fill up need a reader or writer each.
     let directory = try ScratchDirectory()
     process.standardOutput = output
     process.standardError = try Self.file(directory.path(of: "complaint")).forWriting
@@ -33,7 +33,7 @@ package struct ProgramRun {
     exitCode = process.terminationStatus
   }
 
-  /// The executable lies beside the bundle of the tests, wherever that was built.
+  /// The executable is beside the test bundle, wherever that was built.
   package static func executable(_ program: String) throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -61,14 +61,13 @@ package struct ProgramRun {
     return try #require(document as? Document)
   }
 
-  /// Expects that it ended well and complained of nothing.
+  /// Expects that it succeeded and wrote no error.
   package func expectFine(_ location: SourceLocation = #_sourceLocation) {
     #expect(exitCode == 0, sourceLocation: location)
     #expect(complaint == "", sourceLocation: location)
   }
 
-  /// Expects one line of complaint that holds some words behind the program's name, and nothing
-  /// else.
+  /// Expects one line of error that contains some words after the program's name, and no output.
   package func expectComplaint(
     of program: String, _ words: [String], exitCode: Int32, _ location: SourceLocation
   ) {

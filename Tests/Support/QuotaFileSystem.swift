@@ -1,16 +1,16 @@
 package import HeartwoodEngine
 
-/// A file system in memory with only so much room, for tests of full disks.
+/// A file system in memory with limited space, for tests of full disks.
 ///
-/// What counts is the length of files: a file that grows takes room, whether it is written to or
-/// not, and writing within its length takes none. Holes give nothing back.
+/// Space is measured by the length of files: a file that grows uses space, whether it is written or
+/// not, and writing within its length uses none. Holes free nothing.
 package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
-  // @unchecked because `limit` and `boot` belong to the one thread that runs the test.
+  // @unchecked because `limit` and `boot` belong to the thread that runs the test.
   private let inner = MemoryFileSystem()
   private let directory: String
-  /// Bytes all files of the directory may have together.
+  /// The maximum total of bytes in the files of the directory.
   package var limit: UInt64
-  /// Which boot of the machine this is.
+  /// The boot of the simulated machine.
   package var boot: UInt64 = 1
 
   package init(directory: String, limit: UInt64) {
@@ -18,7 +18,7 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
     self.limit = limit
   }
 
-  /// Bytes all files have together.
+  /// The total of bytes in all files.
   package func used() throws(StorageError) -> UInt64 {
     var total: UInt64 = 0
     for name in try inner.list(directory) ?? [] {
@@ -64,7 +64,7 @@ package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
   package func random() -> UInt64 { inner.random() }
 }
 
-/// A file that cannot grow beyond the room there is.
+/// A file that cannot grow beyond the available space.
 private final class QuotaFile: File {
   private let inner: any File
   private let fileSystem: QuotaFileSystem

@@ -8,12 +8,12 @@
 
 /// Counts the retains and object allocations of a piece of code.
 ///
-/// The Swift runtime calls both through variables that it exports for instruments and looks at only
-/// while a flag is set; the probe sets them for the time of one measurement. Some runtimes hand the
-/// payload of small strings to such functions as if it were an object, so a measurement belongs
-/// into a process of its own, an exit test, and the code measured must not copy strings.
+/// The Swift runtime calls both through variables that it exports for instruments and examines only
+/// while a flag is set; the probe sets them during one measurement. Some runtimes pass the payload
+/// of small strings to such functions like an object, so a measurement belongs in a process of its
+/// own, an exit test, and the measured code must not copy strings.
 package enum RetainProbe {
-  /// What a piece of code did.
+  /// The counts of a piece of code.
   package struct Counts: Equatable, Sendable {
     package var retains = 0
     package var allocations = 0
@@ -30,7 +30,7 @@ package enum RetainProbe {
   private nonisolated(unsafe) static var retain: Retain?
   private nonisolated(unsafe) static var allocate: Allocate?
 
-  /// Runs `body` and says what it did; `nil` if this runtime does not let itself be observed.
+  /// Runs `body` and returns its counts; `nil` if this runtime cannot be observed.
   package static func measure(_ body: () throws -> Void) rethrows -> Counts? {
     let program = dlopen(nil, RTLD_NOW)
     guard let retainSlot = dlsym(program, "_swift_retain"),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A new, empty directory in the system's temporary folder; removed with its last reference.
+/// A new, empty directory in the system's temporary directory; removed with its last reference.
 package final class ScratchDirectory: Sendable {
   package let path: String
 
@@ -11,7 +11,7 @@ package final class ScratchDirectory: Sendable {
       atPath: path, withIntermediateDirectories: false, attributes: nil)
   }
 
-  // What cannot be removed is the system's to clean up; no test depends on it.
+  // Remains are left for the system to clean up; no test depends on that.
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The path of `name` in this directory.

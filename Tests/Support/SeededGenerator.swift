@@ -12,13 +12,14 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number below `bound`, which must not be 0; the bias is too small to matter in a test.
+  /// Returns a number below `bound`, which must not be 0; the bias is too small to matter in a
+  /// test.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True in `chance` of 256 cases.
+  /// Returns true in `chance` of 256 cases.
   package mutating func isTrue(in256 chance: UInt64) -> Bool { next() >> 56 < chance }
 
-  /// A generator for something else, so that what one consumer takes never moves another's numbers.
+  /// Returns an independent generator, so that one consumer never shifts another's numbers.
   package mutating func forked() -> SeededGenerator { SeededGenerator(seed: next()) }
 
   /// `count` random bytes.

@@ -2,15 +2,15 @@ package import HeartwoodEngine
 
 /// A disk, its page cache and the operating system above them, for tests of crashes and errors.
 ///
-/// Reads see what was written last. What a power cut leaves is another matter: it depends on what
-/// was synced, and of the rest on a ``CrashChoice``. Every call that changes something is numbered,
-/// and a ``FaultPlan`` can make one of them go wrong. Chance and time come from the seed, so that
-/// the same seed and the same calls give the same disk.
+/// Reads see the latest write. The state after a power cut depends on what was synced and, for the
+/// rest, on a ``CrashChoice``. Every call that changes something is numbered, and a ``FaultPlan``
+/// can make one of them fail. Random numbers and time come from the seed, so that the same seed and
+/// the same calls yield the same disk.
 ///
-/// Renames stay within one directory, and stores to mapped memory are no calls.
+/// Renames stay within one directory, and stores to mapped memory are not calls.
 ///
 /// - Note: `@unchecked` because everything that changes is used under `lock` only, except the plan
-///   and the hooks, which belong to the one thread that runs the test.
+///   and the hooks, which belong to the thread that runs the test.
 package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   let lock = Lock()
   var content: DiskContent
@@ -27,25 +27,25 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   package let bootIdentity: UInt64?
 
-  /// What goes wrong; may be changed at any time.
+  /// The planned faults; may be changed at any time.
   package var faultPlan: FaultPlan
-  /// Called before each hole is made; the disk may be asked about its state then.
+  /// Called before each hole is punched; the disk may be read in the hook.
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
-  /// Bytes a file can have; a longer one needs more than the disk has.
+  /// The maximum length of a file; a longer one exceeds the space of the disk.
   package var fileByteCountLimit = Int.max
-  /// Bytes all files that have a name can have together, counted by their lengths.
+  /// The maximum total length of all files that have a name.
   package var byteCountLimit = Int.max
-  /// The type of the volume it says to be.
+  /// The type of volume that it reports.
   package var volume = VolumeType.memory
-  /// What is wrong with locks, if something is.
+  /// The defect of its locks, if any.
   package var lockFault: LockFault?
-  /// Whether files can have holes made in them.
+  /// Whether files can have holes.
   package var canPunch = true
-  /// Says of a file or directory that its syncs report success and do nothing.
+  /// Returns whether syncs of a file or directory report success and do nothing.
   package var liesAboutSync: ((_ path: String) -> Bool)?
-  /// The wall clock, in place of one that ticks.
+  /// The wall clock, in place of one that advances.
   package var clock: (() -> UInt64)?
-  /// Called before each write takes effect; the disk may be asked about its state then.
+  /// Called before each write takes effect; the disk may be read in the hook.
   package var onWrite: ((_ path: String, _ offset: UInt64, _ byteCount: Int) -> Void)?
 
   /// An empty disk.
@@ -68,43 +68,44 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     self.generator = generator
   }
 
-  /// What can be wrong with the locks of a file system.
+  /// A defect of the locks of a file system.
   package enum LockFault: Hashable, Sendable {
     /// Calls fail with this kind of error.
     case failure(StorageError.Kind)
-    /// Nobody sees the locks of another.
+    /// No process sees the locks of another.
     case unseen
-    /// They go when any opening of their file is closed, as those of processes do.
+    /// Locks end when any opening of their file is closed, like process-owned locks.
     case lostWhenClosed
   }
 
   // MARK: What tests ask
 
-  /// The error of every call once the power is off.
+  /// The error of every call after the power was cut.
   package static let powerIsOff = StorageError(.io, "The simulated power is off.")
 
   /// The kinds of all numbered calls; that of call *n* is at *n* - 1.
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
-  /// How many calls were numbered.
+  /// The number of numbered calls.
   package var callCount: Int { lock.withLock { history.count } }
-  /// How many times a file was opened, or asked for.
+  /// The number of attempts to open a file.
   package var openCount: Int { lock.withLock { opens } }
-  /// How many reads there were.
+  /// The number of reads.
   package var readCount: Int { lock.withLock { reads } }
-  /// Whether the plan has switched the power off.
+  /// Whether the plan has cut the power.
   package var hasLostPower: Bool { lock.withLock { isPowerOff } }
 
-  /// Whether the calls are logged as text; off by default, as it hashes all that is written.
+  /// Whether the calls are logged as text; off by default, because everything written is hashed.
   package var keepsLog: Bool {
     get { lock.withLock { log.isOn } }
     set { lock.withLock { log.isOn = newValue } }
   }
   /// The numbered calls as lines of text.
   package var operationLog: [String] { lock.withLock { log.lines } }
-  /// A hash of the log: two runs with the same hash did the same.
+  /// A hash of the log: two runs with the same hash made the same calls.
   package var operationHash: UInt64 { lock.withLock { log.hash } }
 
-  /// Whether every crash leaves the newest bytes in `byteRange` of a file, and the file's name.
+  /// Returns whether the newest bytes in `byteRange` of a file, and the file's name, survive every
+  /// crash.
   package func isDurable(_ path: String, _ byteRange: Range<Int>) -> Bool {
     lock.withLock {
       let location = MemoryPath(path)
@@ -113,15 +114,15 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Whether every crash leaves this name, for what it stands for now.
+  /// Returns whether this name, with the object it refers to, survives every crash.
   package func isNameDurable(_ path: String) -> Bool {
     lock.withLock { content.isNameDurable(MemoryPath(path)) }
   }
 
-  /// Bytes all files that have a name have together.
+  /// The total length of all files that have a name.
   package var usedByteCount: Int { lock.withLock { content.namedByteCount } }
 
-  /// All bytes of a file, as no numbered call and without faults; `nil` if there is none.
+  /// Returns all bytes of a file, without a numbered call or a fault; `nil` if there is none.
   package func bytes(of path: String) -> [UInt8]? {
     lock.withLock {
       content.file(at: MemoryPath(path)).map { $0.newest.bytes(0..<$0.newest.count) }
@@ -130,20 +131,21 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Crashes
 
-  /// The disk after a power cut: without locks, without faults, and with another boot identity.
+  /// Returns the disk after a power cut: without locks, without faults, and with another boot
+  /// identity.
   package func crashed(_ choice: CrashChoice) -> SimulatedDisk {
     lock.withLock { rebooted(content.crashed(choice)) }
   }
 
-  /// The disk after each power cut that is possible now, if writes are kept as wholes and names in
+  /// Returns the disk after each possible power cut, if writes are kept completely and names in
   /// order; `nil` if there are more than `limit`.
   ///
-  /// A write that made the file longer counts twice: its bytes and the length.
+  /// A write that extended the file counts twice: its bytes and the length.
   package func exhaustiveCrashes(limit: Int) -> [SimulatedDisk]? {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// The disk after the death of the process: nothing but its locks is lost.
+  /// Returns the disk after the death of the process: only its locks are lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
@@ -255,7 +257,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     }
   }
 
-  /// Ticks by one with each look.
+  /// Advances by one with each reading.
   package var wallClockMilliseconds: UInt64 {
     lock.withLock {
       milliseconds += 1
@@ -279,10 +281,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   // MARK: Numbered calls
 
-  /// Numbers a call, logs it, and makes it happen or go wrong as the plan says.
+  /// Numbers and logs a call, and executes it or lets it fail as the plan says.
   ///
-  /// `partly` is what a call does that is cut off or fails; without it, it is the whole call when
-  /// the power goes off, since a crash decides anyway whether a change of names is kept.
+  /// `partly` is the effect of a call that fails or that the power cut interrupts; without it, the
+  /// call takes effect at the power cut, since the crash decides whether a change of names is kept.
   func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",
     partly: ((inout DiskContent, inout SeededGenerator, FaultPlan.Outcome) -> Void)? = nil,

@@ -1,14 +1,14 @@
 package import HeartwoodEngine
 package import Testing
 
-/// A place for a store, and the store opened on it for the length of a body.
+/// A location for a store, and the store opened there while a body runs.
 ///
-/// At the end of the body the whole store is verified, which must find nothing, and closed.
+/// After the body the complete store is verified, which must find nothing, and closed.
 package struct StoreFixture: Sendable {
   package let fileSystem: any FileSystem
   package let path: String
   package var options: StoreOptions
-  /// Kept for as long as the fixture, then removed.
+  /// Retained by the fixture, then removed.
   private let directory: ScratchDirectory?
 
   private init(
@@ -20,24 +20,25 @@ package struct StoreFixture: Sendable {
     self.directory = directory
   }
 
-  /// A place on the machine's own files.
+  /// A location on the file system of the machine.
   package static func onDisk(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let directory = try ScratchDirectory()
     return StoreFixture(
       PosixFileSystem(), path: directory.path(of: "store"), options: options, directory: directory)
   }
 
-  /// A place on the machine's own files, in a directory that somebody else keeps.
+  /// A location on the file system of the machine, in an existing directory.
   package static func onDisk(at path: String, _ options: StoreOptions) -> StoreFixture {
     StoreFixture(PosixFileSystem(), path: path, options: options, directory: nil)
   }
 
-  /// A place in memory, with upkeep by the caller of `write`, so that each run does the same.
+  /// A location in memory, with maintenance by the caller of `write`, so that every run does the
+  /// same.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)
   }
 
-  /// A place on any file system in memory.
+  /// A location on any file system in memory.
   package static func on(
     _ fileSystem: any FileSystem, _ options: StoreOptions = StoreOptions()
   ) -> StoreFixture {
@@ -47,7 +48,7 @@ package struct StoreFixture: Sendable {
     return StoreFixture(fileSystem, path: "/store", options: options, directory: nil)
   }
 
-  /// The same place through another file system.
+  /// The same location through another file system.
   package func with(_ fileSystem: any FileSystem) -> StoreFixture {
     StoreFixture(fileSystem, path: path, options: options, directory: directory)
   }
@@ -57,7 +58,7 @@ package struct StoreFixture: Sendable {
     try Store(at: path, options: options, fileSystem: fileSystem)
   }
 
-  /// Opens the store, runs `body`, verifies the whole store and closes it.
+  /// Opens the store, runs `body`, verifies the complete store and closes it.
   @discardableResult
   package func run<R>(
     _ location: SourceLocation = #_sourceLocation, _ body: (Store) throws -> R
@@ -69,7 +70,7 @@ package struct StoreFixture: Sendable {
     return result
   }
 
-  /// Expects that verifying the whole store finds nothing.
+  /// Expects that verifying the complete store finds nothing.
   package static func expectSound(
     _ store: Store, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -81,12 +82,12 @@ package struct StoreFixture: Sendable {
   /// The path of a file of the store.
   package func path(of name: String) -> String { path + "/" + name }
 
-  /// The names in the store's folder, in order.
+  /// The names in the store's directory, in order.
   package func names() throws(StorageError) -> [String] {
     try (fileSystem.list(path) ?? []).sorted()
   }
 
-  /// The words that processes share, as another opening of their file.
+  /// The shared counters, through another opening of their file.
   package func counters() throws -> SharedCounters {
     let file = try #require(try fileSystem.open(path(of: "counters"), .write))
     return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
@@ -104,7 +105,7 @@ package struct StoreFixture: Sendable {
     return result
   }
 
-  /// Makes a file of the store hold these bytes and no others; the folder is made if it is missing.
+  /// Sets the bytes of a file of the store; creates the directory if it is missing.
   package func write(_ bytes: [UInt8], to name: String) throws {
     try fileSystem.createDirectory(path)
     let file = try #require(try fileSystem.open(path(of: name), .create))

@@ -6,9 +6,9 @@
   import Darwin
 #endif
 
-/// The processor time of threads, which other tests of the same machine do not lengthen much.
+/// The processor time of threads, which other tests on the machine hardly affect.
 package enum ThreadTime {
-  /// The seconds that the current thread computes while `body` runs.
+  /// Returns the processor time in seconds that the current thread uses while `body` runs.
   package static func seconds(_ body: () throws -> Void) rethrows -> Double {
     let start = now
     try body()

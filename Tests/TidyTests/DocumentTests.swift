@@ -1,6 +1,6 @@
 import Testing
 
-/// The documents as texts: links that lead somewhere, and nothing about places outside the project.
+/// The documents as texts: valid links, and no reference to anything outside the project.
 @Suite("The documents")
 struct DocumentTests {
   private static func paths() throws -> [String] {
@@ -24,7 +24,7 @@ struct DocumentTests {
     }
   }
 
-  /// The path without its steps up.
+  /// Returns the path without its steps up.
   private static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
     for part in path.split(separator: "/") where part != "." {
@@ -33,7 +33,7 @@ struct DocumentTests {
     return parts.joined(separator: "/")
   }
 
-  /// What headings can be linked by: their words in lower case, joined by hyphens.
+  /// Returns the anchors of the headings: their words in lower case, joined by hyphens.
   private static func anchors(of path: String) throws -> Set<String> {
     let headings = try Package.text(of: path).split(separator: "\n").filter { $0.hasPrefix("#") }
     return Set(
@@ -64,7 +64,7 @@ struct DocumentTests {
   }
 
   @Test func `speak of the project alone`() throws {
-    // In parts, so that a search for these words does not find this file.
+    // Split, so that a search for these words does not find this file.
     let banned = ["/" + "work", "shared" + "/"]
     for path in try Self.paths() {
       let text = try Package.text(of: path)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The promises of the documents: each numbered clause is cited by a test that shows it to hold.
+/// The guarantees of the documents: a test cites each numbered one.
 @Suite("The guarantees")
 struct EvidenceTests {
   private static let documents = [
@@ -8,12 +8,12 @@ struct EvidenceTests {
     "Docs/Reference/ProgrammerErrors.md",
   ]
 
-  /// The clauses of a document: `**D3.**` at the start of a paragraph or list item.
+  /// Returns the guarantees of a document: `**D3.**` at the start of a paragraph or list item.
   private static func guarantees(of path: String) throws -> [String] {
     try Package.text(of: path).matches(of: /\*\*([A-Z]+-?[0-9]+)\.\*\*/).map { String($0.output.1) }
   }
 
-  /// The clauses that tests cite.
+  /// The guarantees that tests cite.
   private static func cited() throws -> Set<String> {
     var result: Set<String> = []
     for path in try Package.files(under: ["Tests"], ending: ".swift")

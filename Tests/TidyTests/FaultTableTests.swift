@@ -12,7 +12,7 @@ struct FaultTableTests {
     return rows.map { (String($0.output.1 + " " + $0.output.2), String($0.output.3)) }
   }
 
-  /// The sentences of all tests, behind the name of each suite in the same file.
+  /// The names of all tests, after the name of each suite in the same file.
   private static func tests() throws -> Set<String> {
     var result: Set<String> = []
     for path in try Package.files(under: ["Tests"], ending: ".swift") {

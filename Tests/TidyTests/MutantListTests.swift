@@ -1,15 +1,16 @@
 import Foundation
 import Testing
 
-/// The list of mutants beside the sources: an entry whose text has changed would test nothing.
+/// The lists of mutants, compared with the sources: an entry whose text has changed would test
+/// nothing.
 @Suite("The list of mutants")
 struct MutantListTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
-  /// One entry of the list.
+  /// One entry of a list.
   private struct Mutant {
     let list: String
-    /// What follows each key, its words one space apart.
+    /// The value of each key, its words separated by single spaces.
     var values: [String: String] = [:]
 
     var name: String { values["mutant"] ?? "\(list): an entry without a name" }
@@ -41,7 +42,7 @@ struct MutantListTests {
     text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
   }
 
-  /// A source without lines of comment, its words one space apart.
+  /// A source without comment lines, its words separated by single spaces.
   private static func code(of path: String) throws -> String {
     words(
       of: try Package.text(of: path).components(separatedBy: "\n")

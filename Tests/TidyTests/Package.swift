@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of the package, found from the place of this file.
+/// The directory of the package, relative to this file.
 enum Package {
   static let path = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
@@ -10,12 +10,12 @@ enum Package {
     try String(contentsOfFile: Self.path + "/" + path, encoding: .utf8)
   }
 
-  /// Whether there is a file or folder of this path in the package.
+  /// Returns whether there is a file or directory with this path in the package.
   static func contains(_ path: String) -> Bool {
     FileManager.default.fileExists(atPath: Self.path + "/" + path)
   }
 
-  /// The paths of all files under some folders whose names end like this, in order.
+  /// Returns the paths of all files below some directories whose names have this ending, in order.
   static func files(under directories: [String], ending: String) throws -> [String] {
     try directories.flatMap { directory in
       try FileManager.default.subpathsOfDirectory(atPath: path + "/" + directory)

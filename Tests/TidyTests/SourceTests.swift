@@ -1,12 +1,12 @@
 import Testing
 
-/// The rules for sources that a machine can check, each over every file they hold for.
+/// The rules for sources that a machine can check, each for every file that it covers.
 @Suite("The sources")
 struct SourceTests {
   private static let engine = "Sources/HeartwoodEngine/"
 
-  /// Files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory, each for its
-  /// reason: they own it, or hot paths follow pointers into it.
+  /// Files outside `Files/` and `Foundations/Bytes*.swift` that may handle raw memory: they own it,
+  /// or hot paths follow pointers into it.
   private static let rawMemoryFiles: Set<String> = [
     "States/GenerationState.swift",
     "States/PageIndex.swift",
@@ -20,8 +20,8 @@ struct SourceTests {
     "Pages/PageRegion.swift",
   ]
 
-  /// The files whose code is compiled into the callers: their closures run once a record, or it is
-  /// how properties are read.
+  /// The files whose code is compiled into the callers: their closures run once for each record, or
+  /// properties are read through them.
   private static let inlinedFiles: Set<String> = [
     "Sources/HeartwoodEngine/Keyspaces/KeyspaceReader+Keys.swift",
     "Sources/HeartwoodEngine/Keyspaces/LocatedValue.swift",
@@ -43,12 +43,12 @@ struct SourceTests {
     "Manager", "Helper", "Util", "Utils", "Common", "Base", "Impl", "Data", "Info", "Handler",
   ]
 
-  // In two halves, so that this file does not break its own rule.
+  // In two halves, so that this file does not violate its own rule.
   private static let bannedMarks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
 
   @Test func `have at most 400 lines a file`() throws {
     for source in try SwiftSource.all() {
-      // The last line end is followed by nothing.
+      // The text after the last line end is empty.
       #expect(source.lines.count - 1 <= 400, "\(source.path)")
     }
   }
@@ -118,7 +118,7 @@ struct SourceTests {
   }
 
   @Test func `handle raw memory in the named files of the benchmark only`() throws {
-    // The bytes of a row, and the libraries that are loaded when it runs.
+    // The bytes of a row, and the libraries that are loaded at run time.
     let named: Set<String> = [
       "Benchmarks/Data/Quake.swift", "Benchmarks/Peers/DynamicLibrary.swift",
       "Benchmarks/Peers/LMDBLibrary.swift", "Benchmarks/Peers/SQLiteLibrary.swift",
@@ -160,7 +160,7 @@ struct SourceTests {
     }
   }
 
-  /// The parts of a name, each of which starts with a capital letter.
+  /// Returns the parts of a name, each of which starts with a capital letter.
   private static func nameParts(of name: String) -> [String] {
     var parts: [String] = []
     for letter in name {
@@ -174,7 +174,7 @@ struct SourceTests {
     for source in try SwiftSource.all() {
       for (position, token) in source.tokens.enumerated()
       where token.text == "unchecked" && position > 0 && source.tokens[position - 1].text == "@" {
-        // In the doc comment above the declaration, or right behind its opening brace.
+        // In the documentation comment above the declaration, or directly after its opening brace.
         let nearby = source.lines[max(token.line - 16, 0)..<min(token.line + 4, source.lines.count)]
         let isArgued = nearby.contains { line in
           line.contains("//")

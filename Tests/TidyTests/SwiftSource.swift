@@ -1,6 +1,6 @@
 import Foundation
 
-/// One Swift file, with its comments and its string contents told apart from its code.
+/// One Swift file, with its comments and string contents separated from its code.
 struct SwiftSource: Sendable {
   /// The path within the package.
   let path: String
@@ -12,7 +12,7 @@ struct SwiftSource: Sendable {
   /// A word or a punctuation mark of the code.
   struct Token: Equatable, Sendable {
     let text: String
-    /// The line it stands on, counted from 1.
+    /// The number of its line, counted from 1.
     let line: Int
   }
 
@@ -24,15 +24,15 @@ struct SwiftSource: Sendable {
     tokens = Self.tokens(of: code)
   }
 
-  /// The name without its folders.
+  /// The name without its directories.
   var name: String { String(path.split(separator: "/").last ?? "") }
 
-  /// All Swift files of the package, or those under one folder, by path.
+  /// Returns all Swift files of the package, or those below one directory, by path.
   static func all(under directory: String = "") throws -> [SwiftSource] {
     try parsed.get().filter { $0.path.hasPrefix(directory) }
   }
 
-  /// Parsed once for all tests; without what users write, which is as they write it.
+  /// Parsed once for all tests; without the contract sources, which are not ours to change.
   private static let parsed = Result {
     try Package.files(under: ["Sources", "Tests", "Benchmarks"], ending: ".swift")
       .filter { !$0.hasPrefix("Tests/Contract/") }
@@ -41,7 +41,7 @@ struct SwiftSource: Sendable {
 
   // MARK: Blanking
 
-  /// What the reader of a source is in the middle of.
+  /// The state of the lexer.
   private enum Context: Equatable {
     case code
     /// An interpolation: code within a string, until its parentheses are closed.
@@ -148,7 +148,7 @@ struct SwiftSource: Sendable {
     return 1
   }
 
-  /// The place behind a name in backticks, which may hold any words and marks.
+  /// Returns the position after a name in backticks, which may contain any words and marks.
   private static func endOfRawName(_ bytes: [UInt8], _ position: Int) -> Int? {
     guard bytes[position] == UInt8(ascii: "`") else { return nil }
     let rest = bytes[(position + 1)...]

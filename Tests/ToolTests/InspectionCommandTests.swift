@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The commands that only look, on a store whose content is known.
+/// The commands that only read, on a store whose content is known.
 @Suite("The inspection commands")
 struct InspectionCommandTests {
   @Test func `show the properties and contents of a store`() throws {
@@ -45,7 +45,7 @@ struct InspectionCommandTests {
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "full")
     #expect(error["errno"] as? Int == 28)
-    // One that succeeds takes it back.
+    // A successful one removes it.
     try opened.close()
     #expect(!(try store.run("info")).output.contains("\ncheckpoint "))
   }
@@ -78,7 +78,7 @@ struct InspectionCommandTests {
     try other.close()
   }
 
-  /// A store of a program that behaves the same every time says nothing of itself.
+  /// A store with inline maintenance publishes nothing about itself.
   @Test func `report a process that cannot be identified`() throws {
     let store = try ToolStore()
     var options = StoreOptions()
@@ -101,7 +101,7 @@ struct InspectionCommandTests {
     let held = try other.snapshot()
     let name = "\(getpid()) im\u{FFFD}[31mporter \u{FFFD}ä"
     var run = try store.run("generations")
-    // It is told after a while.
+    // It is published with a delay.
     for _ in 0..<600 where !run.output.contains(name) {
       usleep(50_000)
       run = try store.run("generations")
@@ -166,7 +166,7 @@ struct InspectionCommandTests {
       let run = try store.run("keys", "mixed", "--from", text)
       #expect(run.lines == Array(texts[index...]) + [""], "\(text)")
     }
-    // A bare word is a string.
+    // An unquoted word is a string.
     #expect(try store.run("keys", "mixed", "--from", "nc", "--limit", "1").lines[0] == texts[6])
     let document = try store.run("keys", "mixed", "--json").json()
     let keyspaces = try #require(document["keyspaces"] as? [[String: Any]])
@@ -192,7 +192,7 @@ struct InspectionCommandTests {
       ])
     let old = try store.run("dump", "rings", "--at", "\(store.before.frame)")
     #expect(old.lines[2] == #"  1872  3 bytes  "wet""#)
-    // Text cut within a letter, and bytes: as wide as a page of text, and no wider.
+    // Text truncated within a character, and bytes: as wide as the output, and no wider.
     for line in try store.run("dump", "large").lines.dropFirst().dropLast() {
       #expect(line.count == 100)
       #expect(line.hasSuffix("…"))
@@ -284,6 +284,6 @@ struct InspectionCommandTests {
 }
 
 extension String {
-  /// As a number stands below the title "generation".
+  /// As a number under the title "generation".
   fileprivate var leftPadded: String { String(repeating: " ", count: max(0, 10 - count)) + self }
 }

@@ -7,7 +7,7 @@ import Testing
   import FoundationXML
 #endif
 
-/// The use of pages as `heartwoodctl stat` draws it.
+/// The page usage as `heartwoodctl stat` draws it.
 @Suite("The page chart of a store")
 struct PageChartTests {
   @Test func `has a mark for each page and counts them`() throws {
@@ -39,7 +39,7 @@ struct PageChartTests {
     let run = try store.run("stat", "--named", "before")
     run.expectFine()
     #expect(run.output.hasPrefix("generation \(store.before.frame), "))
-    // The large values came later.
+    // The large values were written later.
     #expect(!run.lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat").lines[2].contains { "▁▃▅▇".contains($0) })
     #expect(try store.run("stat", "--at", "\(store.before.frame)").output == run.output)
@@ -64,7 +64,7 @@ struct PageChartTests {
     #expect(marks.count <= 16)
     for line in run.lines { #expect(line.count <= 100) }
     try fixture.run { _ in }
-    // One damaged page is enough for its mark.
+    // One damaged page is sufficient for its mark.
     var bytes = try fixture.bytes(of: "pages")
     bytes[Int(Geometry.firstPageOffset) + 1001 * 4096 + 100] ^= 1
     try fixture.write(bytes, to: "pages")

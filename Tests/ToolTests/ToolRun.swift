@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// One run of the built `heartwoodctl`: what it was given, and what it said.
+/// One run of the built `heartwoodctl`: its arguments and its output.
 struct ToolRun {
   private let run: ProgramRun
 
@@ -23,10 +23,10 @@ struct ToolRun {
   /// The output as one JSON document.
   func json() throws -> [String: Any] { try run.json() }
 
-  /// Expects that it ended well and complained of nothing.
+  /// Expects that it succeeded and wrote no error.
   func expectFine(_ location: SourceLocation = #_sourceLocation) { run.expectFine(location) }
 
-  /// Expects one line of complaint that holds some words, and nothing else.
+  /// Expects one line of error that contains some words, and no output.
   func expectComplaint(
     _ words: String..., exitCode: Int32, location: SourceLocation = #_sourceLocation
   ) {

@@ -2,14 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A small store on disk whose content is known, closed while the tool looks at it.
+/// A small store on disk whose content is known, closed while the tool reads it.
 struct ToolStore {
   let fixture: StoreFixture
-  /// The generation that is kept as "before", in which 1872 is "wet".
+  /// The generation named "before", in which 1872 is "wet".
   let before: Generation
   let newest: Generation
 
-  /// What every kind of key looks like, in key order.
+  /// The text of every kind of key, in key order.
   static let mixedKeys: [(key: Key, text: String)] = [
     (Key(Optional<Int>.none), "nil"),
     (Key(true), "true"),
@@ -22,7 +22,7 @@ struct ToolStore {
     (Key([UInt8]([0, 255])), "0x00ff"),
   ]
 
-  /// Letters of two bytes behind one of one byte: a cut at an even place goes through a letter.
+  /// Characters of two bytes after one of one byte: a cut at an even offset splits a character.
   static let largeText = "x" + String(repeating: "äöü", count: 2000)
 
   init(keepsBefore: Bool = true) throws {
@@ -55,7 +55,7 @@ struct ToolStore {
     try ToolRun([command, path] + arguments)
   }
 
-  /// Opens the store, expects that it is sound, and looks at it.
+  /// Opens the store, expects that it is sound, and reads it.
   func expectSound(_ body: (Store) throws -> Void = { _ in }) throws {
     try fixture.run { store throws in try body(store) }
   }

@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What `heartwoodctl` says of stores it cannot use, and what it leaves of them.
+/// The errors of `heartwoodctl` for stores it cannot use, and its effects on them.
 @Suite("A store the tool cannot use")
 struct UnusableStoreTests {
-  /// Every command, with words that would make sense.
+  /// Every command, with valid arguments.
   private func runs(_ path: String) throws -> [ToolRun] {
     try CommandLineTests.commands.map { command in
       // As a name or as a path.
@@ -20,7 +20,7 @@ struct UnusableStoreTests {
     for run in try runs(directory.path(of: "none")) {
       run.expectComplaint("There is nothing at ", "Type the directory of a store.", exitCode: 1)
     }
-    // Opening to write would have made one.
+    // Opening for writing would have created one.
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
@@ -94,7 +94,7 @@ struct UnusableStoreTests {
     let chart = try store.run("stat")
     chart.expectFine()
     #expect(chart.output.contains("✕     damaged"))
-    // The damaged leaf is copied by nobody.
+    // The damaged leaf is not copied.
     let target = store.path + "-copy"
     let copy = try store.run("copy", target)
     #expect(copy.exitCode == 1)

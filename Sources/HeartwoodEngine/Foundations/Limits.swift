@@ -57,8 +57,8 @@ package enum Limits {
   /// Rows in the file `holders`; a process that finds all of them taken is reported by its
   /// program's name.
   package static let maxHolderRowCount = 256
-  /// Generations that a process marks as held: each takes one more lock that the kernel has to
-  /// search, and users look at the oldest ones.
+  /// The number of holder locks of a process: each is one more lock that the kernel has to search,
+  /// and users look at the oldest generations.
   package static let maxHeldGenerationLockCount = 256
   /// Attempts of a loop that starts over when another process changes what it reads.
   ///

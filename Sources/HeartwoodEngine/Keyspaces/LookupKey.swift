@@ -14,8 +14,8 @@ public protocol LookupKey: ~Escapable {
 
 /// A key that the engine has encoded in memory, for one call.
 ///
-/// Only the engine can create one, and nobody can store it: eight zero bytes follow the key, which
-/// a search relies on, and the memory is reused after the call.
+/// Only the engine can create one, and callers cannot store it: eight zero bytes follow the key,
+/// which a search relies on, and the memory is reused after the call.
 public struct EncodedKey: ~Copyable {
   let bytes: Bytes
 

@@ -171,7 +171,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, nothing is written to them, including this word.
+    // If the files were replaced, nothing is written to them, including this counter.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1

@@ -1,4 +1,4 @@
-/// The reason why a maintenance run failed, in one word that all processes can read.
+/// The reason why a maintenance run failed, in one shared counter.
 ///
 ///     bits 0–7   the kind, as a number above 0
 ///     bits 8–39  the error number of the system, or 0
@@ -16,7 +16,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     errno = error.errno == 0 ? nil : error.errno
   }
 
-  /// Decodes a word; `nil` for 0, and for a word that no store has written.
+  /// Decodes a counter; `nil` for 0, and for a value that no store has written.
   package init?(word: UInt64) {
     let number = Int(word & 0xFF)
     guard number > 0, number <= Self.kinds.count else { return nil }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The offset of each word of the `counters` file: one cache line apart, so that writing one does
-/// not slow down a reader that polls another.
+/// The offset of each counter of the `counters` file: one cache line apart, so that writing one
+/// does not slow down a reader that polls another.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -26,7 +26,7 @@ package enum CountersLayout {
   package static let byteCount = 4096
 }
 
-/// The offsets of the words of a decision record within its copy.
+/// The offsets of the fields of a decision record within its copy.
 package enum DecisionLayout {
   package static let low = Field("low", at: 0, 8)
   package static let newestRetained = Field("newestRetained", at: 8, 8)
@@ -96,7 +96,7 @@ package final class SharedCounters: @unchecked Sendable {
     counter(field.offset).pointee.store(value, ordering: .releasing)
   }
 
-  /// Raises a word to `value` unless it is at least that already.
+  /// Raises a counter to `value` unless it is at least that already.
   package func raise(_ field: Field, to value: UInt64) {
     onAccess?(field.offset, true)
     var seen = counter(field.offset).pointee.load(ordering: .acquiring)
@@ -108,7 +108,7 @@ package final class SharedCounters: @unchecked Sendable {
     }
   }
 
-  /// Increments a word that counts events.
+  /// Increments a counter of events.
   package func add(_ count: UInt64, _ field: Field) {
     onAccess?(field.offset, true)
     counter(field.offset).pointee.wrappingAdd(count, ordering: .acquiringAndReleasing)

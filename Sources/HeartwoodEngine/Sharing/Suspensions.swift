@@ -13,10 +13,10 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Invalidates every mark set so far.
+  /// Ends every period begun so far.
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
-  /// A mark set now.
+  /// The current period.
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
   /// A period between two suspensions; it is checked for each page and retains nothing.

@@ -1,4 +1,4 @@
-/// The current writer and its start time, in one shared word; used in messages only.
+/// The current writer and its start time, in one shared counter; used in messages only.
 ///
 /// It is stored without a system call, under the writer lock. If a writer dies, it stays until the
 /// next one replaces it.
@@ -14,7 +14,7 @@ package struct WriterClaim: Hashable, Sendable {
     self.since = since
   }
 
-  /// Decodes a word; `nil` if there is no writer.
+  /// Decodes a counter; `nil` if there is no writer.
   package init?(word: UInt64) {
     guard word != 0 else { return nil }
     process = Int32(truncatingIfNeeded: word >> Self.clockBitCount)

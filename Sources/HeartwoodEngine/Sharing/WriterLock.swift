@@ -10,7 +10,7 @@ package final class WriterLock: @unchecked Sendable {
   private let process = ProcessIdentity.own
   /// The rings that were answered; used by the thread whose turn it is.
   private var answeredRings: UInt64 = 0
-  /// A random number that identifies this process in the word for the last writer.
+  /// A random number that identifies this process in the counter of the last writer.
   private let token = UInt64.random(in: 1 ... .max)
   private let origin = ProcessOrigin()
   private let lock = Lock()

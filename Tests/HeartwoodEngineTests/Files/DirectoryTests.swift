@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What every file system does alike with folders and with space.
+/// Behaviour of directories and space that all file systems share.
 @Suite("A file system")
 struct DirectoryTests {
   enum Kind: CaseIterable, Sendable { case posix, memory, simulated }

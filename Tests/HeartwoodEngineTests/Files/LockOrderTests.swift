@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The check that a debug build makes of each lock that is asked for.
+/// The check that a debug build makes of each requested lock.
 @Suite("The order of locks")
 struct LockOrderTests {
   private static let order = [

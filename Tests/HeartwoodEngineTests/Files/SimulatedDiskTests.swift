@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A disk with a durable file `s/a` of eight sectors, each filled with its own old number.
+/// A disk with a durable file `s/a` of eight sectors, each filled with its old number.
 func diskWithDurableFile() throws -> (disk: SimulatedDisk, file: any File) {
   let disk = SimulatedDisk(seed: 5)
   try disk.createDirectory("s")
@@ -71,7 +71,7 @@ struct SimulatedDiskTests {
     }
     switch mode {
     case .uniform: #expect(seen.count == 2 * 3 * 3)
-    // The least likely ones take more seeds than these.
+    // The least likely states need more seeds than these.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
     case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
@@ -166,7 +166,7 @@ struct SimulatedDiskTests {
     #expect(try disk.crashed(.nothing).list("s/t") == ["b"])
   }
 
-  /// A file replaced by another under a temporary name, and one removed, nothing of it synced.
+  /// A file that is replaced by a temporary one, and one that is removed, both unsynced.
   private func diskWithNameChanges() throws -> SimulatedDisk {
     let (disk, _) = try diskWithDurableFile()
     let file = try #require(try disk.open("s/new", .create))
@@ -198,7 +198,8 @@ struct SimulatedDiskTests {
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
     }
-    // Without its creation no rename, and without the rename no removal of what it brought.
+    // Without its creation there is no rename, and without the rename no removal of the replaced
+    // file.
     #expect(seen == [["a"], ["a", "late"], ["a", "new"], ["a", "late", "new"], [], ["late"]])
   }
 

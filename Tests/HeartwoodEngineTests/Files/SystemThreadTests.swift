@@ -2,10 +2,10 @@ import HeartwoodEngine
 import Synchronization
 import Testing
 
-/// Threads of the system's own.
+/// Threads of the operating system.
 @Suite("A thread")
 struct SystemThreadTests {
-  /// Takes its time to go, and says when it has.
+  /// Takes some time to be destroyed, and records when it was.
   private final class Slow: Sendable {
     private let gone: Flag
     init(_ gone: Flag) { self.gone = gone }
@@ -19,7 +19,7 @@ struct SystemThreadTests {
     let value = Atomic(false)
   }
 
-  /// What a thread holds may be the last lock on a file: whoever joins it counts on its end.
+  /// A thread may hold the last lock on a file: a thread that joins it relies on its end.
   @Test func `holds nothing after it is joined`() throws {
     let gone = Flag()
     let thread: SystemThread?

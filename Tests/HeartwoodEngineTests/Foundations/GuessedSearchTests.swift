@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Numbers side by side, as the heads of a node are.
+/// Packed numbers, like the heads of a node.
 @Suite("An interpolation search")
 struct GuessedSearchTests {
-  /// How the numbers are spread.
+  /// The distribution of the numbers.
   enum Spread: CaseIterable {
     case consecutive, shifted, random, clustered, equal, extreme, doubling
 

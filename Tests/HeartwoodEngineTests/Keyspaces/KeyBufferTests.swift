@@ -54,7 +54,7 @@ struct KeyBufferTests {
     }
   }
 
-  /// A copy of a key, after a look at the zero bytes behind it.
+  /// Returns a copy of a key, after checking the zero bytes after it.
   private func padded(_ key: Bytes) -> [UInt8] {
     #expect(
       Bytes(key.base, count: key.count + 8).slice(key.count, 8).copied()

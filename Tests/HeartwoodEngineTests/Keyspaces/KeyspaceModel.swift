@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What several keyspaces must hold: plain dictionaries, sorted when they are asked for rows.
+/// The contents of several keyspaces: plain dictionaries, sorted when rows are requested.
 struct KeyspaceModel {
   typealias Row = (key: Key, value: [UInt8])
 
@@ -10,7 +10,7 @@ struct KeyspaceModel {
 
   static let names = ["a", "integers", "strings", "blobs", "tuples"]
 
-  /// A key of the kind that this keyspace is full of, mostly.
+  /// A key, mostly of the kind that this keyspace contains.
   static func key(_ name: String, _ random: inout SeededGenerator) -> AnyKey {
     let number = random.below(400)
     switch random.isTrue(in256: 20) ? names[random.below(names.count)] : name {
@@ -47,7 +47,7 @@ struct KeyspaceModel {
     (keyspaces[name] ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Expects that a snapshot shows exactly this.
+  /// Expects that a snapshot has exactly these contents.
   func expectShown(
     by snapshot: Snapshot, _ context: String, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -68,14 +68,14 @@ struct KeyspaceModel {
   }
 }
 
-/// A key in each of the ways a program can give it.
+/// A key in each form that a program can use.
 enum AnyKey: Hashable {
   case integer(Int)
   case string(String)
   case bytes([UInt8])
   case key(Key)
 
-  /// What the store must hold it as.
+  /// The encoded form of the key.
   var encoded: Key {
     switch self {
     case .integer(let integer): Key(integer)

@@ -24,7 +24,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  /// What walks have in common in readers and writers.
+  /// The walks that readers and writers have in common.
   private typealias Walk = (
     _ lower: Key?, _ upper: Key?, _ reversed: Bool, _ body: (RawSpan, RawSpan) throws -> Bool
   ) throws -> Void
@@ -162,7 +162,7 @@ struct KeyspaceRangeTests {
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
         try walk(keyspace.cursor(), seed) { _, _ in }
-        // With changes under it, which the model makes too.
+        // With changes during the walk, which the model makes too.
         try walk(keyspace.cursor(), seed + 100) { random, keys in
           for _ in 0..<random.below(4) {
             let key = Key(random.below(3100))
@@ -179,7 +179,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  /// Moves a cursor about and compares its place with that in a sorted list of keys.
+  /// Moves a cursor and compares its position with that in a sorted list of keys.
   private func walk(
     _ cursor: Cursor, _ seed: UInt64,
     _ change: (inout SeededGenerator, inout Set<Key>) throws -> Void

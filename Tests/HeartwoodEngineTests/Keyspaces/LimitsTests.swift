@@ -3,11 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bounds of keys and values, on both sides of each.
+/// The limits of keys and values, on both sides of each.
 @Suite("The limit", .serialized)
 struct LimitsTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
-  /// Whether sizes are tried that take long: `HEARTWOOD_LONG` is 1 in the environment.
+  /// Whether slow sizes are tried: `HEARTWOOD_LONG` is 1 in the environment.
   private static let isLong = ProcessInfo.processInfo.environment["HEARTWOOD_LONG"] == "1"
 
   private func run(
@@ -27,7 +27,7 @@ struct LimitsTests {
     #expect(error?.kind == .tooLarge, sourceLocation: sourceLocation)
   }
 
-  /// Puts a value of zeros without ever holding it.
+  /// Puts a value of zeros without holding it in memory.
   private func putZeros(_ key: Int, _ byteCount: Int, in keyspace: KeyspaceWriter) throws {
     let chunk = [UInt8](repeating: 0, count: 1 << 20)
     try keyspace.put(key, byteCount: byteCount) { writer in
@@ -54,7 +54,7 @@ struct LimitsTests {
   func `of keys is 960 encoded bytes, of one component or several`(access: StoreOptions.Access)
     throws
   {
-    // One byte is the tag; in tuples one more ends the first part.
+    // One byte is the tag; with several components one more terminates the first.
     let fitting = [0, 1, 958, 959]
     try run(access) { store in
       try store.write { transaction in
@@ -100,11 +100,12 @@ struct LimitsTests {
   func `of values in a leaf is a quarter of it, including the key`(
     access: StoreOptions.Access
   ) throws {
-    // Of (4,096 - 40) / 4 bytes 14 go off, and the key behind its first 8: 1 byte of an integer.
+    // Of (4,096 - 40) / 4 bytes, 14 are overhead, and so is the key after its first 8 bytes: 1 byte
+    // of an integer.
     let quarter = (4096 - 40) / 4
     let long = [UInt8](repeating: 1, count: 100)
     try run(access) { store in
-      /// Pages a commit logs that puts nothing else.
+      /// The number of pages that a commit with this one put logs.
       func pages(_ key: Key, _ length: Int) throws -> Int {
         let before = store.statistics.activity.loggedPageCount
         let value = [UInt8](repeating: 7, count: length)
@@ -119,7 +120,7 @@ struct LimitsTests {
       for (key, rest) in [(Key(1), 1), (Key(long), 93)] {
         // The leaf.
         for length in [0, 1, quarter - 14 - rest] { #expect(try pages(key, length) == 1) }
-        // A page of the value's own, and the bitmap that says so.
+        // A page of the value, and its bitmap.
         #expect(try pages(key, quarter - 14 - rest + 1) == 3)
         #expect(try pages(key, 0) == 2)
       }
@@ -184,7 +185,7 @@ struct LimitsTests {
     try StoreFixture.inMemory().run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let generation = store.statistics.newestGeneration
-      // Never touched: a refused value is not looked at.
+      // Never touched: a rejected value is not read.
       let tooMany = UnsafeMutableRawPointer.allocate(
         byteCount: Limits.maxValueByteCount + 1, alignment: 4096)
       defer { tooMany.deallocate() }

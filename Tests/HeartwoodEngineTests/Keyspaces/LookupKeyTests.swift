@@ -19,7 +19,7 @@ struct LookupKeyTests {
     }
   }
 
-  /// Does something before it is encoded, and is encoded as often as asked.
+  /// Runs code before it is encoded, and is encoded as often as requested.
   private struct Eager: LookupKey {
     var count = 1
     var before: () -> Void = {}

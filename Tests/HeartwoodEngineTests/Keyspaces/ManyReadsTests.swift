@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Reads of many keys in one call, against reads of one.
+/// Reads of many keys in one call, compared with single reads.
 @Suite("A read of many keys")
 struct ManyReadsTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -29,7 +29,7 @@ struct ManyReadsTests {
 
   private struct Mistake: Error {}
 
-  /// What one call of `getMany` passed, in the order of its calls.
+  /// The calls of one `getMany`, in order.
   private typealias Passed = [(index: Int, value: [UInt8]?)]
 
   private func expect(
@@ -96,7 +96,7 @@ struct ManyReadsTests {
     expect(passed, try names.map { try strings.get($0) }, "in the transaction")
   }
 
-  /// Numbers of keys, some of which are there; in runs, in order, and repeated.
+  /// Integer keys, some of which exist; in runs, in order, and repeated.
   private static func numbers(_ count: Int, _ random: inout SeededGenerator) -> [Int] {
     var numbers: [Int] = []
     while numbers.count < count {
@@ -107,7 +107,7 @@ struct ManyReadsTests {
     return numbers
   }
 
-  /// A name of 1 to 959 bytes, most of them short, with heads that many names share.
+  /// A string key of 1 to 959 bytes, mostly short, with heads that many keys share.
   private static func name(_ number: Int) -> String {
     switch number % 16 {
     case 0: String(repeating: "long ", count: 188) + "\(number)"
@@ -174,13 +174,13 @@ struct ManyReadsTests {
       var model: [Int: Int] = [:]
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
-        // Rows are counted up, grow, and go when they were met three times: leaves split and merge.
+        // Rows are counted up, grow, and are removed at the third visit: leaves split and merge.
         try keyspace.getMany(numbers) { index, value in
           let number = numbers[index]
           let met = model[number] ?? 0
           let found = (value?.array).map { Int($0[0]) }
           #expect(found == (met < 3 ? met : nil), "\(index)")
-          // For a while nothing changes.
+          // Nothing changes for a while.
           if index / 500 == 2 { return }
           model[number] = met + 1
           if met == 2 {
@@ -217,7 +217,7 @@ struct ManyReadsTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // No other thread is measured with this one.
+        // Other threads are not measured.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())

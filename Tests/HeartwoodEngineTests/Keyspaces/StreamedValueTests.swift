@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Values that are written and read piece by piece.
+/// Values that are written and read in chunks.
 @Suite("A streamed value")
 struct StreamedValueTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
 
-  /// Lengths on both sides of every edge of the layout with 4,096-byte pages, but the largest.
+  /// Lengths on both sides of every edge of the layout with 4,096-byte pages, except the largest.
   private static let lengths = [0, 1, 999, 1000, 1001, 1002, 4063, 4064, 4065, 8128, 8129, 300_000]
 
   private struct Mistake: Error {}
@@ -19,7 +19,7 @@ struct StreamedValueTests {
     return options
   }
 
-  /// Puts a value in pieces of random lengths.
+  /// Puts a value in chunks of random lengths.
   private func stream(
     _ value: [UInt8], _ random: inout SeededGenerator, to writer: inout ValueWriter
   ) throws {
@@ -150,7 +150,7 @@ struct StreamedValueTests {
         #expect(try keyspace.get(1) == old)
         #expect(try keyspace.get(2) == nil)
         try keyspace.put(3, [1])
-        // A refused piece is not part of the value.
+        // A rejected chunk is not part of the value.
         try keyspace.put(4, byteCount: length) { writer in
           #expect(throws: StorageError.self) { try writer.append(value + [0]) }
           try writer.append(value)
@@ -161,7 +161,7 @@ struct StreamedValueTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       #expect(try keyspace.get(1) == old)
       #expect(try keyspace.count() == 2)
-      // What was written in vain was given back.
+      // The pages of the aborted value were freed.
       #expect(store.statistics.pageCount <= pageCount + 1 + (length + 4063) / 4064 + 1)
     }
   }
@@ -236,7 +236,7 @@ struct StreamedValueTests {
         let keyspace = try transaction.keyspace("k")
         for (key, value) in values.enumerated() {
           try keyspace.put(key, byteCount: value.count) { writer in
-            // Anything may move to the log before the first byte is given.
+            // Anything may be spilled to the log before the first byte is written.
             try keyspace.put("beside", [1])
             if key == 1 { try stream(value, &random, to: &writer) }
             if key == 0 { try writer.append(value) }
@@ -257,7 +257,8 @@ struct StreamedValueTests {
 
   @Test func `is read by range from the pages of that range alone`() throws {
     let fixture = try StoreFixture.onDisk(options(.buffered))
-    // With 4,096-byte pages, one index page names 1,016 pages of 4,064 bytes: this has two of them.
+    // With 4,096-byte pages, one index page lists 1,016 pages of 4,064 bytes: this value has two of
+    // them.
     let length = 1_500 * 4_064
     try fixture.run { store in
       try store.write { transaction in

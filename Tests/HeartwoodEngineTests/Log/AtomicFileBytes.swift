@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The bytes of a file that is replaced whole, and what those who change them bring about.
+/// The bytes of an atomically replaced file, and the effects of changes to them.
 struct AtomicFileBytes: Sendable {
   static let identity = StoreIdentity(high: 11, low: 0xABCD_EF01_2345_6789)
 
@@ -28,7 +28,7 @@ struct AtomicFileBytes: Sendable {
     self.init(NamedGenerations.file, block.bytes.bytes.copied(), of: Self.identity)
   }
 
-  /// The bytes after a change, with the hash a liar would give them.
+  /// The bytes after a change, with a matching hash.
   func forged(_ change: (MutableBytes) -> Void) -> [UInt8] {
     let block = ByteBlock(count: bytes.count)
     defer { block.keep() }
@@ -53,7 +53,7 @@ struct AtomicFileBytes: Sendable {
     }
   }
 
-  /// Expects that reading these bytes as such a file is refused.
+  /// Expects that reading these bytes as such a file throws.
   func expectError(
     _ kind: StorageError.Kind, _ bytes: [UInt8], _ context: String,
     _ location: SourceLocation = #_sourceLocation

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What stands around the rows of the map and of the list of kept generations.
+/// The bytes around the rows of the map and of the list of named generations.
 @Suite("An atomically replaced file")
 struct AtomicFileTests {
   static let samples: [AtomicFileBytes] = {
@@ -21,8 +21,8 @@ struct AtomicFileTests {
     return [AtomicFileBytes(map), AtomicFileBytes(list)]
   }()
 
-  /// A pass that took a kept generation for forgotten would destroy it; without the map nobody
-  /// knows which frames may be missing.
+  /// A maintenance run that missed a named generation would destroy it; without the map it is
+  /// unknown which frames may be missing.
   @Test(.evidence("K1"), .evidence("B2"), arguments: samples)
   func `with any changed or missing byte is corrupt`(sample: AtomicFileBytes) {
     for offset in sample.bytes.indices {

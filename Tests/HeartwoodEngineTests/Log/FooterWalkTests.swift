@@ -5,7 +5,7 @@ import Testing
 /// Logs walked with footers and without: both must lead to the same.
 @Suite("A walk over footers")
 struct FooterWalkTests {
-  /// What a walk arrives at.
+  /// The result of a walk.
   private struct Outcome: Equatable {
     var point: CommitPoint
     var commitCount = 0
@@ -31,7 +31,7 @@ struct FooterWalkTests {
     return (outcome, footerCount)
   }
 
-  /// A log of commits of all sizes, of lineages that begin behind torn ends, and of void ranges.
+  /// A log of commits of all sizes, of lineages that begin after torn ends, and of void ranges.
   private func randomLog(_ seed: UInt64) throws -> LogFixture {
     var generator = SeededGenerator(seed: seed)
     let log = try LogFixture(framesPerSegment: [8, 8, 16, 64][Int(seed % 4)])
@@ -42,7 +42,7 @@ struct FooterWalkTests {
       try log.commit((0..<count).map { _ in PageNumber(generator.next() % 30) })
       switch generator.next() % 12 {
       case 0:
-        // A torn commit, and behind it a lineage that knows nothing of it.
+        // A torn commit, and after it a lineage that does not contain it.
         try log.flip(40, of: log.geometry.next(after: last.frame))
         let next = try #require(try log.files.existing().last) + 1 + generator.next() % 2
         log.point = last
@@ -108,7 +108,7 @@ struct FooterWalkTests {
 
   @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
-    // Six frames: two commits of two, and one that reaches into the next segment.
+    // Six frames: two commits of two, and one that extends into the next segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
     let count = try log.seal()
     #expect(count >= 4)
@@ -118,7 +118,7 @@ struct FooterWalkTests {
     #expect(try log.recovery().report.verifiedCommitCount < 20)
   }
 
-  /// Makes every footer say something else, with a hash that fits.
+  /// Changes the contents of every footer, with matching hashes.
   private func forge(
     _ log: LogFixture, _ change: (inout SegmentFooter) -> Void
   ) throws {
@@ -145,7 +145,7 @@ struct FooterWalkTests {
     }
   }
 
-  /// The walk comes to the segment by a commit that ends behind the frame the footer names.
+  /// The walk enters the segment with a commit that ends after the frame that the footer names.
   @Test(.evidence("B3")) func `never returns to commits that a footer lists`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }
@@ -184,7 +184,7 @@ struct FooterWalkTests {
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
     let footers = try log.footers()
-    // The page file's state lies in the first segment, whose footer is of no use then.
+    // The page file's state is in the first segment, whose footer is unusable then.
     try log.flip(40, of: log.geometry.next(after: points[1].frame))
     #expect(try log.recovery(behind: points[0]).point == points[1])
     try log.write(try #require(footers[2]), to: 2)

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Two groups by hand that make one transaction, or nearly do: with hashes that fit, so that only
-/// the comparison of a single field stands between them and a commit nobody made.
+/// Two groups built by hand that form one transaction, or nearly do: with valid hashes, so that a
+/// single field comparison separates them from a forged commit.
 @Suite("A transaction of two groups")
 struct GroupChainTests {
   typealias Body = @Sendable (_ first: inout HandMadeGroup, _ second: inout HandMadeGroup) -> Void
@@ -48,7 +48,7 @@ struct GroupChainTests {
     first.isCommit = false
     var second = HandMadeGroup(frame: 2, base: 1)
     second.ordinal = 1
-    // What the change adds to the digest is kept.
+    // The digest keeps the effect of the change.
     change?.body(&first, &second)
     let bytes = first.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed)
     second.previous &+= HandMadeGroup.digest(of: bytes)

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
-/// A group header written field by field from the tables of the format, and not by the engine: so
-/// that a test can write what no writer does, and check what the writer does.
+/// A group header written field by field from the tables of the format, not by the engine: so a
+/// test can write what no writer writes, and check what the writer does.
 struct HandMadeGroup {
   var frame: FrameNumber
   var ordinal: UInt32 = 0
@@ -16,7 +16,7 @@ struct HandMadeGroup {
   var images: [(page: PageNumber, hash: UInt64)] = []
   var voids: [(first: FrameNumber, last: FrameNumber)] = []
 
-  /// The whole frame.
+  /// The complete frame.
   func bytes(pageByteCount: Int, seed: UInt64) -> [UInt8] {
     let block = ByteBlock(count: pageByteCount)
     defer { block.keep() }
@@ -54,6 +54,6 @@ struct HandMadeGroup {
     return target.bytes.copied()
   }
 
-  /// The digest of such a frame: its first eight bytes.
+  /// Returns the digest of such a frame: its first eight bytes.
   static func digest(of bytes: [UInt8]) -> UInt64 { bytes.withBytes { $0.load64(0) } }
 }

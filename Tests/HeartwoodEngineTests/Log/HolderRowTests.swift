@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A row of the file `holders` as bytes.
+/// The bytes of a row of the file `holders`.
 @Suite("A holder's row")
 struct HolderRowTests {
   private static let seed: UInt64 = 0x1234_5678_9ABC_DEF0

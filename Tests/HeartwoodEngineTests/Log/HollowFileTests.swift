@@ -10,13 +10,14 @@ import Testing
   import Darwin
 #endif
 
-/// Files `map` and `kept` that are long and take no space.
+/// Files `map` and `kept` that are long but take no disk space.
 @Suite("A sparse file")
 struct HollowFileTests {
-  /// What its first bytes say.
+  /// The contents of its first bytes.
   enum Front: CaseIterable, Codable, Sendable { case nothing, magic, newerVersion, fittingCounts }
 
-  /// A length that a small machine has no memory for; a map of one boundary can have it.
+  /// A length that exceeds the memory of a small machine; a map with one retained generation can
+  /// claim it.
   private static let byteCount: UInt64 = 15 << 30 | 8
 
   private static func front(_ file: AtomicFile, _ front: Front) -> [UInt8] {
@@ -36,7 +37,7 @@ struct HollowFileTests {
   @Test(
     .timeLimit(.minutes(1)), .evidence("B2"), arguments: ["map", "kept"], Front.allCases)
   func `is rejected before memory is allocated for it`(name: String, front: Front) async throws {
-    // In a process of its own, because other tests take memory, too.
+    // In a process of its own, because other tests use memory too.
     await #expect(processExitsWith: .success) { [name = name as String, front = front as Front] in
       let file = name == "map" ? RetainedFrameMap.file : NamedGenerations.file
       let fixture = try StoreFixture.onDisk()
@@ -58,7 +59,7 @@ struct HollowFileTests {
     private static let ownUsage: Int32 = RUSAGE_SELF
   #endif
 
-  /// The most memory this process has had.
+  /// The peak memory of this process.
   private static var peakByteCount: Int {
     var usage = rusage()
     getrusage(Self.ownUsage, &usage)

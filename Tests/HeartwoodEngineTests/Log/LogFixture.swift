@@ -10,10 +10,10 @@ final class LogFixture {
   let fileSystem = MemoryFileSystem()
   let geometry: Geometry
   let files: LogFiles
-  /// Where the next commit goes on; may be set back to write over what is there.
+  /// The position of the next commit; may be set back to overwrite frames.
   var point = CommitPoint.empty
   var lineage: UInt64 = 7
-  /// The witness in the headers of the next commit.
+  /// The durable watermark in the headers of the next commit.
   var durableUpTo: FrameNumber = 0
 
   init(framesPerSegment: Int = 8) throws {
@@ -29,7 +29,7 @@ final class LogFixture {
 
   var seed: UInt64 { Self.identity.seed }
 
-  /// Makes segments; their names are durable as they are.
+  /// Creates segments; their names are durable.
   func allocator() throws -> SegmentAllocator {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
     return SegmentAllocator(
@@ -39,7 +39,7 @@ final class LogFixture {
 
   // MARK: Writing
 
-  /// Appends a commit of pages with these numbers, at `base` or behind the one before.
+  /// Appends a commit of pages with these numbers, at `base` or after the previous one.
   @discardableResult
   func commit(_ pages: [PageNumber], base: FrameNumber? = nil) throws -> CommitPoint {
     var writer = try writer(base: base)
@@ -52,7 +52,7 @@ final class LogFixture {
     return point
   }
 
-  /// A writer of a transaction at `base` or behind the one before.
+  /// Returns a writer of a transaction at `base` or after the previous one.
   func writer(base: FrameNumber? = nil) throws -> LogWriter {
     let base = base ?? geometry.next(after: point.frame)
     let allocator = try allocator()
@@ -66,7 +66,7 @@ final class LogFixture {
       durableUpTo: durableUpTo, allocator: allocator)
   }
 
-  /// Lends images of pages with these numbers.
+  /// Calls `body` with images of pages with these numbers.
   static func withImages<R>(
     _ pages: [PageNumber], _ body: ([LogWriter.Image]) throws -> R
   ) rethrows -> R {
@@ -87,7 +87,7 @@ final class LogFixture {
       .bytes(at: geometry.offset(of: frame), Self.pageByteCount)
   }
 
-  /// Writes over a frame; its segment must be there.
+  /// Overwrites a frame; its segment must exist.
   func write(_ bytes: [UInt8], at frame: FrameNumber) throws {
     let file = try #require(
       try fileSystem.open(files.path(geometry.segment(of: frame)), .write))
@@ -101,7 +101,7 @@ final class LogFixture {
     try write(bytes, at: frame)
   }
 
-  /// All frames from the one after `frame` on, to be written back later.
+  /// Returns all frames after `frame`, to be written back later.
   func frames(after frame: FrameNumber) throws -> [FrameNumber: [UInt8]] {
     var result: [FrameNumber: [UInt8]] = [:]
     var next = geometry.next(after: frame)
@@ -112,7 +112,7 @@ final class LogFixture {
     return result
   }
 
-  /// Writes a footer behind the frames of a segment.
+  /// Writes a footer after the frames of a segment.
   func write(_ footer: SegmentFooter, to segment: UInt64) throws {
     let block = ByteBlock(count: geometry.footerFrames * Self.pageByteCount)
     defer { block.keep() }
@@ -121,7 +121,7 @@ final class LogFixture {
     try file.write([block.bytes.bytes], at: geometry.footerOffset)
   }
 
-  /// The footers that the headers call for, by segment; of full segments only.
+  /// Returns the footers that the headers imply, by segment; of full segments only.
   func footers() throws -> [UInt64: SegmentFooter] {
     var builders: [UInt64: SegmentFooterBuilder] = [:]
     let commits = try commits()
@@ -134,7 +134,7 @@ final class LogFixture {
     return builders.filter { geometry.lastFrame(of: $0.key) <= last }.mapValues(\.footer)
   }
 
-  /// Writes all of them; returns how many there are.
+  /// Writes all footers; returns their number.
   @discardableResult
   func seal() throws -> Int {
     let footers = try footers()
@@ -150,7 +150,7 @@ final class LogFixture {
       from: point)
   }
 
-  /// Every commit a scanner finds.
+  /// Returns every commit that a scanner finds.
   func commits(from point: CommitPoint = .empty) throws -> [LogStep] {
     var scanner = try scanner(from: point)
     var commits: [LogStep] = []
@@ -158,7 +158,7 @@ final class LogFixture {
     return commits
   }
 
-  /// What recovery makes of this log behind a page file that is empty or holds a state.
+  /// Returns the result of recovery with this log and a page file that is empty or holds a state.
   func recovery(
     durableWatermark: FrameNumber = 0, behind checkpointed: CommitPoint = .empty
   ) throws -> Recovery {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Logs no plain run of commits gives: void ranges, lineages, gaps, and names from nowhere.
+/// Logs that no plain sequence of commits produces: void ranges, lineages, gaps, and stray names.
 @Suite("A log of unusual shape")
 struct LogLineageTests {
   /// Writes two groups by hand; the second has a void range.
@@ -75,10 +75,11 @@ struct LogLineageTests {
     #expect(recovery.lineages.last == EndedLineage(lineage: 7, end: first.frame))
   }
 
-  /// A recovery found a torn commit, dropped it and began a lineage behind it.
+  /// A recovery found a torn commit, discarded it and began a lineage after it.
   ///
-  /// Commits of that lineage then carried witnesses above the torn commit's frames. So the next
-  /// opening took it for synced, did not look at its images, and went on in place.
+  /// Commits of that lineage then carried durable watermarks above the torn commit's frames. The
+  /// next opening therefore considered it synced, did not verify its images, and continued in
+  /// place.
   @Test(.evidence("D9"), .evidence("D1"), arguments: [1, 2, 5] as [UInt64])
   func `prefers a later lineage to a torn commit in place`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -152,14 +153,14 @@ struct LogLineageTests {
     try log.flip(700, of: second.frame)
     #expect(try log.recovery().point == first)
     #expect(try log.recovery().report.discardedFrameCount > 0)
-    // The witness of a header slot makes the same a damage.
+    // With the watermark of a header slot, the same log is corrupt.
     #expect(throws: StorageError.self) {
       try log.recovery(durableWatermark: log.geometry.next(after: 4))
     }
   }
 
-  /// A commit is whole only if the segments of all its frames exist; below a witness, a missing one
-  /// is damage.
+  /// A commit is complete only if the segments of all its frames exist; below the watermark, a
+  /// missing one is corruption.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
   func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()
@@ -173,7 +174,7 @@ struct LogLineageTests {
     #expect(error?.kind == .corrupt)
   }
 
-  /// Only a new lineage may leave frames out.
+  /// Only a new lineage may skip frames.
   @Test(.evidence("D2")) func `ends before a later segment that continues its lineage`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -182,7 +183,7 @@ struct LogLineageTests {
     #expect(try log.recovery().point == first)
   }
 
-  /// What was read on the way to a commit that is not whole is read again, up to the one before.
+  /// Images read before an incomplete commit is found are read again, up to the previous commit.
   @Test(.evidence("D7")) func `ends each lineage once, however often the log is read`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -196,7 +197,7 @@ struct LogLineageTests {
     #expect(recovery.lineages.filter { $0.lineage == 7 }.map(\.end) == [first.frame])
   }
 
-  /// Damage there comes to light when the page is read, and takes nothing else with it.
+  /// Damage there is found when the page is read, and has no other effect.
   @Test(.evidence("D10")) func `continues after a damaged image that was synced`() throws {
     let log = try LogFixture()
     let first = try log.commit([1])
@@ -207,7 +208,7 @@ struct LogLineageTests {
     #expect(try log.recovery().report.verifiedCommitCount == 1)
   }
 
-  /// Readers set aside room for as many pages as a commit counts.
+  /// Readers allocate memory for as many pages as a commit counts.
   @Test(.evidence("B2")) func `is corrupt if a commit counts pages that were not created`() throws {
     let log = try LogFixture()
     let bitmap = PageNumber(BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
@@ -249,7 +250,7 @@ struct LogLineageTests {
     let segment = log.geometry.segment(named: name)
     _ = try log.fileSystem.open("/log/" + name, .create)
     guard segment != nil else {
-      // Not the name of a segment of this geometry: nothing of the log.
+      // Not a segment name of this geometry, so not part of the log.
       #expect(try log.files.existing() == [0])
       return
     }

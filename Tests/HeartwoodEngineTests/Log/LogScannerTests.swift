@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What counts as a commit, in logs that were written, torn, written over and made by hand.
+/// The definition of a commit, in logs that were written, torn, overwritten and built by hand.
 @Suite("A log scanner")
 struct LogScannerTests {
   @Test func `finds nothing in an empty log`() throws {
@@ -16,7 +16,7 @@ struct LogScannerTests {
     #expect(found.map(\.point) == points)
     #expect(found.map { $0.images.map(\.page) } == [[], [3, 4, 9], [4]])
     #expect(found.map { $0.images.map(\.frame) } == [[], [3, 4, 5], [9]])
-    // A lineage begins at the first frame, and ends nothing but the empty store.
+    // A lineage begins at the first frame, and ends only the empty store.
     #expect(found.map { $0.ended != nil } == [true, false, false])
     for commit in found { #expect(try log.scanner().verifyImages(of: commit)) }
     #expect(try log.commits(from: points[1]).map(\.point) == [points[2]])
@@ -86,7 +86,7 @@ struct LogScannerTests {
     let log = try LogFixture()
     let first = try log.commit([1])
     let second = try log.commit([2])
-    // The same place, the same lineage, another history.
+    // The same position, the same lineage, another history.
     var other = first
     other.digest ^= 1
     #expect(try log.commits(from: other).isEmpty)
@@ -103,7 +103,7 @@ struct LogScannerTests {
 
   // MARK: What was abandoned
 
-  /// Where a transaction of two groups puts the second, when the first is full.
+  /// The position of the second group of a transaction when the first is full.
   private static let perGroup = 333
 
   @Test(.evidence("D6"), arguments: [true, false])
@@ -125,7 +125,7 @@ struct LogScannerTests {
     #expect((header.header.commit != nil) == wasMarked)
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
-    // What is written over it counts as if it had never been there.
+    // An overwritten group counts as if it had never existed.
     log.point = second
     let third = try log.commit([9])
     #expect(try log.commits().map(\.point) == [first, second, third])
@@ -139,7 +139,7 @@ struct LogScannerTests {
     try log.commit(pages)
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
-    // The same transaction again, of which only the first group arrives.
+    // The same transaction again, of which only the first group is written.
     log.point = first
     try log.commit(pages)
     for (frame, bytes) in stale { try log.write(bytes, at: frame) }

@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// How many pages a store has is a number in a header; whoever believes it sets aside room.
+/// The page count of a store is a number in a header, for which readers allocate memory.
 @Suite("A page count")
 struct PageCountTests {
   private static let perBitmap = PageNumber(
     BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
 
-  /// Whether the log can be read on behind its first commit, when the second has these pages.
+  /// Returns whether the log can be read after its first commit if the second has these pages.
   private func isAccepted(_ pages: [PageNumber]) throws -> Bool {
     let log = try LogFixture()
     let first = try log.commit([0, 1, 2])
@@ -64,7 +64,7 @@ struct PageCountTests {
     #expect(error?.kind == .corrupt)
   }
 
-  /// Its last boundary may count pages that are not in the page file.
+  /// Its newest retained generation may count pages that are not in the page file.
   @Test(.evidence("B2"), .evidence("B3")) func `of a map obeys the same rule`() throws {
     let fixture = StoreFixture.inMemory(Self.options)
     do {

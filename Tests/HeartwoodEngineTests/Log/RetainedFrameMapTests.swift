@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The file `map` as bytes: what was written, or an error.
+/// The bytes of the file `map`: the encoded map, or an error.
 @Suite("The retained-frame map")
 struct RetainedFrameMapTests {
   private static func map(retainedGenerationCount: UInt64 = 2, lineageCount: UInt64 = 1)
@@ -37,12 +37,12 @@ struct RetainedFrameMapTests {
     }
   }
 
-  /// Counts that fit the length, and still make no map.
+  /// Counts that match the length, but do not form a map.
   @Test(.evidence("B3"))
   func `without a retained generation, or with too many lineages, is corrupt`() {
     let two = AtomicFileBytes(Self.map())
     let none = two.forged {
-      // Two boundaries of 40 bytes have the room of five lineages of 16.
+      // Two retained generations of 40 bytes take the space of five lineages of 16.
       $0.store32(0, AtomicFileLayout.rowCount.offset)
       $0.store32(6, MapLayout.lineageCount.offset)
     }

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Which segments of the log have a descriptor.
+/// The descriptors of log segments.
 ///
-/// A segment is small here, and each commit fills a good part of one, so that there are dozens of
-/// them, and fewer than there may be descriptors.
+/// Segments are small here, and each commit fills a large part of one, so that there are dozens of
+/// them, but fewer than the descriptor limit.
 @Suite("The segments of a mapped log")
 struct SegmentDescriptorTests {
   private static let segmentCount = 20
@@ -19,7 +19,7 @@ struct SegmentDescriptorTests {
     return options
   }
 
-  /// The numbers of the segments that this process has descriptors on.
+  /// Returns the numbers of the segments on which this process has descriptors.
   private func openSegments(_ fixture: StoreFixture) throws -> [String] {
     try fixture.names().filter { $0.hasPrefix("wal-") && fixture.descriptorCount(of: $0) > 0 }
       .sorted()
@@ -29,7 +29,7 @@ struct SegmentDescriptorTests {
     try fixture.names().filter { $0.hasPrefix("wal-") }.sorted()
   }
 
-  /// The one in use may have a descriptor, which is followed by up to two that were made ahead.
+  /// The current segment may have a descriptor, as may up to two that were created ahead.
   private func expectNewestOnly(
     _ fixture: StoreFixture, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -89,7 +89,7 @@ struct SegmentDescriptorTests {
     let other = try fixture.elsewhere().open()
     try fill(store, fixture, .normal)
     #expect(try other.snapshot().keyspace("k")?.get(1) != nil)
-    // The other process syncs what this one has written.
+    // The other process syncs the commits of this one.
     try other.write(durability: .full) { try $0.keyspace("k").put(1, [1]) }
     #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
     try fill(store, fixture, .full)
@@ -136,7 +136,7 @@ struct SegmentDescriptorTests {
 }
 
 extension StoreFixture {
-  /// How many descriptors of this process are open on a file of the store.
+  /// Returns the number of descriptors of this process that are open on a file of the store.
   fileprivate func descriptorCount(of name: String) -> Int {
     guard let identity = try? fileSystem.identity(of: path(of: name)) else { return 0 }
     return descriptors(on: [identity]).count

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What others do between two steps of a pass, or a pass between two of theirs.
+/// Actions of others between two steps of a maintenance run, or of a run between two of theirs.
 ///
-/// Calls of the file system are the places to step in; a call of the store from there is what
-/// another thread would do, and where it would have to wait, another thread does it.
+/// The hooks are calls of the file system. A call of the store from a hook stands for another
+/// thread; if it would have to wait, another thread makes it.
 @Suite("A maintenance run beside other processes")
 struct MaintenanceOrderTests {
   private let fileSystem: ObservedFileSystem
@@ -13,7 +13,7 @@ struct MaintenanceOrderTests {
 
   init() { fileSystem = ObservedFileSystem(disk) }
 
-  /// A store of small segments whose upkeep nobody asks for.
+  /// A store of small segments without automatic maintenance.
   private func fixture() -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -30,7 +30,7 @@ struct MaintenanceOrderTests {
     try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
   }
 
-  /// The pin is gone when the list is read, and the name was not there when the pins were.
+  /// The pin is released when the list is read, and the name was not there when the pins were read.
   @Test(.evidence("K1")) func `finds a generation that is named while it decides`() throws {
     try fixture().run { store in
       try store.keep(put(store, 1), as: "first")
@@ -60,7 +60,7 @@ struct MaintenanceOrderTests {
       try put(store, 3)
       var asking: Aside?
       fileSystem.onRead = { path, _ throws(StorageError) in
-        // The pins have been looked at, and nobody had this one.
+        // The pins have been read, without this one.
         guard path.hasSuffix("/kept"), asking == nil else { return }
         asking = Aside { _ = try store.snapshot(at: generation) }
         asking?.giveTime()
@@ -74,7 +74,7 @@ struct MaintenanceOrderTests {
   @Test(.evidence("D8"), .evidence("D10"))
   func `claims no durability for commits made while it runs`() throws {
     var fixture = fixture()
-    // Who writes while a pass runs leaves upkeep to another thread.
+    // A writer during a maintenance run leaves maintenance to another thread.
     fixture.options.maintenance = .background
     try fixture.run { store in
       for number: UInt8 in 0..<10 { try put(store, number) }
@@ -113,7 +113,7 @@ struct MaintenanceOrderTests {
     try fixture.run { store in
       try store.keep(put(store, 1), as: "first")
       try put(store, 2)
-      // From now on there is a map, which a pass reads before it decides.
+      // From now on there is a map, which a maintenance run reads before it decides.
       try store.checkpoint()
       try store.release("first")
       try put(store, 3)
@@ -133,7 +133,7 @@ struct MaintenanceOrderTests {
     fileSystem.onRead = nil
   }
 
-  /// The commit has taken the space already, and its page count is not known yet.
+  /// The commit has reserved the space already, and its page count is not known yet.
   @Test(.evidence("F6")) func `truncates no space that a commit is about to use`() throws {
     let large = [UInt8](repeating: 7, count: 2_000_000)
     try fixture().run { store in
@@ -154,7 +154,7 @@ struct MaintenanceOrderTests {
     }
   }
 
-  /// A thread has put a new list in its place, and not synced the folder yet.
+  /// A thread has replaced the list, and not synced the directory yet.
   @Test(.evidence("K2")) func `acts on no release that a power cut could undo`() throws {
     let fixture = fixture()
     let store = try fixture.open()
@@ -162,7 +162,8 @@ struct MaintenanceOrderTests {
     try put(store, 2)
     var cuts: [SimulatedDisk] = []
     fileSystem.onDirectorySync = { () throws(StorageError) in
-      // Before each sync of the pass, which may be what makes the release durable.
+      // Before each sync of the maintenance run, which may be the one that makes the release
+      // durable.
       fileSystem.onDirectorySync = { () throws(StorageError) in cuts.append(disk.crashed(.nothing))
       }
       #expect(throws: Never.self) { try store.checkpoint() }

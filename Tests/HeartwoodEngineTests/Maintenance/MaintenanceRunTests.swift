@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a pass of upkeep must not give up, and what it must not do again.
+/// The generations that a maintenance run must not release, and the work that it must not repeat.
 @Suite("A maintenance run")
 struct MaintenanceRunTests {
   private static var options: StoreOptions {
@@ -74,7 +74,7 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// More pages than one bitmap tells of, so that their bitmap does not exist any more either.
+  /// More pages than one bitmap covers, so that their bitmap no longer exists either.
   @Test func `does not look for truncated pages`() throws {
     try StoreFixture.inMemory(Self.options).run { store in
       try put(1, store)
@@ -131,7 +131,7 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The map of before lists frames that are in the page file now, and whose segments are gone.
+  /// The previous map lists frames that are in the page file now, and whose segments were deleted.
   @Test(.evidence("K1"), .evidence("I7"))
   func `that dies after any of its steps retains everything held`() throws {
     func prepared() throws -> (SimulatedDisk, Store) {
@@ -187,7 +187,8 @@ struct MaintenanceRunTests {
       let number = Int(boot) * 3
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
-          // What it kept is given back, and nothing is left of the segment but that others go on.
+          // Its retained frames are reclaimed, and the segment stays only because others continue
+          // in it.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// What a store does by itself, on its own thread.
+/// The work that a store does on its own thread.
 @Suite("The maintenance of a store")
 struct MaintenanceScheduleTests {
   private func write(_ store: Store, _ rounds: Range<Int>) throws {
@@ -72,7 +72,7 @@ struct MaintenanceScheduleTests {
     let store = try Store(at: directory.path(of: "store"), options: options)
     try write(store, 0..<1)
     #expect(store.statistics.lastCheckpointError == nil)
-    // Leaves of the first commit, which a checkpoint has to move and nothing else reads.
+    // Leaves of the first commit, which a checkpoint must move and nothing else reads.
     let url = URL(filePath: directory.path(of: "store") + "/wal-0000000000000001")
     let file = try FileHandle(forUpdating: url)
     for frame in 5..<7 as Range<UInt64> {
@@ -93,7 +93,7 @@ struct MaintenanceScheduleTests {
       })
     // Each checkpoint since has failed for the same reason.
     #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
-    // Another process that has the store open is told the kind.
+    // Another process that has the store open sees the kind.
     let other = try Store(
       at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
     )
@@ -103,7 +103,7 @@ struct MaintenanceScheduleTests {
   @Test func `creates the next segment before a commit needs it`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)
-    // Made ahead it is a file, but no commit has reached it yet.
+    // A segment created ahead is a file, but no commit has reached it yet.
     var round = 0
     #expect(
       try waits {
@@ -118,8 +118,8 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
-  /// Its thread used to hold the files for a moment longer, so that now and then a store that was
-  /// closed and let go of could not be opened again.
+  /// Its thread used to hold the files for a moment longer, so that sometimes a closed and released
+  /// store could not be reopened.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
     for _ in 0..<400 {
@@ -131,7 +131,7 @@ struct MaintenanceScheduleTests {
     try StoreFixture.expectSound(open(directory))
   }
 
-  /// Its words are mapped for reading; a pass would end the process.
+  /// Its counters are mapped for reading; a maintenance run would end the process.
   @Test(.evidence("I7")) func `leaves maintenance to processes that write`() throws {
     let directory = try ScratchDirectory()
     let store = try open(directory)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// When a store writes footers, and what it does with them when it is opened.
+/// The times at which a store writes footers, and their use when it is opened.
 @Suite("Sealing")
 struct SealingTests {
   private static let framesPerSegment = 32
@@ -29,7 +29,7 @@ struct SealingTests {
     return try #require(HeaderSlot.newest(try HeaderSlot.readBoth(pages)))
   }
 
-  /// The segments there are, and the valid footers among them.
+  /// Returns the existing segments, and the valid footers among them.
   private func footers(_ fixture: StoreFixture) throws -> [UInt64: SegmentFooter?] {
     let header = try header(fixture)
     var footers: [UInt64: SegmentFooter?] = [:]
@@ -47,7 +47,7 @@ struct SealingTests {
     return footers
   }
 
-  /// Opens the store after the process that had it died.
+  /// Opens the store after the process that had it open died.
   private func reopened(_ fixture: StoreFixture) throws -> (store: Store, calls: CallCounts) {
     let counting = CountingFileSystem(fixture.fileSystem)
     let store = try Store(
@@ -74,14 +74,14 @@ struct SealingTests {
     }
     let (store, _) = try reopened(fixture)
     #expect(store.recovery.segmentFooterCount >= 20)
-    // The seal, and the writes.
+    // The lineage-start commit, and the writes.
     #expect(store.recovery.commitCount == 601)
     #expect(try store.snapshot().keyspace("k")?.get(599 % 50)?.first == UInt8(599 & 0xFF))
     try StoreFixture.expectSound(store)
     try store.close()
   }
 
-  /// What of it came before that state is not known any more.
+  /// The commits before that state are not known any more.
   @Test func `skips the segment of the page file's state`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       try write(store, 0..<10)
@@ -105,10 +105,10 @@ struct SealingTests {
     let segmentCount = try footers(fixture).count
     #expect(segmentCount > 60)
     let (store, calls) = try reopened(fixture)
-    // For each segment its first frame and its footer, and a few commits that reach into the next;
+    // For each segment its first frame and its footer, and a few commits that extend into the next;
     // every frame of the last few.
     #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
-    // The log is longer than the list of open descriptors: found, walked, measured and read.
+    // The log has more segments than open descriptors: all are found, walked, measured and read.
     #expect(segmentCount > Limits.maxOpenSegmentCount)
     #expect(calls.opens <= segmentCount * 5)
     try StoreFixture.expectSound(store)
@@ -135,7 +135,8 @@ struct SealingTests {
     try store.close()
   }
 
-  /// A store opened again seals what the earlier process left, and what it finds damaged.
+  /// A reopened store seals the segments that the earlier process left, and those with damaged
+  /// footers.
   @Test(.evidence("B2")) func `is repeated for a damaged footer`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     do { try write(try fixture.open(), 0..<400) }

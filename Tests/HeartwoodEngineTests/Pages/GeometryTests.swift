@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The arithmetic of frames and pages, against the plain rules of the format.
+/// The arithmetic of frames and pages, compared with the plain rules of the format.
 @Suite("A geometry")
 struct GeometryTests {
   struct Sizes: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The header slots of the page file: read back whole or not at all.
+/// The header slots of the page file: decoded completely or not at all.
 @Suite("A header slot")
 struct HeaderSlotTests {
   private func slot(sequence: UInt64 = 9, lineageCount: Int = 3) throws -> HeaderSlot {
@@ -20,7 +20,7 @@ struct HeaderSlotTests {
   }
 
   private func bytes(_ slot: HeaderSlot) -> [UInt8] {
-    // What lay there before is replaced altogether.
+    // The previous contents are replaced completely.
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     for offset in 0..<block.bytes.count { block.bytes.store8(0xA5, offset) }
     slot.encode(to: block.bytes)
@@ -31,7 +31,7 @@ struct HeaderSlotTests {
     try bytes.withBytes { (bytes) throws(StorageError) in try HeaderSlot.decode(bytes) }
   }
 
-  /// The slot's bytes with another number in one field, and the hash that belongs to them.
+  /// The slot's bytes with another number in one field, and the matching hash.
   private func bytes(_ slot: HeaderSlot, _ field: Field, _ value: UInt64) -> [UInt8] {
     var bytes = bytes(slot)
     for position in 0..<field.byteCount {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The cache of buffered reading: what it keeps, and what it gives up.
+/// The cache of buffered reading: the pages that it keeps and evicts.
 @Suite("A page cache")
 struct PageCacheTests {
   private static let pageByteCount = 4096
@@ -15,7 +15,7 @@ struct PageCacheTests {
 
   private static let refusal = StorageError(.io, "This page is not to be read.")
 
-  /// Whether a page is in the cache; asking changes nothing but what was used.
+  /// Returns whether a page is in the cache; the query only affects its usage.
   private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {
     guard
       let entry = try? cache.pin(location, load: { (_) throws(StorageError) in throw Self.refusal })
@@ -66,7 +66,7 @@ struct PageCacheTests {
     #expect((0..<500 as Range<UInt64>).allSatisfy { holds(cache, $0) })
     for entry in pinned { cache.unpin(entry) }
     #expect(cache.pinnedCount == 0)
-    // What had grown beyond the bound is given up by and by.
+    // Pages beyond the bound are evicted gradually.
     try visit(cache, 3000..<6000)
     #expect((0..<6000 as Range<UInt64>).count { holds(cache, $0) } <= Self.capacity)
   }

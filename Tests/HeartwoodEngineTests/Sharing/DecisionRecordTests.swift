@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What can still be pinned, as a pass publishes it and openers read it.
+/// The generations that can be pinned, as a maintenance run publishes them and openers read them.
 @Suite("A decision record")
 struct DecisionRecordTests {
   @Test(.evidence("I5")) func `defines which generations are alive`() {

@@ -2,13 +2,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Who holds a store, as far as one process can play several: marks and rows of others are set
-/// through a lock file of their own, for processes that do not exist.
+/// The holders of a store, with one process in several roles: holder locks and rows of others are
+/// set through a separate opening of the lock file, for processes that do not exist.
 @Suite("The holders of a store")
 struct HolderTests {
   private static let stranger: Int32 = 4_000_001
 
-  /// A store that takes care of itself, as most do.
+  /// A store with background maintenance, the default.
   private func fixture(
     _ fileSystem: any FileSystem = MemoryFileSystem(), _ name: String? = nil
   ) -> StoreFixture {
@@ -35,7 +35,7 @@ struct HolderTests {
     }
   }
 
-  /// Waits for what upkeep does in its own time.
+  /// Waits for the maintenance thread.
   private func becomesTrue(_ condition: () throws -> Bool) throws -> Bool {
     for _ in 0..<3000 {
       if try condition() { return true }
@@ -86,7 +86,7 @@ struct HolderTests {
       #expect(found.map(\.isReadOnly) == [false, false, true])
       #expect(try #require(found[1].age) > .seconds(1_000_000_000))
       #expect(found[2].age == nil)
-      // The row of a process that has ended is nobody's name, though another has its number.
+      // The row of a process that has ended names no process, even if another one has its PID.
       try others.unlock(byte: LockByte.holderRow + 1)
       found = try store.holders()
       #expect(found.map(\.name) == ["own", nil, nil])
@@ -127,7 +127,7 @@ struct HolderTests {
     }
   }
 
-  /// Each of its calls may fail, at the opening and when somebody asks.
+  /// Each of its calls may fail, at the opening and during a query.
   @Test(.evidence("E7")) func `do not matter to a store that cannot write the file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { try $0.write { try $0.keyspace("k").put(1, [1]) } }
@@ -185,7 +185,7 @@ struct HolderTests {
       for index in 0..<3 {
         #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
-      // The neighbours are others.
+      // The adjacent bytes have other meanings.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
       #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
       let live = try #require(try store.liveGenerations().first { $0.generation == first })
@@ -266,7 +266,7 @@ struct HolderTests {
       let now = SystemThread.monotonicMilliseconds
       let claim = WriterClaim(process: Self.stranger, since: now > 12_500 ? now - 12_500 : 0)
       counters.store(claim.word, CountersLayout.writer)
-      // Nobody knows of a process with this number.
+      // No process has this PID.
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       #expect(others.set(.open(Self.stranger, isReadOnly: false)))
       let prefix = ": process \(Self.stranger)"

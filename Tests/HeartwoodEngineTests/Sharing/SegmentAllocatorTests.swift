@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Segments for a writer, made now or ahead of him.
+/// Segments for a writer, created when needed or ahead.
 @Suite("A segment allocator")
 struct SegmentAllocatorTests {
   @Test(.evidence("D4")) func `never recreates a segment that a writer has allocated`() throws {
@@ -13,7 +13,7 @@ struct SegmentAllocatorTests {
     for segment: UInt64 in 0...3 {
       try log.write(written, at: log.geometry.firstFrame(of: segment))
     }
-    // Whoever asks looked at a state from before the writer had them.
+    // The caller has read a state from before the writer had them.
     try allocator.refill(lineage: 7) { 1 }
     for segment: UInt64 in 0...3 {
       let isKept = try log.bytes(at: log.geometry.firstFrame(of: segment)) == written
@@ -22,7 +22,7 @@ struct SegmentAllocatorTests {
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
   }
 
-  /// Another process has appended meanwhile, and a pass of it has made a hole of a header.
+  /// Another process has appended meanwhile, and its maintenance run has punched out a header.
   @Test(.evidence("D13")) func `never recreates a segment that commits have reached`() throws {
     let log = try LogFixture()
     let allocator = try log.allocator()
@@ -39,7 +39,7 @@ struct SegmentAllocatorTests {
     #expect(try log.bytes(at: log.geometry.firstFrame(of: 1)) == written)
   }
 
-  /// Whoever asks has not heard of what the other process has taken.
+  /// The caller does not know which segments the other process has allocated.
   @Test(.evidence("D4")) func `never recreates a segment of another process`() throws {
     let log = try LogFixture()
     let (one, other) = (try log.allocator(), try log.allocator())
@@ -64,7 +64,7 @@ struct SegmentAllocatorTests {
     try allocator.refill(lineage: 7) { 1 }
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
     allocator.reclaim(after: 0)
-    // The names stay, which are durable; the space does not.
+    // The durable names stay; the space is freed.
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
     for segment: UInt64 in 1...5 {
       let file = try #require(try log.fileSystem.open(log.files.path(segment), .read))

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Pins of this process beside a pass of another one, from between their steps.
+/// Pins of this process during a maintenance run of another one, from between their steps.
 @Suite("A maintenance run of another process")
 struct DecidingElsewhereTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -38,7 +38,7 @@ struct DecidingElsewhereTests {
         try put(first, 3)
         var asking: Aside?
         fileSystem.onRead = { path, _ throws(StorageError) in
-          // The pins have been looked at, and nobody had this one.
+          // The pins have been read, without this one.
           guard path.hasSuffix("/kept"), asking == nil else { return }
           asking = Aside { _ = try first.snapshot(at: generation) }
           asking?.giveTime()
@@ -73,7 +73,7 @@ struct DecidingElsewhereTests {
       try fixture.elsewhere().run { second in
         try first.keep(put(first, 1), as: "first")
         let generation = try put(first, 2)
-        // Its state stays in the memory of the process that made it.
+        // Its state stays in the memory of the process that created it.
         try put(second, 3)
         var hasRun = false
         fileSystem.onLock = { kind, range in
@@ -119,8 +119,8 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// Before its lock, the opener finds a floor above what it locks; after it, the pass finds the
-  /// lock.
+  /// Before its lock, the opener finds a floor above the generation that it locks; after it, the
+  /// run finds the lock.
   @Test(.evidence("I1"), .evidence("I8"))
   func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Live generations as locks in the kernel, seen by somebody else who has the files open.
+/// Live generations as locks in the kernel, as another owner of the files sees them.
 @Suite("A generation table")
 struct GenerationTableTests {
   private func fixture(
@@ -27,7 +27,7 @@ struct GenerationTableTests {
     try snapshot.keyspace("k")?.get(number % 7)
   }
 
-  /// The locks file of an open store, opened once more: another owner.
+  /// The lock file of an open store, opened once more: another owner.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
   }
@@ -36,7 +36,7 @@ struct GenerationTableTests {
     try !StoreLocks(file: file).liveElsewhere(in: generation..<generation + 1).isEmpty
   }
 
-  /// All generations that others than `file` hold.
+  /// Returns all generations that owners other than `file` hold.
   private func live(_ file: any File) throws -> [FrameNumber] {
     try StoreLocks(file: file).liveElsewhere(in: 0..<1 << 41)
   }
@@ -58,7 +58,7 @@ struct GenerationTableTests {
     return try isLive(file, generation)
   }
 
-  /// Waits until a condition holds, for much longer than it takes.
+  /// Waits until a condition holds, for much longer than necessary.
   private func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     for _ in 0..<2000 {
       if try condition() { return true }
@@ -77,7 +77,7 @@ struct GenerationTableTests {
       let byte = (1 << 40) + generation
       #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
       try commit(store, 2)
-      // No longer the newest: it goes with the last reference, and not before.
+      // No longer the newest: it ends with the last reference, and not before.
       while !snapshots.isEmpty {
         #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
         snapshots.removeLast()
@@ -94,7 +94,7 @@ struct GenerationTableTests {
       #expect(try isLive(file, generation, while: store.snapshot()))
       let isGone = try eventually { try !isLive(file, generation) }
       #expect(isGone)
-      // And takes it again.
+      // And locks it again.
       #expect(try isLive(file, generation, while: store.snapshot()))
     }
   }
@@ -193,7 +193,8 @@ struct GenerationTableTests {
       #expect(store.statistics.pageCount == 0)
       let again = try store.snapshot(at: snapshot.generation)
       #expect(again.generation == snapshot.generation)
-      // The seal of the first lineage is a generation of its own; nobody held the one before.
+      // The start commit of the first lineage is a generation of its own; the previous one was not
+      // held.
       #expect(snapshot.generation > Generation(frame: 0))
       expectExpired(store, 0)
     }
@@ -228,7 +229,7 @@ struct GenerationTableTests {
     return try fixture.names().compactMap { geometry.segment(named: $0) }
   }
 
-  /// Says of a segment whether the page file holds all of it.
+  /// Returns whether the page file holds everything of a segment.
   private func covered(
     _ fixture: StoreFixture, _ result: CheckpointResult
   ) throws -> (UInt64) -> Bool {
@@ -250,7 +251,7 @@ struct GenerationTableTests {
         #expect(result.checkpointedGeneration.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
-      // What neither the held generation nor the newest needs is gone all the same.
+      // Frames that neither the held generation nor the newest needs are gone all the same.
       #expect(try self.segments(of: fixture).count < segments.count)
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
@@ -322,7 +323,7 @@ struct GenerationTableTests {
     }
   }
 
-  /// A lock proves that somebody holds the generation, and nothing of what is left of it.
+  /// A lock proves that a process holds the generation, but not that it can still be read.
   @Test(.evidence("I5"), .evidence("I6"))
   func `retains in a new boot the available generations that others hold`() throws {
     let fixture = try fixture()
@@ -340,7 +341,7 @@ struct GenerationTableTests {
       let byte = LockByte.live + held
       #expect(try file.lock(.shared, byte..<byte + 1))
     }
-    // Without the words of the boot before, it is another.
+    // Without the counters of the previous boot, it is another boot.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try fixture.run { store in
       #expect(store.recovery.startedLineage)
@@ -368,9 +369,9 @@ struct GenerationTableTests {
   }
 }
 
-/// Page files as they are between the making of a store and its first opening.
+/// Page files in the state between the creation of a store and its first opening.
 private enum HeaderSlotFile {
-  /// The first header slot a store with the identity and geometry of another would have had.
+  /// The first header slot that a store with the identity and geometry of another would have had.
   static func fresh(like bytes: [UInt8]) throws -> [UInt8] {
     let file = try #require(try MemoryFileSystem().open("pages", .create))
     try file.write(bytes, at: 0)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Which pages two states differ in, against a look at every page.
+/// The pages in which two states differ, compared with a check of every page.
 @Suite("The difference of two states")
 struct PageDifferenceTests {
   private struct Version {
@@ -12,12 +12,12 @@ struct PageDifferenceTests {
 
   private func take(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // As sound as a page of a value must be to be read again.
+    // Valid enough as a page of a value to be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
 
-  /// Takes, frees and changes some pages, and makes a state of them.
+  /// Allocates, frees and changes some pages, and makes a state of them.
   private func change(
     _ fixture: TreeFixture, _ random: inout SeededGenerator
   ) throws -> Version {

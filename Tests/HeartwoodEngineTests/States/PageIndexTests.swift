@@ -145,7 +145,7 @@ struct PageIndexTests {
     }
   }
 
-  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  // In a process of its own: stores of other tests create and free nodes all the time.
   @Test func `uses memory in proportion to its entries`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveByteCount.load(ordering: .relaxed)
@@ -163,7 +163,7 @@ struct PageIndexTests {
     }
   }
 
-  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  // In a process of its own: stores of other tests create and free nodes all the time.
   @Test func `shows its memory in the statistics of a store`() async {
     await #expect(processExitsWith: .success) {
       try StoreFixture.inMemory().run { store in
@@ -176,7 +176,7 @@ struct PageIndexTests {
     }
   }
 
-  // In a process of its own: stores of other tests make and free nodes of theirs all the time.
+  // In a process of its own: stores of other tests create and free nodes all the time.
   @Test func `frees its nodes with the last version that has them`() async {
     await #expect(processExitsWith: .success) {
       let start = PageIndex.liveNodeCount.load(ordering: .relaxed)

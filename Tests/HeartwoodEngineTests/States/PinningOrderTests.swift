@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The order of pins and passes, seen from between their steps: the calls about locks tell.
+/// The order of pins and maintenance runs, observed between their steps through the calls about
+/// locks.
 @Suite("A pin beside a maintenance run")
 struct PinningOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -13,7 +14,7 @@ struct PinningOrderTests {
     return .on(fileSystem, options)
   }
 
-  /// The shared words of the open store.
+  /// The shared counters of the open store.
   @Test(.evidence("I1"), .evidence("I7"))
   func `is either seen by the run or sees its floor`() throws {
     let fixture = fixture()
@@ -38,8 +39,8 @@ struct PinningOrderTests {
       let counters = try fixture.counters()
       let floor = counters.floor
       var calls: [LockKind] = []
-      // A pass that begins between the load of the newest generation and its lock, and at whose end
-      // the newest generation is visible.
+      // A maintenance run that begins between the load of the newest generation and its lock, and
+      // at whose end the newest generation is visible.
       fileSystem.onLock = { kind, range in
         guard range.lowerBound == LockByte.live + newest.frame else { return }
         calls.append(kind)
@@ -65,7 +66,7 @@ struct PinningOrderTests {
       let generations = try store.namedGenerations()
       try store.release("kept 0")
       var readCount = 0
-      // Among these is the moment when the new header can be read, and nobody was told of it.
+      // Among these is the moment when the new header can be read before it is announced.
       fileSystem.onSync = { path in
         guard path.hasSuffix("pages") else { return }
         for number in 1..<3 {
@@ -83,8 +84,8 @@ struct PinningOrderTests {
     }
   }
 
-  /// The pass moves the page file past the header the search began with, and deletes the segments
-  /// that lie behind it.
+  /// The run advances the page file past the header from which the search started, and deletes the
+  /// segments up to it.
   @Test(.evidence("I1"), .evidence("I5"))
   func `finds its pages when a run starts at any moment of the search`() throws {
     var moment = 0

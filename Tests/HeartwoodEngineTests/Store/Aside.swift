@@ -1,9 +1,9 @@
 import HeartwoodEngine
 import Testing
 
-/// Runs a body on a thread of its own.
+/// A body that runs on a thread of its own.
 final class Aside: @unchecked Sendable {
-  // @unchecked because `error` and `hasEnded` are guarded by `lock`, and one thread asks.
+  // @unchecked because `error` and `hasEnded` are guarded by `lock`, and one thread queries them.
   private let lock = Lock()
   private var thread: SystemThread?
   private var hasEnded = false
@@ -26,15 +26,15 @@ final class Aside: @unchecked Sendable {
     precondition(thread != nil)
   }
 
-  /// Gives it the time it needs if nobody holds it up, and not much more.
+  /// Waits as long as it takes if nothing blocks it, and not much longer.
   func giveTime() {
     lock.withLock { if !hasEnded { lock.wait(milliseconds: 200) } }
   }
 
-  /// Whether it has come to its end by now.
+  /// Whether it has ended.
   var isDone: Bool { lock.withLock { hasEnded } }
 
-  /// What it threw, when it is done.
+  /// The error that it threw, once it has ended.
   func outcome() -> StorageError.Kind? {
     thread?.join()
     thread = nil

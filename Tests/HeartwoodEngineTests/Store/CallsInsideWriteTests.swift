@@ -4,8 +4,8 @@ import Testing
 
 /// Every public call that a program may make inside `write`.
 ///
-/// A checkpoint waits for that write to end meanwhile. The call returns, or stops the program at
-/// once; none waits for itself.
+/// A checkpoint waits for that write to end meanwhile. The call returns or traps at once; none
+/// waits for itself.
 @Suite("A call inside a write", .serialized)
 struct CallsInsideWriteTests {
   private static let allowed = CallInsideWrite.allCases.filter { !$0.isRefused }

@@ -23,10 +23,10 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // Another one begins where the sequence was made.
+    // Another iterator begins where the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
-    // Nothing was changed, so there is nothing new to wait for.
+    // Nothing was changed, so there is no newer generation.
     try store.write { _ in }
     let last = Task {
       try await Task.sleep(for: .milliseconds(50))
@@ -97,12 +97,11 @@ struct CommitsTests {
     try writer.close()
   }
 
-  /// How long a thread waits for a commit that another process makes a moment later.
+  /// Returns how long a thread waits for a commit that another process makes a moment later.
   ///
-  /// The other process has found out just before that nobody listens, which counts for a tenth of
-  /// a second.
+  /// The other process has just found no observer, which it caches for a tenth of a second.
   ///
-  /// - Parameter pause: Milliseconds after it began to listen.
+  /// - Parameter pause: Milliseconds after it began to observe.
   private static func waitingTime(
     _ store: Store, _ writer: Store, pause: UInt64
   ) throws -> UInt64 {
@@ -124,14 +123,15 @@ struct CommitsTests {
     return SystemThread.monotonicMilliseconds - start
   }
 
-  /// Shortly after he began, when nobody can know it yet, and later, when he looks once a second.
+  /// Shortly after it began, when no other process can know it yet, and later, when it polls once a
+  /// second.
   @Test(.evidence("N2"), arguments: [20, 350])
   func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()
     let writer = try fixture.elsewhere().open()
     _ = try Self.put(0, writer)
     try fixture.run { store in
-      // A busy machine may be late now and then.
+      // A busy machine may be late sometimes.
       let times = try (0..<6).map { _ in try Self.waitingTime(store, writer, pause: pause) }
       #expect(times.contains { $0 < 300 }, "\(times)")
     }
@@ -142,14 +142,14 @@ struct CommitsTests {
     let counting = CountingFileSystem(PosixFileSystem())
     let fixture = try StoreFixture.onDisk().with(counting)
     let store = try fixture.open()
-    /// How often files are touched by so many commits.
+    /// Returns how often files are touched by so many commits.
     func touches(_ count: Int) throws -> Int {
       let before = counting.counts.touches
       for number in 0..<count { _ = try Self.put(number, store) }
       return counting.counts.touches - before
     }
     #expect(try touches(200) == 0)
-    // Who listens here is told without the file system.
+    // An observer in the same process is notified without the file system.
     var iterator: Commits.Iterator? = store.commits().makeAsyncIterator()
     #expect(try touches(3) == 0)
     #expect(await iterator?.next() == store.statistics.newestGeneration)
@@ -180,7 +180,7 @@ struct CommitsTests {
   @Test(.evidence("N1")) func `reach a reader that was alone before`() async throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { _ = try Self.put(0, $0) }
-    // As after a restart of the machine: nobody has made the words usable.
+    // As after a restart of the machine: the counters are not usable yet.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     var reading = fixture
     reading.options.isReadOnly = true
@@ -190,7 +190,7 @@ struct CommitsTests {
     for number in 1...3 {
       let generation = try Self.put(number, writer)
       var found = await iterator.next()
-      // The opening may have made a generation of its own.
+      // The opening may have created a generation of its own.
       while let seen = found, seen < generation { found = await iterator.next() }
       #expect(found == generation)
     }

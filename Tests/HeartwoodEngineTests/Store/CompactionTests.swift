@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Free pages in the middle of the page file, and how they are given back.
+/// Free pages in the middle of the page file, and their removal.
 @Suite("Compacting a store")
 struct CompactionTests {
   private typealias Content = [String: [Int: [UInt8]]]
@@ -132,7 +132,7 @@ struct CompactionTests {
       #expect(calls.last?.fraction == 1)
       try expect(content, in: store)
       try expect(before, in: held)
-      // Once more, in case there was more than a round was to move.
+      // Once more, in case there was more than one round moves.
       try store.compact(stepByteCount: 4096 * 20)
       #expect(try store.verify().freePageCount == 0, "seed \(seed)")
       try expect(content, in: store)

@@ -6,7 +6,7 @@ import Testing
 /// Copies of a store that is in use.
 @Suite("A copy of a store")
 struct CopyTests {
-  /// What a store shows: every keyspace, and the encoded keys and values in it, in order.
+  /// The contents of a store: every keyspace, and its encoded keys and values, in order.
   private struct Content: Equatable {
     var keyspaces: [String: [[[UInt8]]]] = [:]
 
@@ -157,7 +157,7 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let path = fixture.path + "-copy"
       let partial = path + ".partial"
-      // As a copy that died leaves it.
+      // As a process that died leaves it.
       do {
         let left = try Store(
           at: partial, options: StoreOptions(), fileSystem: fixture.fileSystem)
@@ -200,7 +200,7 @@ struct CopyTests {
       #expect(error?.kind == .io)
       disk.faultPlan = FaultPlan()
       if isError {
-        // What failed takes no space.
+        // A failed copy takes no space.
         let names = try disk.list("/copy.partial") ?? []
         #expect(names.filter { $0 != "locks" } == [], "call \(call)")
       }
@@ -216,7 +216,7 @@ struct CopyTests {
         try StoreFixture.expectSound(copy)
         #expect(try Content(of: copy.snapshot()) == content, "call \(call), seed \(seed)")
       }
-      // The next attempt is not in the way of what this one left.
+      // The remains of the failed attempt do not block the next one.
       let again = disk.crashed(.nothing)
       let reopened = try StoreFixture.on(again, options(0)).open()
       if try again.list("/copy") == nil {
@@ -228,7 +228,7 @@ struct CopyTests {
   }
 }
 
-/// A flag one thread sets for another, which tells when it has ended.
+/// A flag that one thread sets for another, and one for its end.
 private final class Flag: @unchecked Sendable {
   // @unchecked because the values are used under `lock` only.
   private let lock = Lock()

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What operations cost, in counts that do not wobble: pages, syncs, calls of the system, retains.
+/// The costs of operations, in deterministic counts: pages, syncs, system calls, retains.
 @Suite("The cost of an operation", .serialized)
 struct CostTests {
   private let directory: ScratchDirectory
@@ -56,7 +56,7 @@ struct CostTests {
       await #expect(processExitsWith: .success) {
         let directory = try ScratchDirectory()
         var options = StoreOptions()
-        // No other thread is measured with this one.
+        // Other threads are not measured.
         options.maintenance = .inline
         let store = try Store(
           at: directory.path(of: "store"), options: options, fileSystem: PosixFileSystem())
@@ -97,8 +97,8 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// What `body` costs, all that is under way before it done; questions whether somebody listens
-  /// come by the clock, and are left out.
+  /// Returns the cost of `body`, after pending work has ended; queries for observers depend on the
+  /// clock and are left out.
   private func calls(_ body: () throws -> Void) rethrows -> CallCounts {
     let start = SystemThread.monotonicMilliseconds
     let before = calls.counts
@@ -122,7 +122,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // The newest generation, by whomever: held already, another one of this process, of the other.
+    // The newest generation, of any process: already pinned, newly committed here, or in the other
+    // process.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()
@@ -139,7 +140,8 @@ struct CostTests {
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Commits, once the names of the directory have been compared a while after they changed.
+    // Commits, once the names of the directory have been compared some time after their last
+    // change.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
     expected = CallCounts()

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What becomes of `changes(from:to:_:)` in a page file that was changed, hashes and all.
+/// The results of `changes(from:to:_:)` in a page file with changed pages and repaired hashes.
 @Suite("The changes in a damaged store")
 struct DamagedChangesTests {
-  /// Opens a store with these pages, writes to it, and looks at the changes.
+  /// Opens a store with these pages, writes to it, and reads the changes.
   private func changes(
     _ pages: DamagedPages, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> [StoreChange] {
@@ -20,7 +20,7 @@ struct DamagedChangesTests {
     return changes
   }
 
-  /// Overwrites rows in several leaves, and large values with the bytes they have.
+  /// Overwrites rows in several leaves, and large values with their own bytes.
   private func overwrite(_ transaction: inout WriteTransaction) throws {
     let rows = try transaction.keyspace("numbers")
     for number in stride(from: 0, to: 200, by: 50) { try rows.put(number, [8]) }

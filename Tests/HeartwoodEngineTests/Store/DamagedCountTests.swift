@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A catalog that counts something else than a keyspace has, with a hash that fits.
+/// A catalog whose counts do not match the keyspaces, with a matching hash.
 @Suite("A damaged entry count")
 struct DamagedCountTests {
   private func store(counting count: UInt64) throws -> Store {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damage in the log below the witness, where opening looks at headers only.
+/// Damage in the log below the durable watermark, where opening reads headers only.
 @Suite("A page in the log")
 struct DamagedLogTests {
   private static let pageByteCount = 4096
@@ -25,7 +25,7 @@ struct DamagedLogTests {
     location.offset..<location.offset + Self.pageByteCount
   }
 
-  /// Where the images of each page lie in the log, in the order of their frames.
+  /// The locations of the images of each page in the log, in the order of their frames.
   private func images(_ files: [String: [UInt8]]) -> [PageNumber: [Location]] {
     var locations: [PageNumber: [Location]] = [:]
     for (name, bytes) in files.sorted(by: { $0.key < $1.key }) where name.hasPrefix("wal-") {
@@ -43,7 +43,7 @@ struct DamagedLogTests {
     return locations
   }
 
-  /// It was verified when it was read, and what lies there now is not what was verified.
+  /// It was verified when it was read, and the bytes there now are not those that were verified.
   @Test(.evidence("B1"), .evidence("D11"), arguments: [false, true])
   func `is verified again before it is written back`(isOlder: Bool) throws {
     let fixture = try StoreFixture.onDisk(Self.options(.mapped))
@@ -76,14 +76,14 @@ struct DamagedLogTests {
     try store.close()
   }
 
-  /// The older image is whole, of the right page and of this store: only its age is wrong.
+  /// The older image is complete, of the right page and of this store: only its age is wrong.
   @Test(.evidence("B1"), .evidence("B2"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of a newer one`(access: StoreOptions.Access) throws {
     let fixture = try StoreFixture.onDisk(Self.options(access))
     do {
       let store = try fixture.open()
       for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
-      // These leave the leaf of the first keyspace alone, and say that it was synced.
+      // These leave the leaf of the first keyspace unchanged, and carry a watermark above it.
       for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       try StoreFixture.expectSound(store)
     }
@@ -110,7 +110,7 @@ struct DamagedLogTests {
         try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
         for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       }
-      // Nothing but images: no header is missing. An empty segment would be none.
+      // Images only: no header is missing. An empty segment would count as none.
       let names = try fixture.names().filter { $0.hasPrefix("wal-") }
       try fixture.write([0], to: names[1])
       let store = try fixture.open()

@@ -2,14 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The page file of a small closed store, to be changed page by page with the hashes mended.
+/// The page file of a small closed store, to be changed page by page with repaired hashes.
 struct DamagedPages {
   static let pageByteCount = 4096
-  /// Everything is in the page file: the log has been brought home.
+  /// Everything is in the page file: the log was checkpointed.
   private(set) var bytes: [UInt8]
   let header: HeaderSlot
 
-  /// Makes a store with several leaves under one root, with large values and with free pages.
+  /// Creates a store with several leaves under one root, with large values and with free pages.
   init() throws {
     let fixture = StoreFixture.inMemory()
     try fixture.run { store in
@@ -27,7 +27,7 @@ struct DamagedPages {
     try self.init(of: fixture)
   }
 
-  /// Takes the page file of another store.
+  /// Adopts the page file of another store.
   init(of fixture: StoreFixture) throws {
     bytes = try fixture.bytes(of: "pages")
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "pages"), .read))
@@ -40,7 +40,7 @@ struct DamagedPages {
     Int(Geometry.firstPageOffset) + page * Self.pageByteCount
   }
 
-  /// Calls `body` with a page to change, and gives it the hash that belongs to it then.
+  /// Calls `body` with a page to change, and repairs its hash.
   mutating func change(_ page: Int, _ body: (MutableBytes) -> Void) {
     let block = ByteBlock(count: Self.pageByteCount)
     defer { block.keep() }
@@ -52,7 +52,7 @@ struct DamagedPages {
       start(page)..<start(page + 1), with: block.bytes.bytes.copied())
   }
 
-  /// What `body` reads from a page.
+  /// Returns the result of `body` for a page.
   func read<R>(_ page: Int, _ body: (Bytes) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { buffer in
       try body(Bytes(buffer).slice(start(page), Self.pageByteCount))
@@ -74,10 +74,10 @@ struct DamagedPages {
       })
   }
 
-  /// Changes a byte of a page and leaves its hash as it was.
+  /// Changes a byte of a page without repairing its hash.
   mutating func flip(_ page: Int, _ offset: Int) { bytes[start(page) + offset] ^= 1 }
 
-  /// Where the catalog has the number of the next tree: the value of its first entry.
+  /// Returns the offset of the next tree number in the catalog: the value of its first entry.
   func nextTreeOffset() throws -> Int {
     read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
@@ -85,14 +85,14 @@ struct DamagedPages {
     }
   }
 
-  /// The tree number and root of a keyspace, as its row in the catalog has them.
+  /// Returns the tree number and root of a keyspace, from its row in the catalog.
   func row(_ name: String) throws -> (offset: Int, tree: UInt32, root: UInt32, count: UInt64) {
     try read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
       let prefix = Int(catalog.load16(NodeLayout.prefixLength.offset))
       try #require(prefix == 0)
       let heads = NodeLayout.headsOffset(prefixLength: 0)
-      // Names of at most seven bytes lie in the heads altogether, behind the tag of strings.
+      // Names of at most seven bytes fit the heads completely, after the tag of strings.
       var wanted: UInt64 = 0
       for byte in [0x40] + Array(name.utf8) { wanted = wanted << 8 | UInt64(byte) }
       wanted <<= UInt64(8 * (7 - name.utf8.count))
@@ -105,7 +105,7 @@ struct DamagedPages {
     }
   }
 
-  /// The offset in a leaf of the reference to its large value with this index.
+  /// Returns the offset in a leaf of the reference to its large value with this index.
   func reference(in leaf: Int, _ index: Int) -> Int {
     read(leaf) { page in
       let count = Int(page.load16(NodeLayout.count.offset))
@@ -116,7 +116,8 @@ struct DamagedPages {
     }
   }
 
-  /// Opens the store with these pages on another machine, and says what verifying it finds.
+  /// Opens the store with these pages on another machine, and returns the findings of its
+  /// verification.
   func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// Where an open store is among a process's descriptors, and what becomes of them in others.
+/// The descriptors of an open store in its process, and in other processes.
 @Suite("The descriptors of a store")
 struct DescriptorTests {
   private static func options() -> StoreOptions {
@@ -21,7 +21,7 @@ struct DescriptorTests {
     return options
   }
 
-  /// Makes every file a store can have: segments, a map, a list of kept generations.
+  /// Creates every file that a store can have: segments, a map, a list of named generations.
   private static func use(_ store: Store) throws {
     let held = try store.write { try $0.keyspace("k").put(0, [1]) }
     try store.keep(held, as: "first")
@@ -37,7 +37,7 @@ struct DescriptorTests {
     await #expect(processExitsWith: .exitCode(42)) {
       let fixture = try StoreFixture.onDisk(Self.options())
       for descriptor in 0...2 { close(Int32(descriptor)) }
-      // Somebody might print at any moment.
+      // Any code might print at any moment.
       let watch = try Watch(for: fixture)
       let thread = SystemThread { watch.run() }
       let store = try fixture.open()
@@ -47,7 +47,7 @@ struct DescriptorTests {
       try store.close()
       let sawNothing = watch.end()
       thread?.join()
-      // What stands in for them while a file is opened is gone; the test's own library may have
+      // The placeholders used while a file is opened are gone; the test's own library may have
       // opened something.
       var status = stat()
       let areFree = (Int32(0)...2).allSatisfy {
@@ -58,8 +58,8 @@ struct DescriptorTests {
     }
   }
 
-  /// Looks again and again whether a file of the store's disk has come to be a standard stream; the
-  /// C library opens files of the system's for a moment, by whatever number is free.
+  /// Checks repeatedly whether a file of the store's disk has become a standard stream; the C
+  /// library opens system files for a moment, with any free descriptor.
   private final class Watch: Sendable {
     private let device: dev_t
     private let isOver = Atomic(false)
@@ -86,7 +86,7 @@ struct DescriptorTests {
       }
     }
 
-    /// Whether it has looked and found none.
+    /// Whether it has checked and found none.
     func end() -> Bool {
       isOver.store(true, ordering: .relaxed)
       return count.load(ordering: .relaxed) > 0 && !found.load(ordering: .relaxed)
@@ -104,7 +104,7 @@ struct DescriptorTests {
       for descriptor in own { #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
       #if os(Linux)
         let list = scratch.path(of: "list")
-        // The shell lists its own descriptors, those it was started with.
+        // The shell lists its own descriptors, those with which it was started.
         let words = ["sh", "-c", "ls -l /proc/$$/fd > '\(list)'"]
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }

@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// What a child that was forked off can do with the stores of its parent, and to them: nothing.
+/// The effects of a forked child on the stores of its parent: none.
 ///
 /// Each test forks a process of its own.
 @Suite("A store after a fork")
@@ -23,7 +23,7 @@ struct ForkTests {
     return options
   }
 
-  /// Every call that can throw, by name; those a child is let through with.
+  /// Every call that can throw, by name, and those that are allowed in a child.
   private static func passed(
     _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
     _ path: String
@@ -58,7 +58,8 @@ struct ForkTests {
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
-      // A thread that is gone keeps what it held, so without one more goes away in the child.
+      // A thread that no longer exists keeps its references, so the child releases one less without
+      // it.
       options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()
@@ -85,9 +86,9 @@ struct ForkTests {
         return 0
       }
       #expect(child.wait() == 0)
-      // All that goes away in the child, and its end by `exit`, is nothing to the parent.
+      // Releases in the child, and its `exit`, have no effect on the parent.
       let other = ForkedProcess {
-        // The numbers the store had are those of other files by now.
+        // The descriptor numbers of the store belong to other files by now.
         let files = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
         cursor = nil
         keyspace = nil
@@ -102,7 +103,7 @@ struct ForkTests {
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
       let holderLock = try #require(HolderLock.open(getpid(), isReadOnly: false).byte)
       var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
-      // Without a thread of its own a store says nothing of itself.
+      // Without a maintenance thread a store publishes nothing.
       if isMapped { bytes += [LockByte.holderRow, holderLock] }
       for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
@@ -139,7 +140,7 @@ struct ForkTests {
     }
   }
 
-  /// The child returns through the calls it was forked off in.
+  /// The child returns through the calls in which it was forked.
   @Test(.evidence("E3"), .evidence("E4"))
   func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {
@@ -184,7 +185,7 @@ struct ForkTests {
       #expect(copy == (nil, 0))
       let compaction = ForkedProcess.within { fork in try store.compact { _ in fork() } }
       #expect(compaction == (nil, 0))
-      // None of it failed here: that would have closed writing.
+      // None of it failed here: that would have disabled writing.
       try store.write { try $0.keyspace("k").put(3, [9]) }
       let content = try #require(try store.snapshot().keyspace("k"))
       let values = try (1...3).map { try content.get($0) }
@@ -198,7 +199,7 @@ struct ForkTests {
     }
   }
 
-  /// What other threads hold at the moment of a fork is held for ever in the child.
+  /// Locks that other threads hold at the moment of a fork are held for ever in the child.
   @Test(.evidence("E3")) func `makes no child wait for a thread of its parent`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try StoreFixture.onDisk(Self.options(.buffered))
@@ -252,7 +253,7 @@ struct ForkTests {
           try joined.close()
         }
         guard joining == nil else { return 1 }
-        // Another store is its own, but not its child's.
+        // Another store belongs to it, but not to its child.
         let failure = ForkedProcess.kind {
           let own = try other.open()
           try own.write { try $0.keyspace("k").put(1, [2]) }
@@ -286,7 +287,7 @@ struct ForkTests {
     }
   }
 
-  /// A copy of a descriptor keeps the locks of its file: one that a child has must not.
+  /// A copy of a descriptor keeps the locks of its file: a child must not have one.
   @Test(.evidence("E4"), .evidence("I6"))
   func `has no locks when the parent is killed and the child lives on`() async throws {
     let directory = try ScratchDirectory()
@@ -298,14 +299,14 @@ struct ForkTests {
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let held = try store.snapshot()
       _ = ForkedProcess {
-        // Whoever started the test waits for the ends of its pipes.
+        // The parent of the tests waits for the ends of its pipes.
         let own = descriptors(openIn: path)
         for descriptor in Int32(0)..<1024 where !own.contains(descriptor) { close(descriptor) }
         var number = Int64(getpid())
         let file = open(notes + ".new", O_WRONLY | O_CREAT, 0o644)
         _ = write(file, &number, 8)
         rename(notes + ".new", notes)
-        // Ended by the test, which other tests may keep waiting for long; or by this.
+        // Ended by the test, which other tests may delay for long, or by this.
         alarm(1200)
         while true { sleep(1) }
       }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A disk that is full and stays so: files cannot grow, and what they have can be written over.
+/// A disk that is full and stays so: files cannot grow, but can be overwritten.
 @Suite("A store on a full disk")
 struct FullDiskTests {
   private static let rowCount = 2000
@@ -20,7 +20,7 @@ struct FullDiskTests {
     try store.write { try $0.keyspace("a").put(number, value) }
   }
 
-  /// Puts rows until the disk is full; how many went in.
+  /// Puts rows until the disk is full; returns their number.
   private func fill(_ store: Store) throws -> Int {
     for number in 0..<Self.rowCount * 10 {
       do { try put(store, number) } catch let error as StorageError {
@@ -47,7 +47,7 @@ struct FullDiskTests {
       let count = try fill(store)
       #expect(count > 300)
       try expectRows(store, 0..<count)
-      // Ten times the log's length: what one commit takes, the next pass returns.
+      // Ten times the log's length: the next maintenance run frees what one commit uses.
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()
@@ -58,7 +58,7 @@ struct FullDiskTests {
       try expectRows(store, count - 10..<count)
       try store.checkpoint()
       try store.compact()
-      // There is room again, and writing goes on.
+      // There is space again, and writing continues.
       for number in 0..<100 { try put(store, number) }
       #expect(try disk.used() <= disk.limit)
     }
@@ -91,7 +91,7 @@ struct FullDiskTests {
       let snapshot = try store.snapshot()
       for number in 0..<count / 2 {
         do { try store.write { try $0.keyspace("a").delete(number) } } catch {
-          // The held generation needs its pages: there may be no room for both.
+          // The held generation needs its pages: there may be no space for both.
           #expect((error as? StorageError)?.kind == .diskFull)
           break
         }

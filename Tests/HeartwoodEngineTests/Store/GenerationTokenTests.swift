@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Naming a generation elsewhere.
+/// Tokens of generations in other openings.
 @Suite("A token of a generation")
 struct GenerationTokenTests {
   private func put(_ value: UInt8, _ store: Store) throws {
@@ -60,7 +60,7 @@ struct GenerationTokenTests {
     #expect(found == .foreignStore)
   }
 
-  /// All else being the same, as by chance.
+  /// Everything else is the same, as if by coincidence.
   @Test(.evidence("I17")) func `is rejected if only the store identity differs`() throws {
     try StoreFixture.inMemory().run { store in
       try put(1, store)
@@ -78,7 +78,7 @@ struct GenerationTokenTests {
     let files = try fixture.allBytes()
     let copy = try StoreFixture.onDisk()
     for (name, bytes) in files { try copy.write(bytes, to: name) }
-    // Both go on as after a restart of the machine.
+    // Both continue as after a restart of the machine.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     let token = try fixture.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }
@@ -86,7 +86,7 @@ struct GenerationTokenTests {
     }
     let found = try copy.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }
-      // The same place in the log, and other contents.
+      // The same position in the log, and other contents.
       let generation = try store.snapshot().generation
       #expect(generation == token.generation)
       return kind { try store.snapshot(at: token) }

@@ -3,13 +3,13 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What live generations of another process cost, and when they end.
+/// The cost of live generations of another process, and their end.
 @Suite("The cost of live generations", .serialized)
 struct LiveCostTests {
   private static let counts =
     ProcessInfo.processInfo.environment["HEARTWOOD_LONG"] == "1" ? [100, 1000, 10_000] : [100]
 
-  /// A question to the kernel finds one lock at a time, and each side of it is asked about again.
+  /// A lock query returns one lock, and each side of it is queried again.
   @Test(.evidence("I6"), arguments: counts)
   func `is two lock queries for each`(count: Int) throws {
     let calls = CountingFileSystem(PosixFileSystem())

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What each byte of the file of locks keeps from other processes.
+/// The protection that each byte of the lock file provides against other processes.
 @Suite("The lock bytes of a store")
 struct LockByteTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -15,7 +15,7 @@ struct LockByteTests {
     return .on(fileSystem, options)
   }
 
-  /// The file of locks as another process has it open.
+  /// The lock file as another process has it open.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
   }
@@ -45,8 +45,8 @@ struct LockByteTests {
     #expect(try !isHeld(LockByte.presenceReadOnly, other))
   }
 
-  /// Recovery is for who comes alone: beside others it would end their decisions and call durable
-  /// what nobody has synced.
+  /// Only a process that is alone may recover: beside others it would end their decisions and
+  /// declare unsynced commits durable.
   @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
     try fixture.run { first in
@@ -137,7 +137,7 @@ struct LockByteTests {
       var questionCount = 0
       fileSystem.onQuestion = {
         questionCount += 1
-        // He has had his turn.
+        // It has had its turn.
         guard questionCount == 3 else { return }
         _ = try? other.lock(.none, LockByte.doorbell..<LockByte.doorbell + 1)
       }
@@ -147,7 +147,7 @@ struct LockByteTests {
     }
   }
 
-  /// The kernel answers with some lock, and this one with the oldest.
+  /// The kernel reports any lock, and this one the oldest.
   @Test(.evidence("I6")) func `of live generations are all found, in any order`() throws {
     let fixture = fixture()
     let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]
@@ -165,7 +165,7 @@ struct LockByteTests {
     }
   }
 
-  /// Frames may be lost that the reader has verified: they would be written below him.
+  /// Frames that the reader has verified may be lost: they would be overwritten under it.
   @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {
@@ -188,7 +188,7 @@ struct LockByteTests {
     }
   }
 
-  /// A reader is no proof that the words are of this boot.
+  /// A reader does not prove that the counters are of this boot.
   @Test(.evidence("D7")) func `do not validate counters of another boot`() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = StoreFixture.on(disk, fixture().options)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Locks that a process holds that may only read the store's files.
+/// Locks held by a process that may only read the store's files.
 @Suite("A lock held by a reader")
 struct LockWaitTests {
   @Test(.timeLimit(.minutes(1)), arguments: [LockByte.sync, LockByte.maintenance])

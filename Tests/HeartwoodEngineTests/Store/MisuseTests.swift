@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What happens to a program that uses a store wrongly: it stops, or is told.
+/// The reaction to incorrect use of a store: it traps or throws.
 @Suite("Misuse of a store")
 struct MisuseTests {
   @Test(.evidence("U1"))
@@ -150,7 +150,7 @@ struct MisuseTests {
     isRefused { try store.write { _ in } }
     isRefused { try store.checkpoint() }
     isRefused { _ = try store.verify() }
-    // A snapshot from before stays what it was.
+    // An earlier snapshot stays unchanged.
     #expect(try snapshot.keyspace("a")?.get("key") == [1])
   }
 

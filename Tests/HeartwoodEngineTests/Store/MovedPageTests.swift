@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What was verified in the page file says nothing about what a checkpoint puts in its place.
+/// A page that was verified in the page file is verified again after a checkpoint has replaced it.
 @Suite("A checkpointed page")
 struct MovedPageTests {
-  /// Both leaves are whole, of the same tree and of the same age.
+  /// Both leaves are complete, of the same tree and of the same age.
   @Test(.evidence("B1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is not accepted in the location of another page`(access: StoreOptions.Access) throws {
     var options = StoreOptions()

@@ -55,7 +55,7 @@ struct NamedGenerationTests {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
       }
     }
-    // What was given up does not come back with the next process.
+    // A released generation does not come back with the next process.
     try fixture.run { store in
       for generation in generations {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
@@ -107,7 +107,7 @@ struct NamedGenerationTests {
     }
   }
 
-  /// Looking for a commit that never was, beside a map that says nothing any more, did not end.
+  /// A search for a commit that never existed, with an obsolete map, did not end.
   @Test(.evidence("I5")) func `may leave an unneeded map behind`() throws {
     try StoreFixture.inMemory().run { store in
       try store.keep(try Self.put(store, 1), as: "x")
@@ -128,7 +128,7 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // In the background, a segment could be made ahead in between, and count as log.
+    // In the background, a segment could be created ahead in between, and count as log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -141,7 +141,7 @@ struct NamedGenerationTests {
       let before = store.statistics.logByteCount
       for number in 1..<4 { try store.release("\(number)") }
       try store.checkpoint()
-      // Each value took the place of the one before the last; what is left is the newest of both.
+      // Each value overwrote the one before the last; the newest of both is left.
       #expect(store.statistics.logByteCount <= before - 2 * 400_000)
       #expect(try store.liveGenerations().map(\.names) == [["oldest"]])
     }
@@ -172,7 +172,7 @@ struct NamedGenerationTests {
     #expect(try Self.value(store, generation) == 1)
   }
 
-  /// The list on the medium is still the old one, and nothing is in doubt.
+  /// The list on the disk is still the old one, and its state is certain.
   @Test(.evidence("F1"), .evidence("F6")) func `is not named if the disk is full`() throws {
     let disk = SimulatedDisk(seed: 4)
     try StoreFixture.on(disk).run { store in

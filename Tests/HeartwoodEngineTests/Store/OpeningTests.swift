@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What lies at a path may be anything: it is opened, or named for what it is and left alone.
+/// Any contents of a path: a store is opened, anything else is reported and left unchanged.
 @Suite("An opening")
 struct OpeningTests {
-  /// A closed store on disk with a little in it.
+  /// A closed store on disk with few entries.
   private func sample(_ options: StoreOptions = StoreOptions()) throws -> StoreFixture {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -15,7 +15,7 @@ struct OpeningTests {
     return fixture
   }
 
-  /// The map leaves out what the older page file still needs.
+  /// The map lacks frames that the older page file still needs.
   @Test(.evidence("D10"), .evidence("B2"))
   func `of a page file older than the map throws`() throws {
     let fixture = try StoreFixture.onDisk()
@@ -27,12 +27,12 @@ struct OpeningTests {
       try store.checkpoint()
     }
     try fixture.write(older, to: "pages")
-    // Without it, nobody remembers what was read from the files.
+    // Without it, the state read from the files is not known any more.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     try expectRefusal(fixture, .corrupt)
   }
 
-  /// Expects an error of a kind that names a file in a sentence, and files that stay as they were.
+  /// Expects an error of a kind, with a file and a sentence, and unchanged files.
   private func expectRefusal(
     _ fixture: StoreFixture, _ kind: StorageError.Kind,
     _ location: SourceLocation = #_sourceLocation
@@ -47,9 +47,9 @@ struct OpeningTests {
       #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
       if let error { Self.expectSentence(error, location) }
       var after = try fixture.allBytes()
-      // Made when it is missing, and always empty.
+      // Created if it is missing, and always empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
-      // By name, since the bytes of whole files tell nobody anything.
+      // By name, since the bytes of complete files are not informative.
       let names = Set(before.keys).union(after.keys)
       let changed = names.filter { before[$0] != after[$0] }.sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)
@@ -132,7 +132,7 @@ struct OpeningTests {
 
   // MARK: What is another store
 
-  /// Writes a field into both header slots, with hashes that fit.
+  /// Writes a field into both header slots, with matching hashes.
   private func setHeader(_ fixture: StoreFixture, _ field: Field, _ value: UInt32) throws {
     let bytes = try fixture.bytes(of: "pages")
     let block = ByteBlock(count: bytes.count)
@@ -158,7 +158,7 @@ struct OpeningTests {
     let fixture = try sample()
     try setHeader(fixture, field, value)
     try expectRefusal(fixture, .incompatibleFormat)
-    // A program of that format may be making another page file just now.
+    // A program of that format may be creating another page file at this moment.
     try fixture.write([1, 2, 3], to: "pages.new")
     try expectRefusal(fixture, .incompatibleFormat)
   }
@@ -209,7 +209,7 @@ struct OpeningTests {
 
   /// The files of a store whose last commits are in the log only, as a dead process leaves them.
   ///
-  /// One of the commits takes several segments; all but the last were synced.
+  /// One of the commits spans several segments; all but the last were synced.
   private func abandonedCopy() throws -> StoreFixture {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -235,7 +235,7 @@ struct OpeningTests {
     try complete.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == 22)
     }
-    // Those made ahead hold nothing yet.
+    // Those created ahead are empty.
     for position in 0..<names.count - 3 {
       let copy = try abandonedCopy()
       try copy.fileSystem.remove(copy.path(of: names[position]))

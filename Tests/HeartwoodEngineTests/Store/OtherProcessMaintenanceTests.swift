@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What this process knows of the page file when another one has moved it on.
+/// The view that this process has of a page file that another one has advanced.
 @Suite("A page file that another process checkpoints")
 struct OtherProcessMaintenanceTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -28,8 +28,8 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// This process had read the page before, and has the commit in between in its memory: no reading
-  /// of the log tells it that the page has changed.
+  /// This process had read the page before, and has the commit in between in memory: no read of the
+  /// log shows that the page has changed.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)
@@ -41,7 +41,7 @@ struct OtherProcessMaintenanceTests {
         try put(first, "a", 2)
         var held: Snapshot? = try first.snapshot()
         try put(first, "b", 1)
-        // Up to what is held here, where the page is newer.
+        // Up to the generation held here, where the page is newer.
         let result = try second.checkpoint()
         #expect(result.checkpointedGeneration == held?.generation)
         withExtendedLifetime(held) {}
@@ -52,7 +52,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Another process has cut the file, and this one believes that it is as long as before.
+  /// Another process has truncated the file, and this one assumes its old length.
   @Test(.evidence("F6")) func `is long enough for each commit`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
     let (here, elsewhere) = try fixture()
@@ -69,7 +69,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The pass is about to cut the file to what the store had when it began.
+  /// The run is about to truncate the file to what the store had when it began.
   @Test(.evidence("F6")) func `is long enough for a commit during the maintenance run`() throws {
     let large = [UInt8](repeating: 7, count: 4_000_000)
     let (here, elsewhere) = try fixture()
@@ -98,15 +98,15 @@ struct OtherProcessMaintenanceTests {
 
   // MARK: What was read before
 
-  /// How this process comes to know what another one has written and moved home.
+  /// The ways in which this process learns what another one has written and checkpointed.
   enum Way: CaseIterable {
-    /// By the groups behind what it knows.
+    /// From the groups after the known ones.
     case readingOn
     /// From the header slot, since the log does not lead there any more.
     case fromTheStart
   }
 
-  /// Brings a value to the page file here, has it read, and brings another one there elsewhere.
+  /// Checkpoints a value here, reads it, and checkpoints another one in the other process.
   private func exchange(_ first: Store, _ second: Store, _ way: Way) throws {
     try put(first, "a", 1)
     try first.checkpoint()
@@ -127,7 +127,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// Bytes that another process has written prove nothing to this one.
+  /// Bytes that another process has written are unverified here.
   @Test(.evidence("B1"), arguments: Way.allCases)
   func `is verified again when its commits are found`(way: Way) throws {
     let (here, elsewhere) = try fixture(.mapped)
@@ -155,7 +155,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// A table of generations as the upkeep thread of a process has it in which nobody reads.
+  /// A generation table as the maintenance thread of a process without readers has it.
   @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
     let (here, elsewhere) = try fixture()
     try here.run { first in

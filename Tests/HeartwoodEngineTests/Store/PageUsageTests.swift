@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What the pages of a store hold, asked of stores whose content is known.
+/// The page usage of stores whose content is known.
 @Suite("The page usage")
 struct PageUsageTests {
   private func count(_ kind: PageUsage.Kind, in pages: [PageUsage]) -> Int {
@@ -25,10 +25,10 @@ struct PageUsageTests {
       let pages = try store.pageUsage(of: store.snapshot())
       #expect(pages.count == store.statistics.pageCount)
       #expect(pages.first == PageUsage(.bitmap, usedByteCount: 4096))
-      // The root of the numbers. The catalog and the large keyspace are a leaf each.
+      // The root of the numbers. The catalog and the large keyspace have one leaf each.
       #expect(count(.branch, in: pages) == 1)
       #expect(count(.leaf, in: pages) >= 2 + 200 * 60 / 4096)
-      // A page of overflow holds its size less 32 bytes.
+      // An overflow page holds its size less 32 bytes.
       #expect(count(.overflow, in: pages) == 3)
       #expect(count(.overflowIndex, in: pages) == 1)
       let bytes = pages.filter { $0.kind == .overflow }.map(\.usedByteCount)
@@ -52,7 +52,7 @@ struct PageUsageTests {
       }
       let before = try store.pageUsage(of: store.snapshot()).filter { $0.kind == .leaf }
       for page in before { #expect(page.usedByteCount <= pageByteCount) }
-      // Loading in order fills leaves; all but the last of the tree, and the catalog's.
+      // Loading in order fills all leaves but the last of the tree and the catalog's.
       #expect(before.count { Int($0.usedByteCount) * 10 > pageByteCount * 8 } >= before.count - 2)
       // An entry takes its value, the lengths in its cell, the head of its key and a slot; a leaf
       // its header and the prefix of its keys; and the catalog is a leaf too.
@@ -129,7 +129,7 @@ struct PageUsageTests {
 }
 
 extension DamagedPages {
-  /// What the pages hold, in a store with these pages that is opened for reading only.
+  /// Returns the page usage of a store with these pages, opened for reading only.
   func pageUsage(_ access: StoreOptions.Access) throws -> [PageUsage] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

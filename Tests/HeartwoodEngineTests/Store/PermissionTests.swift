@@ -11,10 +11,10 @@ import Testing
   import Darwin
 #endif
 
-/// Stores that may be read and not written, and the places they lie on, as the system has them.
+/// Stores that may be read but not written, and their locations, as the system provides them.
 @Suite("A store in a given location")
 struct PermissionTests {
-  /// What each file and the folder hold and when they were changed, as text.
+  /// The contents and change times of the files and the directory, as text.
   private static func traces(of fixture: StoreFixture) throws -> [String] {
     var status = stat()
     return try ([""] + fixture.names()).map { name in
@@ -40,7 +40,7 @@ struct PermissionTests {
     try store.write { try $0.keyspace("k").put(300, [4]) }
   }
 
-  /// Reads a store one may not write, and is refused what would change it.
+  /// Reads a store without write permission, and expects errors from changes.
   private static func expectReadableOnly(_ fixture: StoreFixture, errno: Int32) throws {
     let before = try traces(of: fixture)
     for access in [StoreOptions.Access.mapped, .buffered] {
@@ -55,7 +55,7 @@ struct PermissionTests {
         #expect(try store.snapshot().keyspace("k")?.get(300) == [4])
         let write = #expect(throws: StorageError.self) { try store.write { _ in } }
         #expect(write?.kind == .readOnly)
-        // A second reader, and all those it has in the kernel.
+        // A second reader, and both as holders in the kernel.
         try fixture.run { other throws in
           #expect(try other.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
         }
@@ -73,7 +73,7 @@ struct PermissionTests {
       try Self.sample(fixture)
       for name in try fixture.names() { chmod(fixture.path(of: name), 0o444) }
       chmod(fixture.path, 0o555)
-      // For good, in this process; who has the real rights removes the folder.
+      // Permanently, in this process; its parent, which has the rights, removes the directory.
       #expect(setgid(65_534) == 0 && setuid(65_534) == 0)
       #expect(access(fixture.path(of: "pages"), W_OK) == -1)
       try Self.expectReadableOnly(fixture, errno: EACCES)

@@ -2,14 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A store opened for reading while nobody has written to it in this boot of the machine: there are
-/// no words, and what the files held when they were read is all that is known.
+/// A store opened for reading before any process has written to it in this boot of the machine:
+/// there are no shared counters, and only the contents of the files are known.
 @Suite("A reader without shared counters")
 struct PrivateReaderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
-  /// A closed store with one entry, whose words are those of an earlier boot, and the same place
-  /// for somebody who only reads.
+  /// A closed store with one entry, whose counters are those of an earlier boot, and the same
+  /// location for a reader.
   private func fixtures() throws -> (writer: StoreFixture, reader: StoreFixture) {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -59,7 +59,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// Nothing in the log tells of it: the segments with what was written are gone.
+  /// The log contains no trace of it: the segments with the commits were deleted.
   @Test(.evidence("I1"), .evidence("I8"))
   func `sees commits made and checkpointed after it opened the store`() throws {
     let (writing, reading) = try fixtures()
@@ -99,7 +99,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// What it knew alone had a thread of its own.
+  /// The private core had a thread of its own.
   @Test(.evidence("I6")) func `releases its lock when it finds the shared counters`() throws {
     var (writing, reading) = try fixtures()
     reading.options.maintenance = .background

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What another process does between two steps of this one.
+/// Actions of another process between two steps of this one.
 @Suite("A store in several processes")
 struct ProcessOrderTests {
   private let memory = MemoryFileSystem()
@@ -13,7 +13,7 @@ struct ProcessOrderTests {
     return .on(fileSystem, options)
   }
 
-  /// Some hundred pages.
+  /// About a hundred pages.
   private func fill(_ store: Store) throws {
     try store.write { transaction in
       let keyspace = try transaction.keyspace("large")
@@ -43,7 +43,8 @@ struct ProcessOrderTests {
     }
   }
 
-  /// The word is put back to what it was before the pass: to everybody else, the pass has died.
+  /// The counter is reset to its value before the maintenance run: for everyone else, the run has
+  /// died.
   @Test(.evidence("D12"))
   func `can be read while a maintenance run repeats the steps of a dead one`() throws {
     let observed = ObservedFileSystem(memory)
@@ -57,7 +58,7 @@ struct ProcessOrderTests {
         observed.onSync = { path in
           guard path.hasSuffix("/pages") else { return }
           lookCount += 1
-          // For reading: closing must not wait for the pass, and verifying would.
+          // For reading: closing must not wait for the maintenance run, and verifying would.
           var reader = fixture(OtherProcess(memory))
           reader.options.isReadOnly = true
           #expect(throws: Never.self) {

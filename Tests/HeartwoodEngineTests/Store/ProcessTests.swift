@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-/// Stores and real processes: what a killed one leaves, and what a second one is told.
+/// Stores and real processes: the remains of a killed one, and the errors of a second one.
 @Suite("A store and other processes")
 struct ProcessTests {
-  /// A process writes numbers, notes each that was acknowledged in a file beside the store, and is
-  /// killed by the system in the middle; four times on the same store.
+  /// A process writes numbers, records each acknowledged one in a file beside the store, and is
+  /// killed at a random moment; four times on the same store.
   @Test(.evidence("D4"), .evidence("I6"))
   func `lose no commit when one is killed`() async throws {
     let directory = try ScratchDirectory()
@@ -41,7 +41,7 @@ struct ProcessTests {
           number += 1
         }
       }
-      // The lock went with the process, so nobody is in the way.
+      // The lock ended with the process.
       let store = try Store(at: path)
       let noted = try Data(contentsOf: URL(fileURLWithPath: notes)).count / 8
       let numbers = try #require(try store.snapshot().keyspace("numbers"))
@@ -52,7 +52,7 @@ struct ProcessTests {
       #expect(!store.recovery.startedLineage, "round \(round)")
       #expect(try store.verify().findings == [], "round \(round)")
       try store.close()
-      // What was found and not noted is there to stay.
+      // A commit that was found but not recorded stays.
       let count = try numbers.count()
       try Data(count: count * 8).write(to: URL(fileURLWithPath: notes))
     }

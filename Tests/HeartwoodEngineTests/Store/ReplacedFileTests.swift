@@ -3,11 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a store makes of a directory, or of files in it, that are deleted, moved or replaced while
-/// it is open.
+/// The behaviour of a store whose directory or files are deleted, moved or replaced while it is
+/// open.
 @Suite("A store whose files are replaced")
 struct ReplacedFileTests {
-  /// What somebody does to an open store.
+  /// An action on an open store.
   enum Change: String, CaseIterable, Sendable {
     case deleted, replacedByNewStore, pagesReplaced, pagesDeleted, locksReplaced, countersReplaced
     case segmentReplaced
@@ -32,7 +32,7 @@ struct ReplacedFileTests {
 
   private func kind(_ body: () throws -> Void) -> StorageError.Kind? { ForkedProcess.kind(body) }
 
-  /// Puts an equal file in the place of one of the store's.
+  /// Replaces one of the store's files by an equal file.
   private func replace(_ name: String) throws {
     let path = fixture.path(of: name)
     try files.copyItem(atPath: path, toPath: path + ".copy")
@@ -56,7 +56,7 @@ struct ReplacedFileTests {
     }
   }
 
-  /// The bytes of all files in the directory, if there is one.
+  /// The bytes of all files in the directory, if it exists.
   private func bytes() throws -> [String: [UInt8]] {
     try files.fileExists(atPath: fixture.path) ? fixture.allBytes() : [:]
   }
@@ -66,7 +66,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // Whether the last change of a name is a while ago: it is compared in another way then.
+    // Whether the last change of a name is some time ago, which decides how it is compared.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)
@@ -95,7 +95,7 @@ struct ReplacedFileTests {
     let moved = fixture.path + "-moved"
     try put(1, in: store)
     try files.moveItem(atPath: fixture.path, toPath: moved)
-    // Another store at the path before: neither is disturbed.
+    // Another store at the earlier path: neither is disturbed.
     try fixture.with(OtherProcess(PosixFileSystem())).run { try put(2, in: $0) }
     let before = try fixture.allBytes()
     for key in 3..<200 { try put(key, in: store, .normal) }

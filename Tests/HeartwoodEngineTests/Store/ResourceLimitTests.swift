@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// Limits of the system on a real process; each in one of its own.
+/// System limits on a real process; each test in a process of its own.
 @Suite("A process short of resources")
 struct ResourceLimitTests {
   private static func options() -> StoreOptions {
@@ -27,7 +27,7 @@ struct ResourceLimitTests {
     private typealias LimitedResource = Int32
   #endif
 
-  /// Lowers a limit, or raises it to what it was at first.
+  /// Lowers a limit, or restores it.
   private static func limit(_ limited: LimitedResource, to value: rlim_t?) {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -92,7 +92,7 @@ struct ResourceLimitTests {
         try Self.expectAll(elsewhere.snapshot(), 1)
         try StoreFixture.expectSound(store)
       }
-      // Nobody has checkpointed: all of the log is behind the page file.
+      // Nothing was checkpointed: the complete log is after the page file's state.
       #expect(try fixture.names().filter { $0.hasPrefix("wal-") }.count > 350)
       try fixture.run { store in
         #expect(descriptors(openIn: fixture.path).count < 50)
@@ -104,7 +104,8 @@ struct ResourceLimitTests {
     }
   }
 
-  /// The older generation reads from segments that a pass deletes meanwhile, here and elsewhere.
+  /// The older generation is read from segments that a maintenance run deletes meanwhile, here and
+  /// elsewhere.
   @Test(.evidence("F7"), .evidence("I1"), arguments: [true, false])
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
@@ -125,7 +126,7 @@ struct ResourceLimitTests {
       for _ in 0..<2 {
         for snapshot in old { try Self.expectAll(snapshot, 1) }
         for snapshot in newer { try Self.expectAll(snapshot, 2) }
-        // The first brings the page file to the old generation, whose segments go.
+        // The first advances the page file to the old generation, whose segments are deleted.
         try store.checkpoint()
       }
       let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
@@ -136,7 +137,7 @@ struct ResourceLimitTests {
     }
   }
 
-  /// A page file that may not grow any more is a full disk, and no signal ends the process.
+  /// A page file that must not grow any more counts as a full disk, and no signal ends the process.
   @Test(.evidence("F1"))
   func `rolls back a transaction beyond the file size limit, and continues after it is raised`()
     async
@@ -154,7 +155,7 @@ struct ResourceLimitTests {
         #expect(error?.kind == .diskFull)
         #expect(try store.snapshot().keyspace("k")?.count() == 1)
       }
-      // What fits goes through.
+      // A commit that fits succeeds.
       try store.write { try $0.keyspace("k").put(3, [3]) }
       Self.limitFileSizes(to: nil)
       try store.write { try $0.keyspace("k").put(2, large) }
@@ -186,9 +187,9 @@ struct ResourceLimitTests {
       let opening = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(opening?.errno == EMFILE)
       for descriptor in taken { close(descriptor) }
-      // Nothing was written when the error came, so it was one of that call alone.
+      // Nothing was written before the error, so it affects that call only.
       try store.write { try $0.keyspace("k").put(0, [1]) }
-      // The attempt that failed has not taken the locks along.
+      // The failed attempt has not released the locks.
       let locks = StoreLocks(
         file: try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write)))
       #expect(try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite))

@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes on one store, step by step, beside a dictionary for each generation.
+/// Several processes on one store, step by step, compared with a dictionary for each generation.
 ///
-/// They are openings of one process that share nothing but the files, so that every run does the
-/// same. Who opens first, who passes and who dies is left to chance.
+/// They are openings of one process that share only the files, so that every run does the same.
+/// Random numbers decide which one opens first, runs maintenance or dies.
 @Suite("A store of several processes")
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -101,7 +101,7 @@ struct SeveralProcessesTests {
     guard let store = world.processes[number].store else {
       let store = try world.processes[number].fixture.open()
       world.processes[number].store = store
-      // A new lineage begins with a commit that changes nothing.
+      // A new lineage begins with a commit without changes.
       world.newest = try store.snapshot().generation
       world.history[world.newest] = world.content
       return try expect(store.snapshot(), world)
@@ -159,7 +159,7 @@ struct SeveralProcessesTests {
     } catch is Abandoned {}
   }
 
-  /// Whoever holds a generation lets any other process have it.
+  /// A generation that one process holds is available to every other.
   private func pinGiven(_ world: inout World, _ store: Store) throws {
     let held = world.processes.flatMap(\.held)
     if !held.isEmpty {

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Which words of a run before are believed: those of this boot, written beside these very files.
+/// The conditions under which counters of an earlier run are trusted: the same boot, and these very
+/// files.
 @Suite("Counters of an earlier opening")
 struct SharedCountersTrustTests {
   private func fixture(_ fileSystem: any FileSystem = MemoryFileSystem()) -> StoreFixture {
@@ -17,12 +18,13 @@ struct SharedCountersTrustTests {
     try StoreFixture.expectSound(store)
   }
 
-  /// Writes, and forgets the store as a process that dies does.
+  /// Writes, and releases the store like a process that dies.
   private func leave(_ fixture: StoreFixture, _ numbers: ClosedRange<Int>) throws {
     try commit(try fixture.open(), numbers)
   }
 
-  /// Whether the next opening began anew instead of going on; it must find `count` entries.
+  /// Whether the next opening began a new lineage instead of continuing; it must find `count`
+  /// entries.
   private func beginsAnew(_ fixture: StoreFixture, count: Int) throws -> Bool {
     try fixture.run { store throws in
       #expect(try store.snapshot().keyspace("k")?.count() == count)
@@ -57,7 +59,7 @@ struct SharedCountersTrustTests {
     #expect(try beginsAnew(fixture, count: 3))
   }
 
-  /// The numbers given since would be given again, for other states.
+  /// The frame numbers used since would be used again, for other states.
   @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
   func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
     let fixture = fixture()
@@ -77,7 +79,7 @@ struct SharedCountersTrustTests {
     #expect(isUnchanged)
   }
 
-  /// Makes a word lie while no process is in.
+  /// Falsifies a counter while no process has the store open.
   private func set(_ word: Field, to value: UInt64, _ fixture: StoreFixture) throws {
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "counters"), .write))
     SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)

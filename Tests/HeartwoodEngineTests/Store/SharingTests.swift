@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Who may have a store open at the same time, and what a reader may do.
+/// Concurrent openings of a store, and the rights of a reader.
 @Suite("A second opening")
 struct SharingTests {
   private func sample(_ access: StoreOptions.Access = .mapped) throws -> StoreFixture {
@@ -37,7 +37,7 @@ struct SharingTests {
     #expect(try keyspace.get("large")?.count == 50_000)
   }
 
-  /// By any name: they are told apart by device and inode.
+  /// Under any name: they are identified by device and inode.
   @Test(.evidence("I8"))
   func `in one process shares the state of the first`() throws {
     let fixture = try sample()
@@ -144,7 +144,7 @@ struct SharingTests {
     #expect(isUnchanged)
   }
 
-  /// The log still holds everything: the store was forgotten, as if its process had died.
+  /// The log still has everything: the store was released, as if its process had died.
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
   func `for reading sees commits that only the log has`(access: StoreOptions.Access) throws {
     let fixture = try sample(access)
@@ -180,8 +180,8 @@ struct SharingTests {
     try setPermissions(0o444, 0o555)
     defer { try? setPermissions(0o644, 0o755) }
     try readOnly(fixture).run { try expectReadable($0) }
-    // Who may do everything, as in many containers, is not stopped by permissions. What the engine
-    // asks of the files is seen here: none is opened for writing.
+    // Permissions do not stop an administrator, as in many containers. So the test observes the
+    // file operations of the engine: none opens a file for writing.
     let guarded = WriteGuard(fixture.fileSystem)
     var options = fixture.options
     options.isReadOnly = true
@@ -199,7 +199,7 @@ struct SharingTests {
         try expectReadable(second)
       }
       try expectReadable(first)
-      // One that writes may come beside them, and they see what it does.
+      // A writer may attach to them, and they see its commits.
       try fixture.elsewhere().run { writer in
         try writer.write { try $0.keyspace("new").put(1, [1]) }
         #expect(try first.snapshot().keyspace("new")?.get(1) == [1])
@@ -210,7 +210,7 @@ struct SharingTests {
   }
 }
 
-/// Another file system, of which nothing may be changed: the first attempt is an error.
+/// A read-only file system: the first attempt to change it is an error.
 private final class WriteGuard: FileSystem {
   private let inner: any FileSystem
 

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// A store that gives up all it holds and comes back to it.
+/// A store that releases everything it holds and resumes later.
 @Suite("A suspended store")
 struct SuspensionTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
@@ -29,7 +29,7 @@ struct SuspensionTests {
     try store.snapshot().keyspace("rows")?.get(7)?.first
   }
 
-  /// Whether somebody has any lock of the store.
+  /// Returns whether any owner has a lock of the store.
   private static func isLocked(_ fixture: StoreFixture) throws -> Bool {
     let file = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
     return try file.lockedByOthers(in: 0..<(1 << 62)) != nil
@@ -98,7 +98,7 @@ struct SuspensionTests {
       }
       try store.resume()
       expectEnded()
-      // Its end gives back nothing that belongs to a later one of the same generation.
+      // Its end releases nothing that belongs to a later one of the same generation.
       var later: Snapshot? = try store.snapshot(at: snapshot.generation)
       #expect(try later?.keyspace("rows")?.get(7)?.first == 1)
       let live = try store.liveGenerations().map(\.generation)
@@ -142,7 +142,8 @@ struct SuspensionTests {
       let other = try fixture.elsewhere().open()
       if staysAlone { try other.close() }
       try store.suspend()
-      // While this one sleeps, nobody else is in, or somebody has been all the time.
+      // While this one is suspended, either no other process has the store open, or one has it open
+      // all the time.
       let writer = staysAlone ? try fixture.elsewhere().open() : other
       for value in 3..<9 {
         try Self.put(UInt8(value), writer)
@@ -225,7 +226,7 @@ struct SuspensionTests {
     try StoreFixture.expectSound(writer)
     try writer.close()
     #expect(try !Self.isLocked(fixture))
-    // Alone, and for reading only: there is nothing but the lock of presence.
+    // Alone, and for reading only: there is only the presence lock.
     let alone = try reading.open()
     try alone.suspend()
     #expect(try !Self.isLocked(fixture))
@@ -234,7 +235,7 @@ struct SuspensionTests {
     try alone.close()
   }
 
-  /// An opening for reading only shares what one for writing has, the lock of presence too.
+  /// A read-only opening shares the state of a writable one, including the presence lock.
   @Test(.evidence("S3")) func `is attached again, whichever opening resumes it`() throws {
     let fixture = try StoreFixture.onDisk()
     var reading = fixture
@@ -255,7 +256,7 @@ struct SuspensionTests {
     }
   }
 
-  /// A reader that nobody wrote beside looks again at each pin, and opens anew when somebody has.
+  /// A private reader checks at each pin, and opens the store again after a commit.
   @Test(.evidence("S1"), .evidence("S3"), arguments: [false, true])
   func `stays suspended when the first writer opens the store`(stays: Bool) async throws {
     let fixture = try StoreFixture.onDisk()
@@ -277,7 +278,7 @@ struct SuspensionTests {
     try Self.put(2, writer)
     try writer.checkpoint()
     if !stays { try writer.close() }
-    // Who waits for commits looks every now and then, and must not wake it.
+    // An observer of commits polls regularly, and must not resume the store.
     try await Task.sleep(for: .milliseconds(600))
     #expect(Self.kind { try store.snapshot() } == .suspended)
     if !stays { #expect(try !Self.isLocked(fixture)) }

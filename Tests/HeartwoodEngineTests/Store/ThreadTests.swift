@@ -13,7 +13,7 @@ struct ThreadTests {
     var all: [String] { list.withLock { $0 } }
   }
 
-  /// Runs the bodies on a thread each and waits for all of them.
+  /// Runs each body on a thread of its own and waits for all of them.
   private func concurrently(_ bodies: [@Sendable () throws -> Void], _ failures: Failures) {
     let group = DispatchGroup()
     for body in bodies {
@@ -26,7 +26,7 @@ struct ThreadTests {
     group.wait()
   }
 
-  /// Each commit writes its number under every key; a reader that sees two numbers saw half a
+  /// Each commit writes its number under every key; a reader that sees two numbers has seen half a
   /// commit.
   @Test(
     .evidence("I1"), .evidence("I2"), .evidence("D2"),
@@ -103,7 +103,7 @@ struct ThreadTests {
     #expect(failures.all.isEmpty)
     let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
     #expect(sum == 100)
-    // Whoever waits for the sync of another finds its own commit synced.
+    // A thread that waits for the sync of another finds its own commit synced.
     #expect(store.statistics.activity.logSyncCount <= 100)
     #expect(try store.verify().findings == [])
     try store.close()
@@ -138,7 +138,7 @@ struct ThreadTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// The object graph keeps what it saved with until its objects know of it.
+  /// The object graph keeps the transaction of a save until its objects are updated.
   @Test(.evidence("I3"), .evidence("I4"))
   func `shares no page buffer with a transaction that outlives its closure`() throws {
     let directory = try ScratchDirectory()

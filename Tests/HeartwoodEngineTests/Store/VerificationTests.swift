@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What `verify()` finds in stores whose pages lie, with hashes that fit the lies.
+/// The findings of `verify()` for stores with wrong pages and matching hashes.
 @Suite("A verification")
 struct VerificationTests {
-  /// One thing that is wrong with a store, and a word of the finding it must lead to.
+  /// One defect of a store, and a word of the finding to which it must lead.
   enum Damage: String, CaseIterable, Sendable {
     case usedPageMarkedFree, freePageMarkedUsed, missingPageMarkedUsed, lostBitmap
     case childTwice, childMissing, childrenExchanged, treesExchanged, rootInUseTwice
@@ -76,7 +76,7 @@ struct VerificationTests {
     }
   }
 
-  /// Damage in the log is found there while the page file does not have it yet.
+  /// Damage in the log is found there until the page file has the page.
   @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0
@@ -121,7 +121,7 @@ struct VerificationTests {
     if damage == .missingPageMarkedUsed { page = pages.pageCount + 3 }
     pages.change(0) { bitmap in
       if damage == .lostBitmap {
-        // A leaf without entries is sound in itself.
+        // A leaf without entries is valid by itself.
         bitmap.clear(24, bitmap.count - 24)
         bitmap.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
         bitmap.store32(UInt32(bitmap.count), NodeLayout.heapStart.offset)
@@ -132,7 +132,7 @@ struct VerificationTests {
     }
   }
 
-  /// Where the heads and the children of a branch begin.
+  /// The offsets of the heads and children of a branch.
   private func fields(of branch: Bytes) -> (count: Int, heads: Int, children: Int) {
     let count = Int(branch.load16(NodeLayout.count.offset))
     let prefix = Int(branch.load16(NodeLayout.prefixLength.offset))

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Bytes that a transaction hands out are passed to its own writes.
+/// Bytes borrowed from a transaction are passed to its own writes.
 @Suite("A span borrowed from a transaction")
 struct BorrowedSpanTests {
   /// The value moves in its leaf while it is stored again in the same leaf.
@@ -34,7 +34,7 @@ struct BorrowedSpanTests {
   }
 }
 
-/// Writes that are fed with borrowed spans only, and a model of what they store.
+/// Writes whose arguments are borrowed spans, and a model of what they store.
 private struct BorrowingRun {
   private var random: SeededGenerator
   private var model: [[Int: [UInt8]]] = [[:], [:]]
@@ -93,7 +93,7 @@ private struct BorrowingRun {
     return [UInt8](repeating: UInt8(random.below(256)), count: size)
   }
 
-  /// A value, piece by piece as it lies in pages, to be that of another key.
+  /// Stores a value, chunk by chunk as it is in pages, under another key.
   private func stream(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter, _ from: Int
   ) throws {
@@ -131,7 +131,7 @@ private struct BorrowingRun {
     }
   }
 
-  /// Fills a new keyspace with all of another.
+  /// Copies all entries of a keyspace into a new one.
   private mutating func load(
     _ transaction: inout WriteTransaction, _ source: KeyspaceWriter, _ from: Int
   ) throws {

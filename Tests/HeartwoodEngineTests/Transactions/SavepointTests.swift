@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Parts of a transaction that are taken back while it goes on.
+/// Parts of a transaction that are rolled back while it continues.
 @Suite("A savepoint")
 struct SavepointTests {
   private struct RolledBack: Error {}
@@ -120,7 +120,7 @@ struct SavepointTests {
         try transaction.keyspace("a").put(1, [1])
       }
       #expect(try store.snapshot().keyspaceNames == ["a"])
-      // Outside of one, or in one that does not throw, the transaction is lost.
+      // Outside a savepoint, or in one that does not throw, the transaction cannot be committed.
       #expect(throws: StorageError.self) {
         try store.write { transaction in
           try transaction.savepoint { inner in
@@ -160,7 +160,7 @@ struct SavepointTests {
         #expect(try known.count() == 1)
         #expect(try removed.count() == 2)
         #expect(try removed.get(7) == nil)
-        // Opened in the savepoint, and there before it.
+        // Opened in the savepoint, and created before it.
         #expect(try late?.count() == 1)
         try late?.put(9, [9])
         #expect(try transaction.keyspace("late").count() == 2)
@@ -227,7 +227,7 @@ struct SavepointTests {
     var modelled = ModelledTransaction(seed: memory.seed)
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     for round in 0..<3 {
-      // Each opening finds what a process that has died has left.
+      // Each opening finds the remains of a process that has died.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {
@@ -238,7 +238,7 @@ struct SavepointTests {
         passed.append((generation, modelled.model))
         try modelled.model.expectShown(by: store.snapshot(), "\(context), \(round), \(number)")
       }
-      // States that nobody holds are built from the log.
+      // States that are not held are built from the log.
       for (generation, model) in passed {
         try model.expectShown(by: store.snapshot(at: generation), "\(context), \(generation)")
       }

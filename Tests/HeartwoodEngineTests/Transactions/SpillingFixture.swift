@@ -20,22 +20,22 @@ enum SpillingFixture {
 }
 
 extension StoreFixture {
-  /// Opens the store, runs `body`, verifies the whole store and ends as a process that dies does:
-  /// the next one finds nothing but the log.
+  /// Opens the store, runs `body`, verifies the complete store and ends like a process that dies:
+  /// the next one finds only the log.
   func runUntilDeath(_ body: (Store) throws -> Void) throws {
     let store = try open()
     try body(store)
     try Self.expectSound(store)
   }
 
-  /// Expects that the store shows this when it is opened, and again after a close.
+  /// Expects that the store has these contents when it is opened, and again after a close.
   func expectReopened(_ model: KeyspaceModel) throws {
     try run { try model.expectShown(by: $0.snapshot(), "after a death") }
     try run { try model.expectShown(by: $0.snapshot(), "after a close") }
   }
 }
 
-/// A model and a transaction that have gone through the same changes.
+/// A model and a transaction with the same changes.
 struct ModelledTransaction {
   var model = KeyspaceModel()
   var random: SeededGenerator
@@ -74,7 +74,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Random changes, a part of them in savepoints within savepoints, some of which are taken back.
+  /// Random changes, some of them in nested savepoints, some of which are rolled back.
   mutating func nestedSteps(
     _ transaction: inout WriteTransaction, count: Int, depth: Int
   ) throws {
@@ -96,7 +96,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Expects that the transaction shows exactly what the model holds.
+  /// Expects that the transaction has exactly the contents of the model.
   func expectShown(
     by transaction: WriteTransaction, _ location: SourceLocation = #_sourceLocation
   ) throws {

@@ -33,7 +33,7 @@ struct SpillingTests {
 
   @Test(arguments: [4096, 65536])
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
-    // A step of the value may lie in memory beyond the limit, and the pages that lead to it.
+    // One chunk of the value may exceed the limit, as may the pages that lead to it.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
@@ -102,7 +102,7 @@ struct SpillingTests {
         try rows.forEach { key, found in
           #expect(try Key.decode(key, as: Int.self) == next)
           #expect(found.array == value)
-          // Seen by others only, then by nobody, because it lies behind.
+          // First seen by other processes only, then discarded, because it is after the tail.
           try others.put(next, value)
           try rows.put(next - 1, value)
           next += 2
@@ -203,7 +203,7 @@ struct SpillingTests {
     modelled.model = before
     #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
-    // Goes to the same frames, where other pages have been read.
+    // Written to the same frames, from which other pages have been read.
     try store.write { transaction in
       for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
     }
@@ -214,7 +214,7 @@ struct SpillingTests {
   func `leaves no page marked as verified when it is rolled back`(
     access: StoreOptions.Access
   ) throws {
-    // Without memory every page is read back from the log before it is changed again.
+    // Without memory, every page is read back from the log before it is changed again.
     let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
     try fixture.run { store in
       try store.write { try $0.keyspace("rows").put(0, [0]) }
@@ -230,7 +230,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // The same changes in the same frames: all are verified as if seen for the first time.
+      // The same changes in the same frames: all pages are verified as if for the first time.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }
@@ -259,7 +259,7 @@ struct SpillingTests {
       }
       #expect(try logByteCount() <= before)
     }
-    // The same segments, taken again.
+    // The same segments, allocated again.
     try store.write { try fill(&$0) }
     #expect(try store.snapshot().keyspace("rows")?.count() == 601)
     try StoreFixture.expectSound(store)
@@ -268,10 +268,11 @@ struct SpillingTests {
     #expect(count == 601)
   }
 
-  /// A page was changed, spilled in a savepoint for the transaction outside of it, and freed there.
+  /// A page was changed, spilled in a savepoint for the enclosing transaction, and freed there.
   ///
-  /// Its writer took the frame before for its last, and everybody else the spilled one. A pass that
-  /// had read the log gave up the first, and the next map, made with the writer's, listed it.
+  /// Its writer took the previous frame for its last, and every other process the spilled one. A
+  /// maintenance run that had read the log released the first, and the next map, made with the
+  /// writer's index, listed it.
   @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {
@@ -285,7 +286,7 @@ struct SpillingTests {
         for number in 100..<200 { try rows.put(number, [UInt8](repeating: 2, count: 100)) }
         try transaction.savepoint { _ in
           for number in 100..<200 { try rows.delete(number) }
-          // More pages than there may be in memory, and none of those that are free now.
+          // More pages than may be in memory, and no page that is free now.
           for number in 200..<700 { try rows.put(number, [UInt8](repeating: 3, count: 100)) }
         }
       }

@@ -15,7 +15,7 @@ struct NodeChecksTests {
     return fixture
   }
 
-  /// Reads everything a page shows; traps if an offset leads out of it.
+  /// Reads everything in a page; traps if an offset leads out of it.
   private func readAll(_ page: Bytes, _ scratch: MutableBytes, _ random: inout SplitMix) {
     guard page.load8(PageLayout.kind.offset) <= PageKind.branch.rawValue else { return }
     let node = NodeView(page)
@@ -139,7 +139,7 @@ struct TreeChecksTests {
           TreeModel.KeyShape.mixedPrefixes.key(&random),
           TreeModel.value(&random, pageByteCount: 4096))
       }
-      // Damage that every page by itself survives: references and values that lead elsewhere.
+      // Damage that leaves every page valid by itself: references and values that lead elsewhere.
       let pages = try fixture.livePages.sorted()
       for _ in 0...random.next() % 4 {
         let number = pages[Int(random.next() % UInt64(pages.count))]

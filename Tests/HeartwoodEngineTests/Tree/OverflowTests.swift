@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A large value")
 struct OverflowTests {
-  /// Lengths around every edge of the layout, the second index level included.
+  /// Lengths around every edge of the layout, including the second index level.
   private static let lengths: [Int] = {
     let payload = 4096 - 32
     let fanout = payload / 4
@@ -53,7 +53,7 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  /// Each page says what it is; a value is made of no others, whatever a reference says.
+  /// Each page identifies itself; a value accepts no other page, whatever its reference says.
   @Test(.evidence("B3")) func `with a wrong page is corrupt`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(5, count: 5 * 4064 - 9)
@@ -90,7 +90,7 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
-  /// The pages of a value that holds its bytes in several, an index behind them.
+  /// The pages of a value that has several pages and an index.
   private func pages(
     of reference: OverflowReference, _ fixture: TreeFixture
   ) throws -> [PageNumber] {

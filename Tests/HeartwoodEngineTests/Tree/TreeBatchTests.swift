@@ -17,7 +17,7 @@ struct TreeBatchTests {
     [7] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
   }
 
-  /// Adds keys until there are no more or the batch is full; how many.
+  /// Adds keys until there are no more or the batch is full; returns their number.
   private func fill(_ batch: inout TreeBatch, _ keys: [[UInt8]]) throws -> Int {
     for key in keys {
       guard let room = batch.room(byteCount: key.count + 8) else { break }

@@ -96,7 +96,7 @@ struct TreeCursorTests {
     var current = keys.first
     for step in 0..<1500 {
       if random.next() % 3 == 0 {
-        // Half of the changes are at the cursor itself.
+        // Half of the changes are at the cursor's position.
         let random = TreeModel.KeyShape.mixedPrefixes.key(&random)
         let key = step % 2 == 0 ? current ?? random : random
         if let index = keys.firstIndex(of: key) {

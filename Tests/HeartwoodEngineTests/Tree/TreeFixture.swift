@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import Testing
 
-/// A tree in a store's pages, as the tests of the tree see it: the real writer's pages over a log
+/// A tree in a store's pages, as the tests of the tree use it: the real writer's pages over a log
 /// in memory, read through the cache.
 final class TreeFixture {
   static let tree: TreeID = 5
@@ -13,8 +13,8 @@ final class TreeFixture {
   private let pool: PagePool
   private let firstPage: PageNumber
 
-  /// - Parameter pageCount: Pages that are there already and are never looked at; one for which a
-  ///   bitmap is due next.
+  /// - Parameter pageCount: The number of existing pages, which are never read; one for which a
+  ///   bitmap comes next.
   init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
@@ -47,7 +47,7 @@ final class TreeFixture {
   var view: PageView { pages.view }
   var pinnedCount: Int { files.cache.pinnedCount }
 
-  /// Pages in use, bitmaps left out.
+  /// The number of pages in use, without bitmaps.
   var livePages: Set<PageNumber> {
     get throws {
       let used = UsedPages(view: view, geometry: files.geometry)
@@ -60,7 +60,7 @@ final class TreeFixture {
     }
   }
 
-  /// Appends what was changed to the log and goes on in a transaction that builds on it.
+  /// Appends the changes to the log and continues in a transaction that builds on them.
   func beginTransaction(memoryPageLimit: Int = .max) throws {
     let state = try pages.commit()
     pages = WorkingPages(
@@ -113,7 +113,7 @@ final class TreeFixture {
     return rows
   }
 
-  /// Checks the whole tree, that no page is lost, and that every page was released.
+  /// Checks the complete tree, that no page is lost, and that every page was released.
   func check(entryCount: Int? = nil, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
     var visited: Set<PageNumber> = []
     let checks = TreeChecks(view: view, root: root) { visited.insert($0).inserted }
@@ -132,7 +132,7 @@ final class TreeFixture {
 }
 
 extension [UInt8] {
-  /// Runs `body` with these bytes and the zeros a search key needs behind them.
+  /// Runs `body` with these bytes and the zeros that must follow a search key.
   func withSearchKey<R>(_ body: (SearchKey) throws(StorageError) -> R) throws(StorageError) -> R {
     try (self + [0, 0, 0, 0, 0, 0, 0, 0]).withBytes { bytes throws(StorageError) in
       try body(SearchKey(bytes.slice(0, count)))

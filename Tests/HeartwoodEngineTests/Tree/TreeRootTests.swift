@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a tree may start at, whatever the catalog says.
+/// The pages at which a tree may start, whatever the catalog says.
 @Suite("The root of a tree")
 struct TreeRootTests {
   @Test(.evidence("B3")) func `is a node of that tree`() throws {

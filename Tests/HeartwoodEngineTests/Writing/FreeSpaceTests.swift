@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Which pages a writer gets, and that no page is lost or given twice.
+/// The pages that a writer allocates: no page is lost or allocated twice.
 @Suite("The free space")
 struct FreeSpaceTests {
   private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // As sound as a page of a value must be to be read again.
+    // Valid enough as a page of a value to be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
@@ -65,7 +65,7 @@ struct FreeSpaceTests {
     #expect(try allocate(fixture) == page)
   }
 
-  /// Expects that pages of both bitmaps count as replaced, those of the large value among them.
+  /// Expects that pages of both bitmaps count as replaced, including those of the large value.
   private func expectFreed(_ before: Snapshot, _ after: Snapshot) throws {
     let difference = try PageDifference(from: before.state, to: after.state)
     let freed = difference.replaced.filter { !difference.written.contains($0) }
@@ -92,7 +92,7 @@ struct FreeSpaceTests {
       #expect(pageCount > perBitmap + 1000)
       try StoreFixture.expectSound(store)
       try store.checkpoint()
-      // Freed in both, and used again from the lowest on; those at the end are gone meanwhile.
+      // Freed in both, and reused from the lowest on; those at the end are gone meanwhile.
       let before = try store.snapshot()
       try store.write { transaction in
         for number in [2, 16] { try transaction.keyspace("large").delete(number) }

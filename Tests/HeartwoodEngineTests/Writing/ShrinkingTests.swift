@@ -32,7 +32,7 @@ struct ShrinkingTests {
       #expect(store.statistics.pageCount == before + 1)
       try store.write { try $0.removeKeyspace("large") }
       #expect(store.statistics.pageCount == before)
-      // Made and freed in one transaction, it never was there.
+      // Created and freed in one transaction, it has no effect.
       try store.write { transaction in
         try transaction.keyspace("large").put(1, Self.large)
         try transaction.removeKeyspace("large")
@@ -42,7 +42,7 @@ struct ShrinkingTests {
     }
   }
 
-  /// The file is not cut by less than a step, and what was there is whole.
+  /// The file is truncated by at least a step, and its contents are complete.
   @Test(.evidence("B3")) func `has no page after it that is read`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       let small = [UInt8](repeating: 1, count: 40_000)
@@ -75,7 +75,7 @@ struct ShrinkingTests {
     #expect(try fixture.pages.allocate(.overflow, tree: 5, level: 0) == 9)
   }
 
-  /// The first page of a second bitmap's stretch is that bitmap; without others it is not needed.
+  /// The first page of a second bitmap's range is that bitmap; without others it is not needed.
   @Test func `removes a bitmap that covers no other page`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)
@@ -92,12 +92,12 @@ struct ShrinkingTests {
       #expect(Int(fixture.pages.pageCount) == perBitmap)
       let before = fixture.pages.state.generation
       try fixture.beginTransaction()
-      // Nothing was written of what does not exist.
+      // Nothing was written for pages that do not exist.
       fixture.pages.state.index.forEach(newerThan: before) { page, _ in
         #expect(page < perBitmap)
       }
       #expect(Int(fixture.pages.pageCount) == perBitmap)
-      // The index still knows the old bitmap; a new one is made.
+      // The index still has the old bitmap; a new one is created.
       for expected in 1...2 {
         last = try fixture.pages.allocate(.overflow, tree: 5, level: 0)
         try fixture.pages.writable(last).store32(1, OverflowLayout.payloadCount.offset)
@@ -126,7 +126,7 @@ struct ShrinkingTests {
       try store.checkpoint()
       #expect(try byteCount(fixture) >= 400_000)
       #expect(try larger?.keyspace("large")?.get(1) == Self.large)
-      // Larger again, with other pages in the same places.
+      // Larger again, with other pages at the same positions.
       let other = [UInt8](repeating: 0xA5, count: 300_000)
       try store.write { try $0.keyspace("other").put(1, other) }
       let last = try store.snapshot()
@@ -148,7 +148,7 @@ struct ShrinkingTests {
     }
   }
 
-  /// Commits of falling and rising page counts, some of them moved home, some left in the log.
+  /// Commits of falling and rising page counts, some of them checkpointed, some left in the log.
   @Test(.evidence("D2"), arguments: 0..<8 as Range<UInt64>)
   func `is that of the newest commit after any opening`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -182,7 +182,7 @@ struct ShrinkingTests {
         try StoreFixture.expectSound(store)
       }
       held = []
-      // Given up now and then, so that the next opening recovers.
+      // Sometimes released without closing, so that the next opening recovers.
       if random.isTrue(in256: 128) { try store.close() }
     }
     try fixture.run { store in

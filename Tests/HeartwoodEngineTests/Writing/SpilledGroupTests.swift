@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Transactions that go to the log piece by piece, as the writer writes them and the scanner reads.
+/// Transactions that are spilled to the log in parts, as the writer writes and the scanner reads
+/// them.
 @Suite("A transaction spilled in parts")
 struct SpilledGroupTests {
   /// Writes parts without a commit mark.
@@ -67,7 +68,7 @@ struct SpilledGroupTests {
     let first = try log.commit([9])
     var given = try log.writer()
     _ = try spill([[1, 2], [3], [4, 5, 6], [7]], &given)
-    // The process goes on; the frames are written over, a part of them remains.
+    // The process continues; the frames are overwritten, and some of them remain.
     let second = try log.commit((0..<UInt32(length)).map { $0 })
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
@@ -117,7 +118,7 @@ struct SpilledGroupTests {
     }
     #expect(coalesced() == [])
     #expect(coalesced((4, 5), (1, 3)) == [VoidRange(first: 1, last: 5)])
-    // Between 6 and 9 lie a footer and a header, and no frame.
+    // Between 6 and 9 there are a footer and a header, and no frame.
     #expect(coalesced((9, 12), (1, 6)) == [VoidRange(first: 1, last: 12)])
     #expect(coalesced((1, 10), (2, 3)) == [VoidRange(first: 1, last: 10)])
     #expect(

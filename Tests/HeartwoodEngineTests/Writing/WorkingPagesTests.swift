@@ -53,7 +53,8 @@ struct WorkingPagesTests {
       _ = try fixture.put(Self.key(3), [UInt8(depth + 2)])
       #expect(pages.memoryPageCount == depth + 1)
     }
-    // What an inner one has replaced is kept for the outer one only where that has no copy.
+    // Pages that an inner savepoint has replaced are kept for the outer one only if that has no
+    // copy.
     pages.releaseSavepoint()
     #expect(pages.memoryPageCount == 5)
     #expect(try fixture.get(Self.key(3)) == [7])

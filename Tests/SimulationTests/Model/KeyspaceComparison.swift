@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One keyspace of a snapshot or a transaction beside the rows it must have.
+/// One keyspace of a snapshot or a transaction, compared with its expected rows.
 struct KeyspaceComparison<Reader: KeyspaceReading> {
   let keyspace: ModelKeyspace
   let reader: Reader
@@ -14,7 +14,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
       try reader.count() == rows.count, "\(keyspace.name) does not count \(rows.count) keys")
   }
 
-  /// Reads some of it, in one of the ways there are.
+  /// Reads some of it, in one of the possible ways.
   func compareSome(_ random: inout SeededGenerator) throws {
     switch random.below(6) {
     case 0, 1: for _ in 0..<12 { try compareValue(of: keyspace.key(&random), &random) }
@@ -115,7 +115,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
         + " \(upper as Any), reversed \(reversed), limit \(limit)")
   }
 
-  /// Moves a cursor to and fro.
+  /// Moves a cursor in both directions.
   private func compareWalk(_ random: inout SeededGenerator) throws {
     let cursor = reader.cursor()
     var position: Int?
@@ -167,7 +167,7 @@ extension RawSpan {
 }
 
 extension ReferenceContent {
-  /// Compares some of what a snapshot shows.
+  /// Compares some of the contents of a snapshot.
   func compareSome(_ snapshot: Snapshot, _ random: inout SeededGenerator) throws {
     try ModelMismatch.unless(try snapshot.keyspaceNames == names, "the keyspaces are not \(names)")
     for _ in 0..<3 {
@@ -182,7 +182,7 @@ extension ReferenceContent {
     }
   }
 
-  /// Compares all that a snapshot shows.
+  /// Compares all contents of a snapshot.
   func compareAll(_ snapshot: Snapshot) throws {
     try ModelMismatch.unless(try snapshot.keyspaceNames == names, "the keyspaces are not \(names)")
     for keyspace in ModelKeyspace.all {

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One of the keyspaces of a run, and the kind of keys that is used in it.
+/// One of the keyspaces of a run, and the kind of its keys.
 struct ModelKeyspace: Sendable {
   enum Kind: Sendable {
     case integers
@@ -32,10 +32,10 @@ struct ModelKeyspace: Sendable {
       name: String(repeating: "n", count: 255), kind: .strings, keyCount: 100),
   ]
 
-  /// A key by chance.
+  /// A random key.
   func key(_ random: inout SeededGenerator) -> ModelKey { key(random.below(keyCount)) }
 
-  /// The key of a number; different numbers give different keys.
+  /// Returns the key of a number; different numbers have different keys.
   func key(_ number: Int) -> ModelKey {
     switch kind {
     case .integers: .integer(number % 2 == 0 ? number : -number << 33)
@@ -48,7 +48,7 @@ struct ModelKeyspace: Sendable {
     }
   }
 
-  /// A value by chance; many have the lengths at which a value is stored another way.
+  /// A random value, often with a length at which values are stored differently.
   static func value(_ random: inout SeededGenerator, pageByteCount: Int) -> [UInt8] {
     let quarter = (pageByteCount - 40) / 4
     let page = pageByteCount - 32
@@ -56,7 +56,7 @@ struct ModelKeyspace: Sendable {
     var count = max(0, edges[random.below(edges.count)] + random.below(5) - 2)
     if random.isTrue(in256: 3) { count = random.below(160 << 10) }
     var value = [UInt8](repeating: UInt8(random.below(256)), count: count)
-    // No two places alike, so that a page of a large value cannot stand for another.
+    // No two positions alike, so that a page of a large value cannot stand for another.
     for offset in stride(from: 0, to: count, by: 256) {
       value[offset] = UInt8(truncatingIfNeeded: random.next())
     }
@@ -64,14 +64,14 @@ struct ModelKeyspace: Sendable {
   }
 }
 
-/// A key in each of the ways a program can give it.
+/// A key in each form that a program can use.
 enum ModelKey {
   case integer(Int)
   case string(String)
   case bytes([UInt8])
   case parts(Key)
 
-  /// What the store must hold it as.
+  /// The encoded form of the key.
   var encoded: Key {
     switch self {
     case .integer(let integer): Key(integer)
@@ -82,7 +82,7 @@ enum ModelKey {
   }
 }
 
-/// What snapshots and transactions have in common: the reading of one keyspace.
+/// The read operations of one keyspace that snapshots and transactions share.
 protocol KeyspaceReading {
   func count() throws -> Int
   func get(_ key: Int) throws -> [UInt8]?

@@ -27,7 +27,7 @@ extension ModelRun {
     try expectKept(store)
   }
 
-  /// Every name keeps what it should, and that can be read.
+  /// Every name keeps its generation, and that can be read.
   func expectKept(_ store: Store) throws {
     let found = try store.namedGenerations()
     try ModelMismatch.unless(found == kept, "kept are \(found), not \(kept)")
@@ -56,7 +56,7 @@ extension ModelRun {
     try expectKept(store)
   }
 
-  /// K3: what held generations cost is bounded; without any, the log is almost empty.
+  /// K3: the cost of held generations is bounded; without any, the log is almost empty.
   private func expectBoundedLog(_ store: Store) throws {
     guard case .files = setting.storage else { return }
     let statistics = store.statistics
@@ -85,7 +85,7 @@ extension ModelRun {
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
 
-  /// A generation between the steps of a compaction shows the same as the one before.
+  /// A generation between the steps of a compaction has the same contents as the previous one.
   private func pinWhileCompacting(_ store: Store) {
     guard held.count < 14, let snapshot = try? store.snapshot() else { return }
     held.append(Held(snapshot: snapshot, content: content))
@@ -94,7 +94,7 @@ extension ModelRun {
 
   // MARK: Ends and beginnings
 
-  /// Closes the store and opens it again; snapshots stay readable until they are gone.
+  /// Closes the store and reopens it; snapshots stay readable until they are released.
   func reopen(_ store: Store) throws {
     try store.close()
     do {
@@ -106,13 +106,13 @@ extension ModelRun {
     self.store = nil
   }
 
-  /// The process dies and loses nothing but its locks.
+  /// The process dies and loses only its locks.
   func kill() throws {
     guard let disk else { return }
     try abandon(for: disk.killed())
   }
 
-  /// The power goes: what was not synced may be lost, from the end.
+  /// The power is cut: unsynced commits may be lost, from the end.
   func cutPower() throws {
     guard let disk else { return }
     let mode = CrashMode.allCases[random.below(CrashMode.allCases.count)]
@@ -120,7 +120,7 @@ extension ModelRun {
     isAfterPowerCut = true
   }
 
-  /// Lets go of the store without closing it, and goes on with another disk.
+  /// Releases the store without closing it, and continues with another disk.
   private func abandon(for disk: SimulatedDisk) throws {
     held = []
     store = nil
@@ -129,7 +129,7 @@ extension ModelRun {
     fixture = .on(disk, setting.options)
   }
 
-  /// Opens the store, and compares all that it shows.
+  /// Opens the store, and compares all its contents.
   func open() throws -> Store {
     let store = try fixture.open()
     self.store = store
@@ -144,7 +144,7 @@ extension ModelRun {
     return store
   }
 
-  /// Takes what a power cut has left for the newest generation, if it may have left that.
+  /// Adopts the state that a power cut has left as the newest generation, if it is a permitted one.
   private func acceptLoss(_ snapshot: Snapshot) throws {
     let number = try ModelTransaction.number(of: snapshot)
     guard number >= durableNumber,

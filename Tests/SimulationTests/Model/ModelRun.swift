@@ -1,12 +1,12 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Where a run's store lies, and how it is made.
+/// The location of a run's store, and its options.
 struct ModelSetting: CustomStringConvertible {
   enum Storage {
-    /// On the machine's own files.
+    /// On the file system of the machine.
     case files(StoreOptions.Access, StoreOptions.MaintenanceMode)
-    /// On the simulated disk, whose processes die and whose power is cut.
+    /// On the simulated disk, where processes die and the power is cut.
     case simulated(canPunch: Bool)
   }
 
@@ -24,12 +24,12 @@ struct ModelSetting: CustomStringConvertible {
   let storage: Storage
   let pageByteCount: Int
 
-  /// The setting of a seed: each in turn.
+  /// Returns the setting of a seed: each in turn.
   static func of(seed: UInt64) -> ModelSetting { all[Int(seed % UInt64(all.count))] }
 
   var description: String { "\(storage), pages of \(pageByteCount)" }
 
-  /// Everything so small that passes and reclaims happen all the time.
+  /// Everything so small that maintenance runs and reclamations are frequent.
   var options: StoreOptions {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
@@ -37,7 +37,7 @@ struct ModelSetting: CustomStringConvertible {
     options.checkpointLogByteCount = options.segmentByteCount * 4
     options.reclaimLogByteCount = options.segmentByteCount * 2
     options.cacheByteCount = pageByteCount * 80
-    // Larger transactions go to the log before they are done.
+    // Larger transactions are spilled to the log.
     options.transactionMemoryByteCount = pageByteCount * 16
     if case .files(let access, let maintenance) = storage {
       options.access = access
@@ -47,9 +47,9 @@ struct ModelSetting: CustomStringConvertible {
   }
 }
 
-/// One store, what it must hold in each of its generations, and random steps for both.
+/// One store, the expected contents of each of its generations, and random steps for both.
 final class ModelRun {
-  /// A snapshot that is held, and the generation it must show for as long as it is.
+  /// A held snapshot, and the generation that it must show for as long as it is held.
   struct Held {
     let snapshot: Snapshot
     let content: ReferenceContent
@@ -58,24 +58,24 @@ final class ModelRun {
   let setting: ModelSetting
   var random: SeededGenerator
   var fixture: StoreFixture
-  /// The disk, where it is a simulated one.
+  /// The disk, if it is simulated.
   var disk: SimulatedDisk?
-  /// `nil` between one opening and the next.
+  /// `nil` between two openings.
   var store: Store?
 
-  /// What the newest generation holds.
+  /// The contents of the newest generation.
   var content = ReferenceContent()
   var newest = Generation(frame: 0)
-  /// What each generation holds that may still be read.
+  /// The contents of each generation that may still be readable.
   var history: [Generation: ReferenceContent] = [:]
-  /// Generations that were given up; none comes back.
+  /// Released generations, none of which may come back.
   var expired: Set<Generation> = []
   var held: [Held] = []
-  /// What each name keeps.
+  /// The generation of each name.
   var kept: [String: Generation] = [:]
-  /// The newest transaction that a power cut must not take back.
+  /// The newest transaction that a power cut must not undo.
   var durableNumber = 0
-  /// Transactions until now, with those that were taken back.
+  /// The number of transactions so far, including those rolled back.
   var transactionCount = 0
   /// Whether the store was left by a power cut and not opened since.
   var isAfterPowerCut = false
@@ -99,7 +99,7 @@ final class ModelRun {
     history[newest] = content
   }
 
-  /// Runs some steps, lets go of everything, and looks at all that is left.
+  /// Runs some steps, releases everything, and checks the remains.
   func run(stepCount: Int) throws {
     for number in 1...stepCount {
       let step = ModelStep.next(&random)
@@ -142,7 +142,7 @@ final class ModelRun {
     }
   }
 
-  /// A held snapshot by chance; the newest if there is none.
+  /// Returns a random held snapshot; the newest if there is none.
   func anyHeld(_ store: Store) throws -> Held {
     guard !held.isEmpty, random.isTrue(in256: 224) else {
       return Held(snapshot: try store.snapshot(), content: content)
@@ -150,7 +150,7 @@ final class ModelRun {
     return held[random.below(held.count)]
   }
 
-  /// Enters a generation that a commit has made.
+  /// Records a generation that a commit has created.
   func record(_ generation: Generation, _ content: ReferenceContent) throws {
     try ModelMismatch.unless(
       generation > newest, "a commit made \(generation) after \(newest)")
@@ -174,7 +174,7 @@ final class ModelRun {
     }
     try ModelMismatch.unless(
       store.files.cache.pinnedCount == 0, "pages of the cache were not released")
-    // X4. A pass that runs meanwhile takes pages out of either index, but changes none.
+    // X4. A concurrent maintenance run removes pages from either index, but changes none.
     let state = try store.snapshot().state
     let read = try store.files.located(at: state.generation, isMapped: false).walk
     let checkpointed = store.files.counters.checkpointed

@@ -3,17 +3,17 @@ import HeartwoodTestSupport
 
 /// One step of a run.
 enum ModelStep: CaseIterable {
-  /// Some transactions, one after the other.
+  /// Several transactions, one after the other.
   case write
   /// A transaction that changes something and throws.
   case abandonedWrite
-  /// A transaction that changes nothing.
+  /// A transaction without changes.
   case emptyWrite
   case pin
   case unpin
   case readNewest
   case readHeld
-  /// Asks for a generation of old.
+  /// Requests an old generation.
   case readGiven
   case changes
   case keep
@@ -24,12 +24,12 @@ enum ModelStep: CaseIterable {
   case verify
   case compareAll
   case reopen
-  /// The process dies; another one opens. Not where the disk is a real one.
+  /// The process dies; another one opens the store. Not on a real disk.
   case kill
-  /// The power is cut. Not where the disk is a real one.
+  /// The power is cut. Not on a real disk.
   case cutPower
 
-  /// How often it comes, compared with the others.
+  /// Its frequency, compared with the others.
   private var weight: Int {
     switch self {
     case .write: 44
@@ -46,7 +46,7 @@ enum ModelStep: CaseIterable {
 
   private static let choices = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-  /// A step by chance.
+  /// A random step.
   static func next(_ random: inout SeededGenerator) -> ModelStep {
     choices[random.below(choices.count)]
   }
@@ -123,7 +123,7 @@ extension ModelRun {
     for lost in expired.sorted().suffix(3) { _ = try expectGiven(lost, store) }
   }
 
-  /// The snapshot of a generation, or `nil` if it has expired, which one that is held must not.
+  /// Returns the snapshot of a generation, or `nil` if it has expired; a held one must not.
   @discardableResult
   func expectGiven(_ generation: Generation, _ store: Store) throws -> Snapshot? {
     do {
@@ -139,7 +139,7 @@ extension ModelRun {
     }
   }
 
-  /// Whether somebody holds a generation, or it is the newest.
+  /// Returns whether a generation is held, or is the newest.
   func isHeld(_ generation: Generation) -> Bool {
     generation == newest || kept.values.contains(generation)
       || held.contains { $0.snapshot.generation == generation }

@@ -2,14 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The whole engine beside plain arrays that hold every generation.
+/// The complete engine, compared with plain arrays that hold every generation.
 ///
 /// Each seed is a long history on one store: thousands of changes in a dozen keyspaces, snapshots
-/// of many ages, kept generations, passes, compactions, copies, openings and crashes, in any order.
-/// Whatever is read on the way must be what was written, and the log must stay within its bound.
+/// of many ages, named generations, maintenance runs, compactions, copies, openings and crashes, in
+/// any order. Every read must return what was written, and the log must stay within its bound.
 @Suite("A store beside a model of it")
 struct ModelTests {
-  /// A multiple of the number of settings, so that each has its turn.
+  /// A multiple of the number of settings, so that each is covered.
   private static let seeds = 0..<UInt64(SimulationScale.isLong ? 16 : 8)
 
   @Test(

@@ -1,19 +1,19 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// What one transaction does by chance, to the store and to what it must hold.
+/// Random operations of one transaction, on the store and on its expected contents.
 struct ModelTransaction {
-  /// What a transaction throws to be taken back.
+  /// The error that a transaction throws to be rolled back.
   struct Abandoned: Error {}
 
-  /// The keyspace that says which transaction made a generation.
+  /// The keyspace with the number of the transaction that created a generation.
   static let numberName = "number"
 
   let pageByteCount: Int
   var random: SeededGenerator
   var content: ReferenceContent
 
-  /// Changes and reads; the number is written too, so that no transaction is without a change.
+  /// Changes and reads; the number is written too, so that every transaction has a change.
   mutating func run(_ transaction: inout WriteTransaction, operationCount: Int) throws {
     for _ in 0..<operationCount { try operate(&transaction) }
     let number = withUnsafeBytes(of: content.number.bigEndian) { [UInt8]($0) }
@@ -21,13 +21,13 @@ struct ModelTransaction {
     content[Self.numberName, Key(0)] = number
   }
 
-  /// The number of the transaction that made what a snapshot shows.
+  /// Returns the number of the transaction that created the contents of a snapshot.
   static func number(of snapshot: Snapshot) throws -> Int {
     let value = try snapshot.keyspace(numberName)?.get(0) ?? []
     return value.reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Some operations at a savepoint, to which the transaction goes back in half of the cases.
+  /// Some operations in a savepoint, which is rolled back in half of the cases.
   private mutating func operateAtSavepoint(
     _ transaction: inout WriteTransaction, depth: Int
   ) throws {
@@ -79,13 +79,13 @@ struct ModelTransaction {
   private mutating func put(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     var value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
-    // The same bytes again are no change, but may go to other pages.
+    // The same bytes again are no change, but may be written to other pages.
     if random.isTrue(in256: 24), let old = content[keyspace.name, key.encoded] { value = old }
     try writer.put(key, value)
     content[keyspace.name, key.encoded] = value
   }
 
-  /// Gives a value piece by piece: whole, too short, or not to the end.
+  /// Streams a value in chunks: complete, too short, or abandoned.
   private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
@@ -118,7 +118,7 @@ struct ModelTransaction {
     content[keyspace.name, key.encoded] = nil
   }
 
-  /// Neighbours, so that nodes split.
+  /// Adjacent keys, so that nodes split.
   private mutating func putMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let value = [UInt8](repeating: UInt8(random.below(256)), count: random.below(200))
     let start = random.below(keyspace.keyCount)
@@ -129,7 +129,7 @@ struct ModelTransaction {
     }
   }
 
-  /// Neighbours, so that nodes are merged and freed.
+  /// Adjacent keys, so that nodes are merged and freed.
   private mutating func deleteMany(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let keys = content.rows(keyspace.name).keys
     guard !keys.isEmpty else { return }
@@ -155,7 +155,7 @@ struct ModelTransaction {
     }
   }
 
-  /// Changes the keyspace while a cursor stands in it, which then goes on from its key.
+  /// Changes the keyspace during a cursor's walk, which then continues from its key.
   private mutating func changeBesideCursor(
     _ keyspace: ModelKeyspace, _ writer: KeyspaceWriter
   ) throws {

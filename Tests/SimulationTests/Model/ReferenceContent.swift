@@ -1,16 +1,17 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// What one keyspace must hold: its keys in order, and a value for each.
+/// The expected contents of one keyspace: its keys in order, and a value for each.
 ///
-/// A copy shares everything until one of the two is changed, so that a whole history fits memory.
+/// A copy shares everything until one of the two is changed, so that a complete history fits
+/// memory.
 struct ReferenceRows {
   private(set) var keys: [Key] = []
   private(set) var values: [[UInt8]] = []
 
   var count: Int { keys.count }
 
-  /// The first position whose key is not before `key`.
+  /// Returns the first position whose key is not before `key`.
   func position(of key: Key) -> Int {
     var (lower, upper) = (0, keys.count)
     while lower < upper {
@@ -20,7 +21,7 @@ struct ReferenceRows {
     return lower
   }
 
-  /// The positions of the keys from `lower` up to `upper`; none if they are the wrong way round.
+  /// Returns the positions of the keys from `lower` up to `upper`; none if these are reversed.
   func positions(from lower: Key?, upTo upper: Key?) -> Range<Int> {
     let first = lower.map { position(of: $0) } ?? 0
     let end = upper.map { position(of: $0) } ?? count
@@ -48,7 +49,7 @@ struct ReferenceRows {
     }
   }
 
-  /// Whether both are the same copy, so that nothing in them has to be compared.
+  /// Returns whether both are the same copy, so that they need not be compared.
   func isCopy(of other: ReferenceRows) -> Bool {
     func start<Element>(_ array: [Element]) -> UnsafePointer<Element>? {
       array.withUnsafeBufferPointer { $0.baseAddress }
@@ -58,13 +59,13 @@ struct ReferenceRows {
   }
 }
 
-/// What a store must hold after one of its commits.
+/// The expected contents of a store after one of its commits.
 struct ReferenceContent {
   private(set) var keyspaces: [String: ReferenceRows] = [:]
-  /// The number of the transaction that made it.
+  /// The number of the transaction that created it.
   var number = 0
 
-  /// The names in the order of their bytes, as a store has them.
+  /// The names in the order of their bytes, as in a store.
   var names: [String] { keyspaces.keys.sorted { Key($0) < Key($1) } }
 
   var entryCount: Int { keyspaces.values.reduce(0) { $0 + $1.count } }
@@ -80,7 +81,7 @@ struct ReferenceContent {
 
   mutating func remove(_ name: String) { keyspaces[name] = nil }
 
-  /// The changes that lead from here to `target`, in the order of a store's.
+  /// Returns the changes that lead from here to `target`, in the order of a store's.
   func changes(to target: ReferenceContent) -> [StoreChange] {
     var changes: [StoreChange] = []
     for name in Set(names).union(target.names).sorted(by: { Key($0) < Key($1) }) {
@@ -110,18 +111,18 @@ struct ReferenceContent {
 }
 
 extension [UInt8] {
-  /// Whether both hold the same bytes; fast without optimisation too.
+  /// Returns whether both have the same bytes; fast without optimisation too.
   func holds(_ other: [UInt8]) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }
 
-  /// Whether a span holds the same bytes.
+  /// Returns whether a span has the same bytes.
   func holds(_ other: RawSpan) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }
 }
 
-/// A difference between a store and what it must hold.
+/// A difference between a store and its expected contents.
 struct ModelMismatch: Error, CustomStringConvertible {
   let description: String
 

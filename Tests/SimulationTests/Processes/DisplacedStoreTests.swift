@@ -74,7 +74,7 @@ struct DisplacedStoreTests {
     }
   }
 
-  /// Puts a file of the copy in the place of the store's, as a program that restores it would.
+  /// Replaces a file of the store by that of the copy, as a program that restores it would.
   private func replace(_ name: String) throws {
     try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")
     guard rename(copy + "/restored", path + "/" + name) == 0 else {

@@ -3,11 +3,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What real processes find out about each other.
+/// The information that real processes get about each other.
 @Suite("Processes that hold a store or a generation", .serialized)
 struct HolderProcessTests {
-  /// Asks until the answer is the expected one, or a minute is over; what processes tell of what
-  /// they hold they tell after a while.
+  /// Queries until the answer is the expected one, or a minute has passed; processes publish what
+  /// they hold with a delay.
   private func stable<T: Equatable>(on expected: T, _ ask: () throws -> T) throws -> T {
     for _ in 0..<3000 {
       if try ask() == expected { break }
@@ -34,7 +34,7 @@ struct HolderProcessTests {
     waitForAll(campaign, 3)
     try store.write { try $0.keyspace("k").put(2, [2]) }
     let numbers = campaign.processNumbers
-    // Who only reads writes no name; the system knows that of the program.
+    // A reader writes no name; the system knows that of the program.
     let names = ["importer", "forgotten", "heartwood-worker"]
     let expected = Dictionary(uniqueKeysWithValues: zip(numbers, names))
     func others(_ holders: [StoreHolder]) -> [Int32: String] {

@@ -3,8 +3,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Several processes on one store, some of which are killed or stopped at random, and the check of
-/// what all of them have noted.
+/// Several processes on one store, some of which are killed or suspended at random, and the check
+/// of everything they have recorded.
 final class ProcessCampaign {
   let directory: ScratchDirectory
   let seed: UInt64
@@ -13,7 +13,7 @@ final class ProcessCampaign {
   private var generator: SeededGenerator
   private var workers: [Worker] = []
 
-  /// One place in the campaign, and the process that fills it now.
+  /// One role in the campaign, and the process that fills it now.
   private final class Worker {
     var assignment: WorkerAssignment
     var process: SpawnedProcess?
@@ -41,13 +41,13 @@ final class ProcessCampaign {
 
   // MARK: Processes
 
-  /// The numbers of the processes that run now, in the order they were added.
+  /// The PIDs of the running processes, in the order in which they were added.
   var processNumbers: [Int32] { workers.compactMap { $0.process?.number } }
 
-  /// Ends the process that was added at this place, for good.
+  /// Ends the process that was added at this position, for good.
   func end(_ index: Int) { killNow(workers.remove(at: index)) }
 
-  /// The program lies beside the bundle of the tests, wherever that was built.
+  /// The program is beside the test bundle, wherever that was built.
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -73,7 +73,7 @@ final class ProcessCampaign {
     worker.process = nil
   }
 
-  /// Kills a process, or now and then all of them, every few milliseconds, and starts them again.
+  /// Kills a process, or sometimes all of them, every few milliseconds, and restarts them.
   func killAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -92,7 +92,7 @@ final class ProcessCampaign {
     }
   }
 
-  /// Stops a process for a while, and lets it go on.
+  /// Suspends a process for a while, and resumes it.
   func stopAtRandom(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
@@ -112,7 +112,7 @@ final class ProcessCampaign {
     throw SharedContent.Violation("seed \(seed): \(try said())")
   }
 
-  /// What the processes complained of; nothing before the first was started.
+  /// The errors that the processes reported; nothing before the first was started.
   private func said() throws -> String {
     guard FileManager.default.fileExists(atPath: complaints) else { return "" }
     return try String(contentsOfFile: complaints, encoding: .utf8)
@@ -122,7 +122,7 @@ final class ProcessCampaign {
     _ = FileManager.default.createFile(atPath: directory.path(of: name), contents: nil)
   }
 
-  /// Lets every process come to its end, which must be a good one.
+  /// Lets every process end by itself, which must succeed.
   func finish() throws {
     signal("stop")
     let end = Date(timeIntervalSinceNow: 60)
@@ -144,7 +144,7 @@ final class ProcessCampaign {
     }
   }
 
-  /// The whole number of records of a kind.
+  /// The total number of records of a kind.
   func count(_ kind: Ledger.Kind, _ role: WorkerAssignment.Role) -> Int {
     ledgers(role).reduce(0) { $0 + $1.records.filter { $0.kind == kind }.count }
   }
@@ -164,8 +164,8 @@ final class ProcessCampaign {
 
   // MARK: Afterwards
 
-  /// Nobody is in: nobody has a lock, the store opens and is whole, all that was acknowledged is
-  /// there, and a checkpoint empties the log.
+  /// No process has the store open: no lock is held, the store opens and is complete, everything
+  /// acknowledged is there, and a checkpoint empties the log.
   func expectAllIsWell() throws {
     let options = try #require(workers.first).assignment.options
     let path = directory.path(of: "store")
@@ -230,8 +230,8 @@ final class ProcessCampaign {
     for (index, records) in commits { expectExplained(states, by: records, of: index) }
   }
 
-  /// What a state shows of a writer is its last commit up to that generation: not below the last
-  /// that was acknowledged, and below the next one that was.
+  /// A state contains each writer's last commit up to that generation: not below the last
+  /// acknowledged one, and below the next acknowledged one.
   private func expectExplained(
     _ states: [UInt64: Ledger.Record], by commits: [Ledger.Record], of writer: Int
   ) {

@@ -3,15 +3,15 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Every call that can lack a resource fails once, at each of its places in a workload, while
-/// another opening of the store and a process of its own use it too.
+/// Every call that can lack a resource fails once, at each of its occurrences in a workload, while
+/// another opening of the store and another process use it too.
 ///
-/// Where a file cannot be opened it fails twice: the store closes other files, and tries again.
+/// If a file cannot be opened, it fails twice: the store closes other files and tries again.
 @Suite("A store short of one resource for one call", .serialized)
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
 
-  /// The error that a call which lacks something ends with.
+  /// The error of a call that lacks a resource.
   private static func error(_ demand: Demand, _ path: String) -> StorageError {
     switch demand {
     case .descriptor: .unchanged(.io, "No descriptor is left.", file: path, errno: 24)
@@ -23,11 +23,11 @@ struct ScarceResourceTests {
     }
   }
 
-  /// Counts demands, and refuses one of them.
+  /// Counts demands, and rejects one of them.
   private final class Refusal {
     var count = 0
     var refused: Int?
-    /// Where the last call was refused.
+    /// The last rejected call.
     var refusedPath: String?
 
     func attach(to fileSystem: ObservedFileSystem, _ wanted: Demand) {
@@ -43,7 +43,7 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run: a store that fails, another opening of it that watches, and a process that does.
+  /// One run: a store that fails, another opening of it that observes, and a process that does too.
   private final class Run {
     let fixture: StoreFixture
     let fileSystem: ObservedFileSystem
@@ -67,7 +67,7 @@ struct ScarceResourceTests {
       fixture = original.with(fileSystem)
       refusal.refused = number
       refusal.attach(to: fileSystem, demand)
-      // Where it cannot be made, it can be a moment later.
+      // If it cannot be created, it can be a moment later.
       do {
         try fixture.open().close()
       } catch let error as StorageError {
@@ -80,7 +80,7 @@ struct ScarceResourceTests {
       try process.wait(for: .opened, 1, .watcher)
     }
 
-    /// Runs a step, which may fail with what is scarce and nothing else.
+    /// Runs a step, which may only fail for lack of the resource.
     func attempt<R>(_ body: () throws -> R) throws -> R? {
       do { return try body() } catch let error as StorageError {
         errors.append(error)
@@ -97,7 +97,7 @@ struct ScarceResourceTests {
         }
       }
       if done == nil {
-        // A commit that is whole and could not be synced is there with the next one.
+        // A commit that is complete and could not be synced is there with the next one.
         _ = try store.write { try $0.keyspace("n").put(0, [byte]) }
         guard try store.snapshot().keyspace("k")?.get(rows.lowerBound)?.last == byte else { return }
       }
@@ -112,7 +112,7 @@ struct ScarceResourceTests {
       }
     }
 
-    /// The workload; the other opening writes and reads in between as if nothing had happened.
+    /// The workload; the other opening writes and reads in between without any effect on it.
     func run(_ context: String) throws {
       var opened = try attempt { try fixture.open() }
       if opened == nil { opened = try attempt { try fixture.open() } }
@@ -138,10 +138,10 @@ struct ScarceResourceTests {
       _ = try attempt { try store.compact() }
       try put(store, 200..<205, 5)
       fileSystem.onDemand = nil
-      // The other process has met no error, and found all that it wrote.
+      // The other process has met no error, and found everything that it wrote.
       try process.wait(for: .acknowledged, 2, .watcher)
       try process.finish()
-      // One call failed, and no more than the step that needed it.
+      // One call failed, and only the step that needed it.
       #expect(errors.count <= 1, "\(context): \(errors)")
       try expectContent(watcher, context)
       try expectContent(store, context)
@@ -162,7 +162,7 @@ struct ScarceResourceTests {
     }
   }
 
-  /// In a short run some of the places, others for each kind; in a long one all.
+  /// In a short run some of the occurrences, different ones for each kind; in a long one all.
   private static var stride: Int {
     let scale = ProcessInfo.processInfo.environment["HEARTWOOD_SIMULATION"]
     return scale == "long" || scale == "deep" ? 1 : 29

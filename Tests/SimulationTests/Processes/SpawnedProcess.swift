@@ -1,16 +1,16 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that was started here, by its number.
+/// A process that was started here, by its PID.
 ///
-/// Foundation learns of an end by a socket that a process started at the same moment may have
+/// Foundation detects an end by a socket that a process started at the same moment may have
 /// inherited, and would wait for that one too.
 final class SpawnedProcess {
   let number: pid_t
-  /// What `exit` was given, or 128 and the signal; `nil` while it runs.
+  /// The argument of `exit`, or 128 and the signal; `nil` while it runs.
   private(set) var status: Int32?
 
-  /// Starts a program whose complaints go to the end of a file.
+  /// Starts a program whose errors are appended to a file.
   init(_ program: String, _ argument: String, complaints: String) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -37,7 +37,7 @@ final class SpawnedProcess {
     return status == nil
   }
 
-  /// Ends it by force if it runs, and waits until it has.
+  /// Kills it if it runs, and waits for its end.
   func end() {
     guard isRunning else { return }
     kill(number, SIGKILL)

@@ -3,10 +3,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What a process that stands still, holding one lock, leaves to the others.
+/// The operations left to others while a process is suspended and holds one lock.
 @Suite("A store with a lock held by another process", .serialized)
 struct StandstillTests {
-  /// Holds a byte as a process would that was stopped in the middle of what the byte is for.
+  /// Holds a byte like a process that was suspended in the middle of the operation.
   private func whileHeld(
     _ byte: UInt64, _ body: (Store) throws -> Void
   ) throws {
@@ -54,7 +54,7 @@ struct StandstillTests {
     }
   }
 
-  /// The commits are done; what nobody gives back meanwhile is log.
+  /// The commits are done; only the log is not reclaimed meanwhile.
   @Test(.evidence("I2"))
   func `can be written beyond the length at which writers wait for maintenance`() throws {
     try whileHeld(LockByte.maintenance) { store throws in

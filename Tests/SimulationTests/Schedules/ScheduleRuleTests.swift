@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What orders are tried, and what becomes of those whose processes hang or die.
+/// The orders that are tried, and the treatment of processes that hang or die.
 @Suite("An exploration of orders")
 struct ScheduleRuleTests {
-  /// What each participant does with its file system, in an order that is given.
+  /// The actions of each participant on its file system, in a given order.
   private static func run(
     _ switches: [Schedule.Switch], on memory: MemoryFileSystem,
     _ bodies: [@Sendable (ScheduledProcess, Schedule) throws -> Void]
@@ -29,7 +29,7 @@ struct ScheduleRuleTests {
     try #require(try fileSystem.open("/f", .write))
   }
 
-  /// Reads a number, writes the next one, and looks at something else in between.
+  /// Reads a number, writes the next one, and reads something else in between.
   private static func count(_ process: ScheduledProcess, _: Schedule) throws {
     let file = try file(process)
     let number = try file.bytes(at: 0, 1)[0]
@@ -37,7 +37,7 @@ struct ScheduleRuleTests {
     try file.write([number + 1], at: 0)
   }
 
-  /// The counts that three participants arrive at, and the runs it took.
+  /// The counts that three participants reach, and the number of runs.
   private func counts(
     _ preemptionBound: Int, _ preemptions: Schedule.Preemptions = .distinct
   ) throws -> (found: Set<UInt8>, summary: Exploration.Summary) {
@@ -108,7 +108,7 @@ struct ScheduleRuleTests {
     #expect(summary.failure == nil && found == [0, 1, 2])
   }
 
-  /// What outlives the thread that opened it.
+  /// An object that outlives the thread that opened it.
   private final class Opened: @unchecked Sendable {
     // @unchecked because one participant at a time uses it.
     var files: [any File] = []

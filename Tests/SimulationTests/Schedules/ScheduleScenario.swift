@@ -2,21 +2,21 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// What each participant of a schedule does, and the store it finds.
+/// The role of each participant of a schedule, and the initial store.
 struct ScheduleScenario: Sendable, CustomTestStringConvertible {
-  /// What a participant does, each in a process of its own.
+  /// The role of a participant, each in a process of its own.
   enum Role: Sendable {
     /// Commits some transactions.
     case writer(Int, StoreOptions.Durability)
-    /// Pins the newest generation, twice, and reads both while the other is held.
+    /// Pins the newest generation twice, and reads both while the other is held.
     case reader
-    /// Runs passes, which give back what nobody reads if anything is held.
+    /// Runs maintenance, which reclaims unreadable frames if anything is held.
     case checkpointer(Int)
-    /// Commits, and then runs a pass, some times.
+    /// Commits, and then runs maintenance, several times.
     case housekeeper(Int)
     /// Pins the generation of a given transaction, which others may hold.
     case pinner(Int)
-    /// Keeps a generation that is no longer the newest by name, and releases it.
+    /// Names a generation that is no longer the newest, and releases it.
     case keeper
     /// Opens the store and reads; commits and closes it too, or stays.
     case opener(commits: Bool)
@@ -30,11 +30,11 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
   var preparedCount = 2
   /// Those of them that are held throughout.
   var held: Set<Int> = []
-  /// After which of them a pass has run.
+  /// Those of them after which a maintenance run has ended.
   var passAfter: Int?
-  /// Those that were held until then and no longer.
+  /// Those that were held until then and not any longer.
   var released: Set<Int> = []
-  /// Whether a process that does nothing has the store open throughout.
+  /// Whether an idle process has the store open throughout.
   var isOpenElsewhere = true
 
   var testDescription: String { name }

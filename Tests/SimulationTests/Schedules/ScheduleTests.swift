@@ -2,12 +2,12 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The protocol of several processes, run by the engine itself, step by step, in every order with
-/// few preemptions.
+/// The protocol of several processes, executed by the engine itself, step by step, in every order
+/// with few preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
-  /// Runs for each number of preemptions: all there are of two and three participants in a long
-  /// run, and otherwise as many as there is time for.
+  /// Runs for each number of preemptions: all of two and three participants in a long run, and
+  /// otherwise as many as time allows.
   private static func runLimit(_ scenario: ScheduleScenario) -> Int {
     guard TestBuild.isOptimised else { return 8 }
     if SimulationScale.isDeep { return .max }
@@ -31,7 +31,7 @@ struct ScheduleTests {
     }
   }
 
-  /// What is no step, or touches what it does not tell, would be missed here.
+  /// An access that is no step, or that is not declared by its step, would be missed here.
   @Test(
     .enabled(if: SimulationScale.isLong),
     arguments: ["writer with maintenance, reader", "opener, writer"])
@@ -46,9 +46,9 @@ struct ScheduleTests {
     print("schedules: \(scenario.name): \(explored[1].runCount) of \(explored[0].runCount)")
   }
 
-  /// Put here what a failure prints, to run that order alone.
+  /// Insert the output of a failure here to run that order alone.
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
-    // A reader has loaded the newest generation; a commit; a pass has begun.
+    // A reader has loaded the newest generation; a commit; a maintenance run has begun.
     (
       "writer with maintenance, reader",
       [Schedule.Switch(0, to: 1), Schedule.Switch(2, to: 0), Schedule.Switch(57, to: 1)]

@@ -1,12 +1,12 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One run of a scenario: a store made for it, its participants, and what they have seen.
+/// One run of a scenario: a store created for it, its participants, and their observations.
 ///
 /// Every transaction writes its number into several keyspaces, so that each state can be checked
-/// alone; and one who begins to read after a commit was acknowledged must see it.
+/// alone; and a reader that begins after a commit was acknowledged must see it.
 final class ScheduledStores: @unchecked Sendable {
-  // @unchecked because only the participant whose turn it is uses what changes.
+  // @unchecked because only the participant whose turn it is uses the variables.
   private let scenario: ScheduleScenario
   private let memory = MemoryFileSystem()
   private let schedule: Schedule
@@ -29,7 +29,7 @@ final class ScheduledStores: @unchecked Sendable {
     options.maintenance = .inline
   }
 
-  /// Runs a scenario in one order; what went wrong is in the schedule it returns.
+  /// Runs a scenario in one order; failures are in the schedule it returns.
   static func run(_ scenario: ScheduleScenario, _ switches: [Schedule.Switch]) -> Schedule {
     let schedule = Schedule(switches)
     let stores = ScheduledStores(scenario, schedule)
@@ -93,8 +93,8 @@ final class ScheduledStores: @unchecked Sendable {
     return ground
   }
 
-  /// What is held must be what it was, also to one who finds it in the files; and when nobody is in
-  /// any more, the log ends in the page file and no lock is left.
+  /// Held generations must be unchanged, even if they are read back from the files; and when no
+  /// process has the store open any more, a checkpoint empties the log and no lock is left.
   private func finish(_ ground: Bystander) throws {
     let other = try Bystander(memory, options)
     for process in processes + [ground.process] { process.refresh() }
@@ -145,7 +145,7 @@ final class ScheduledStores: @unchecked Sendable {
 
   // MARK: Content
 
-  /// One transaction: its number goes wherever it may, and pages come and go.
+  /// One transaction: its number is written wherever possible, and pages are allocated and freed.
   @discardableResult
   private func write(
     _ store: Store, by process: ScheduledProcess, _ durability: StoreOptions.Durability
@@ -183,12 +183,12 @@ final class ScheduledStores: @unchecked Sendable {
     numbers[generation] = number
   }
 
-  /// The number in one keyspace of a snapshot.
+  /// Returns the number in one keyspace of a snapshot.
   private func number(_ snapshot: Snapshot, _ name: String, _ key: Int = 0) throws -> Int {
     Self.number(try snapshot.keyspace(name)?.get(key))
   }
 
-  /// The number of the transaction whose content a snapshot has, and no other's.
+  /// Returns the number of the transaction whose content a snapshot has completely.
   @discardableResult
   private func content(_ snapshot: Snapshot, first: Int? = nil) throws -> Int {
     let number = try first ?? self.number(snapshot, "a")
@@ -238,8 +238,8 @@ final class ScheduledStores: @unchecked Sendable {
     return store
   }
 
-  /// The newest generation, which must not be older than what was acknowledged when it was asked
-  /// for.
+  /// Returns the newest generation, which must not be older than the commits acknowledged before
+  /// the request.
   private func snapshot(_ store: Store, _ number: Int) throws -> Snapshot {
     try processes[number].checkAcknowledged()
     let acknowledged = newestAcknowledged
@@ -251,7 +251,7 @@ final class ScheduledStores: @unchecked Sendable {
     return snapshot
   }
 
-  /// A part of the first snapshot is read when the second is there, and all of it at the end.
+  /// A part of the first snapshot is read when the second exists, and all of it at the end.
   private func read(_ number: Int) throws {
     let store = try store(number)
     let first = try snapshot(store, number)

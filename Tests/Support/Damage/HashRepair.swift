@@ -1,16 +1,16 @@
 import HeartwoodEngine
 
-/// Gives changed bytes the hashes they should have, and everything that repeats a hash the new one.
+/// Repairs the hashes of changed bytes, and everything that repeats such a hash.
 ///
-/// Without the second part a changed page would break the chain of the log, and what is behind the
-/// chain would never be reached.
+/// Without the second part, a changed page would break the chain of the log, and nothing after it
+/// would be reached.
 struct HashRepair {
   private let pageByteCount: Int
-  /// The seed of all hashes but those of headers.
+  /// The seed of all hashes except those of headers.
   private let seed: UInt64
   private let originals: [String: [UInt8]]
   private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []
-  /// What took the place of each hash that was repaired.
+  /// The new value of each repaired hash.
   private var renamed: [UInt64: UInt64] = [:]
 
   init(_ image: StoreImage) {
@@ -29,7 +29,7 @@ struct HashRepair {
     }
   }
 
-  /// Whether a run of bytes is another than in the file before the first change, at the same place.
+  /// Returns whether some bytes differ from those in the original file at the same position.
   private func isChanged(_ name: String, _ offset: Int, _ bytes: MutableBytes) -> Bool {
     (originals[name] ?? []).withBytes { before in
       offset + bytes.count > before.count
@@ -37,7 +37,7 @@ struct HashRepair {
     }
   }
 
-  /// Repairs all files; pages first, then what repeats their hashes, in the order of repetition.
+  /// Repairs all files: pages first, then what repeats their hashes, in the order of repetition.
   mutating func run() -> [String: [UInt8]] {
     for (name, bytes, _) in files where name == "pages" || name.hasPrefix("wal-") {
       repairPages(name, bytes)
@@ -103,7 +103,7 @@ struct HashRepair {
 
   /// Repairs the header of a segment, and its footer if there is one.
   private func repairSegment(_ name: String, _ segment: MutableBytes) {
-    // One that was made ahead has no header yet.
+    // A segment that was created ahead has no header yet.
     let header = segment.slice(0, SegmentLayout.byteCount)
     if isChanged(name, 0, header) { repair(header, upTo: SegmentLayout.hash.offset) }
     typealias Layout = SegmentFooterLayout
@@ -132,7 +132,7 @@ struct HashRepair {
     where Int(offset) + HeaderSlotLayout.byteCount <= pages.count {
       let slot = pages.slice(Int(offset), HeaderSlotLayout.byteCount)
       follow(slot, HeaderSlotLayout.digest.offset)
-      // One that was never written stays so.
+      // A footer that was never written stays absent.
       if isChanged(name, Int(offset), slot) { repair(slot, upTo: HeaderSlotLayout.hash.offset) }
     }
   }
@@ -149,21 +149,21 @@ struct HashRepair {
     repairEnd(map)
   }
 
-  /// Map and list of kept generations end with the hash of all bytes before it.
+  /// The map and the list of named generations end with the hash of all bytes before it.
   private func repairEnd(_ bytes: MutableBytes) {
     guard bytes.count >= 8 else { return }
     let end = bytes.count - 8
     bytes.store64(XXH64.hash(bytes.bytes.slice(0, end), seed: seed), end)
   }
 
-  /// Headers have a hash without a seed behind what it covers.
+  /// Headers have an unseeded hash after the bytes it covers.
   private func repair(_ header: MutableBytes, upTo end: Int) {
     header.store64(XXH64.hash(header.bytes.slice(0, end), seed: 0), end)
   }
 
   // MARK: Renaming
 
-  /// Exchanges a hash and remembers which it was; that of a hole is none.
+  /// Replaces a hash and records its old value; a hole has none.
   private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
     let old = bytes.bytes.load64(offset)
     guard old != hash else { return }
@@ -171,7 +171,7 @@ struct HashRepair {
     bytes.store64(hash, offset)
   }
 
-  /// Exchanges a repeated hash for the one that took its place.
+  /// Replaces a repeated hash by its new value.
   private func follow(_ bytes: MutableBytes, _ offset: Int) {
     guard let new = renamed[bytes.bytes.load64(offset)] else { return }
     bytes.store64(new, offset)
@@ -179,7 +179,7 @@ struct HashRepair {
 }
 
 extension StoreImage {
-  /// Gives every page, group and header the hash its bytes should have.
+  /// Sets the hash of every page, group and header to that of its bytes.
   package mutating func repairHashes() {
     var repair = HashRepair(self)
     for (name, bytes) in repair.run() { files[name] = bytes }

@@ -1,11 +1,11 @@
 import HeartwoodEngine
 
-/// Damage to the numbers that code adds up, indexes and takes memory by; with repaired hashes
-/// nothing but checks of these numbers stands in its way.
+/// Damage to the numbers that code uses as counts, indexes and sizes; with repaired hashes only the
+/// checks of these numbers detect it.
 extension Mutator {
   package enum Aim: String, CaseIterable, Sendable { case counts, cells, catalog, map, kept }
 
-  /// One to three edits at an aim; none if the sample has nothing of it.
+  /// One to three edits of an aim; none if the sample has no target for it.
   package mutating func aimedDamage(
     _ aim: Aim, sample: Int, isSameBoot: Bool = false
   ) -> StoreDamage {
@@ -14,7 +14,7 @@ extension Mutator {
     return damage
   }
 
-  /// The edits of one damage; none if there is nothing to aim at.
+  /// The edits of one damage; none if it has no target.
   package mutating func aimedEdits(_ aim: Aim, at image: StoreImage) -> [StoreEdit] {
     switch aim {
     case .counts: countEdits(image)
@@ -34,7 +34,7 @@ extension Mutator {
 
   // MARK: Nodes
 
-  /// A leaf of the image: the file, and where in it the page lies.
+  /// A leaf of the image: its file, and the offset of its page.
   private struct Leaf {
     let file: Int
     let offset: Int
@@ -46,7 +46,7 @@ extension Mutator {
   private mutating func leaf(
     of image: StoreImage, where isWanted: (NodeView) -> Bool
   ) -> Leaf? {
-    // Older images of a page are nobody's.
+    // Older images of a page are not in use.
     var newest: [PageNumber: (frame: FrameNumber, leaf: Leaf)] = [:]
     for (file, name) in image.names.enumerated() where name == "pages" || name.hasPrefix("wal-") {
       guard let bytes = image.files[name] else { continue }
@@ -77,7 +77,7 @@ extension Mutator {
     return [write(number(field), field, leaf, 0, image)]
   }
 
-  /// Lets two entries of a leaf have one cell, the sum of the cells being right.
+  /// Makes two entries of a leaf share one cell, while the total size of the cells stays correct.
   private mutating func cellEdits(_ image: StoreImage) -> [StoreEdit] {
     guard let leaf = leaf(of: image, where: { $0.count >= 2 }) else { return [] }
     let count = leaf.view(\.count)
@@ -116,7 +116,7 @@ extension Mutator {
 
   // MARK: Numbers
 
-  /// Changes a field of a file that is replaced as a whole: in front, or of a row.
+  /// Changes a field of an atomically replaced file: one of its first fields, or one of a row.
   private mutating func fieldEdits(
     _ image: StoreImage, _ name: String, fields: [Field], rows: Int, of rowFields: [Field],
     _ rowByteCount: Int
@@ -134,7 +134,7 @@ extension Mutator {
     return [write(number(field), field, complete, rows + row * rowByteCount, image)]
   }
 
-  /// A number that nobody counts on: small, large, or near a power of two.
+  /// An unexpected number: small, large, or near a power of two.
   private mutating func number(_ field: Field) -> UInt64 {
     let most = field.byteCount == 8 ? UInt64.max : 1 << UInt64(field.byteCount * 8) - 1
     switch below(5) {

@@ -1,10 +1,10 @@
-/// Makes up damage as faults and attackers do it; a seed makes up the same every time.
+/// Generates random damage as faults and attackers cause it, the same for each seed.
 package struct Mutator {
   private var generator: SeededGenerator
 
   package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  /// A number below a bound.
+  /// Returns a number below a bound.
   mutating func below(_ bound: Int) -> Int { generator.below(bound) }
 
   /// One to four edits of a sample store.
@@ -15,7 +15,7 @@ package struct Mutator {
     return damage
   }
 
-  /// One to three absurd bytes in the footers of a sample store.
+  /// One to three invalid bytes in the footers of a sample store.
   package mutating func footerDamage(sample: Int, repairs: Bool) -> StoreDamage {
     var damage = StoreDamage(sample: sample, repairs: repairs, edits: [])
     let image = damage.store.image
@@ -31,7 +31,7 @@ package struct Mutator {
     return damage
   }
 
-  /// An edit that does something to these files.
+  /// An edit that changes these files.
   package mutating func edit(of image: StoreImage) -> StoreEdit {
     let file = generator.below(image.names.count)
     let name = image.names[file]
@@ -71,7 +71,7 @@ package struct Mutator {
     }
   }
 
-  /// A page with something in it, mostly.
+  /// A page that is mostly not empty.
   private mutating func page(of name: String, in image: StoreImage) -> Int {
     let used = image.usedPages[name] ?? []
     if used.isEmpty || generator.below(10) == 0 {
@@ -80,7 +80,7 @@ package struct Mutator {
     return used[generator.below(used.count)]
   }
 
-  /// Where numbers live: mostly in the first bytes of a page.
+  /// The positions of numbers: mostly in the first bytes of a page.
   private mutating func numberOffset(_ pageByteCount: Int) -> Int {
     generator.below(generator.below(3) == 0 ? pageByteCount : 120)
   }

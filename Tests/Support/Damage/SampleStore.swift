@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// A store to be damaged, the same in every run: its disk, its files, and what it may show.
+/// A store to be damaged, the same in every run: its disk, its files, and the contents it may show.
 package struct SampleStore: Sendable {
   package let disk: SimulatedDisk
   package let image: StoreImage
@@ -10,10 +10,11 @@ package struct SampleStore: Sendable {
 
   package static let path = "/store"
 
-  /// All kinds of pages and files: in the page file, in the log, in both; pages of several sizes.
+  /// All kinds of pages and files, in the page file, in the log and in both; pages of several
+  /// sizes.
   package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
 
-  /// A key of bytes longer than a head, so that nodes hold few of them and trees become high.
+  /// A key longer than a head, so that nodes hold few entries and trees become high.
   package static func longKey(_ number: Int) -> Key {
     Key(String(repeating: "k", count: 20 + number % 5 * 150) + String(1000 + number))
   }
@@ -33,13 +34,13 @@ package struct SampleStore: Sendable {
       try writer.write(20, valueByteCount: 300)
       try writer.store.checkpoint()
       try writer.write(3, valueByteCount: 9000)
-      // Small ones, so that segments become full and get footers.
+      // Small segments, so that they become full and get footers.
       for _ in 0..<12 { try writer.write(1, valueByteCount: 100) }
       try writer.write(2, valueByteCount: 200, .normal)
     }
   }
 
-  /// Branches above branches, a catalog of several pages, and values with an index.
+  /// Several levels of branches, a catalog of several pages, and values with an index.
   private static func deep() -> SampleStore {
     make(4096, seed: 4) { writer in
       try writer.change { transaction in
@@ -58,7 +59,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Everything in the page file, with free pages between.
+  /// Everything in the page file, with free pages in between.
   private static func closed() -> SampleStore {
     make(4096, seed: 5) { writer in
       try writer.write(50, valueByteCount: 6000)
@@ -68,7 +69,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Never checkpointed: everything in the log, which is large pages.
+  /// Never checkpointed: everything is in the log, in large pages.
   private static func young() -> SampleStore {
     make(65_536, seed: 6) { writer in
       for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }
@@ -99,7 +100,7 @@ package struct SampleStore: Sendable {
   }
 }
 
-/// Writes a sample store and notes what it may show.
+/// Writes a sample store and records the contents it may show.
 struct SampleWriter {
   let store: Store
   private(set) var contents: Set<UInt64> = []
@@ -123,7 +124,7 @@ struct SampleWriter {
     try record()
   }
 
-  /// Puts and deletes by chance in three keyspaces.
+  /// Random puts and deletes in three keyspaces.
   mutating func write(
     _ operationCount: Int, valueByteCount: Int, _ durability: StoreOptions.Durability = .full
   ) throws {

@@ -1,16 +1,16 @@
 package import HeartwoodEngine
 
-/// What is done to which sample store before it is opened: the input of a fuzzer and its replay.
+/// The damage of a sample store before it is opened: the input of a fuzzer and its replay.
 package struct StoreDamage: Hashable, Sendable {
-  /// Which store, by its place in ``SampleStore/all``.
+  /// The index of the store in ``SampleStore/all``.
   package var sample: UInt8
-  /// Whether the hashes are those the changed bytes should have.
+  /// Whether the hashes of the changed bytes are repaired.
   package var repairs: Bool
-  /// Whether a process died and the next one opens the store, instead of another machine.
+  /// Whether a process died and the next one opens the store, or another machine opens it.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 
-  /// More would only be slower.
+  /// More edits would only be slower.
   package static let maxEditCount = 16
   package static let maxByteCount = 2 + maxEditCount * StoreEdit.byteCount
 
@@ -21,7 +21,8 @@ package struct StoreDamage: Hashable, Sendable {
     self.edits = edits
   }
 
-  /// The damage in some bytes, whichever they are; what is missing is zero, a cut edit is none.
+  /// Decodes the damage from arbitrary bytes; missing bytes are zero, and an incomplete edit is
+  /// ignored.
   package init(_ bytes: Bytes) {
     sample = bytes.count > 0 ? bytes.load8(0) : 0
     let flags = bytes.count > 1 ? bytes.load8(1) : 0
@@ -44,21 +45,21 @@ package struct StoreDamage: Hashable, Sendable {
     return block.bytes.bytes.copied()
   }
 
-  /// The store it is done to.
+  /// The store that is damaged.
   package var store: SampleStore { SampleStore.all[Int(sample) % SampleStore.all.count] }
 
-  /// Does it, uses what comes of it as a program would, and says what is wrong with the engine; a
-  /// `StorageError` is not.
+  /// Applies the damage, uses the store as a program would, and reports errors of the engine; a
+  /// `StorageError` is none.
   ///
-  /// - Returns: Whether an error was met, and sentences; none if all is as it should be.
-  /// - Throws: What no store may throw.
+  /// - Returns: Whether an error was thrown, and sentences about the errors of the engine.
+  /// - Throws: Any error that no store may throw.
   package func run() throws -> (metError: Bool, findings: [String]) {
     let sample = store
     var image = sample.image
     for edit in edits { image.apply(edit) }
     if repairs { image.repairHashes() }
     let disk = isSameBoot ? sample.disk.killed() : sample.disk.crashed(.everything)
-    // No made-up size may be had.
+    // Invalid sizes must not be allocated.
     disk.fileByteCountLimit = 64 << 20
     try image.install(on: disk, at: SampleStore.path)
     var use = StoreUse(of: disk, at: SampleStore.path, options: sample.options)

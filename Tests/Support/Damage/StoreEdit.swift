@@ -2,36 +2,36 @@ package import HeartwoodEngine
 
 /// One change to one file of a store, as a fault or an attacker makes it.
 ///
-/// Every sixteen bytes are an edit, and every number in it is reduced to what the store at hand
-/// has, so that whoever makes up bytes makes up edits that do something.
+/// Every sixteen bytes are an edit. Every number in it is reduced to the range of the given store,
+/// so that arbitrary bytes lead to effective edits.
 package struct StoreEdit: Hashable, Sendable {
   package enum Kind: UInt8, CaseIterable, Sendable {
-    /// Puts the first `count` bytes of `value`, 1 to 8, in place of others.
+    /// Overwrites bytes with the first `count` bytes of `value`, 1 to 8.
     case write
-    /// Adds `value` to the number of 1, 2, 4 or 8 bytes that lies there.
+    /// Adds `value` to the number of 1, 2, 4 or 8 bytes at the position.
     case add
     /// Flips the bits of `value` in up to 8 bytes.
     case flip
     /// Fills `count` bytes with the lowest byte of `value`.
     case fill
-    /// Puts page `count` of the file in place of another of its pages.
+    /// Overwrites another page of the file with its page `count`.
     case copyPage
-    /// Cuts the file.
+    /// Truncates the file.
     case cut
-    /// Appends `count` bytes, each the lowest of `value`.
+    /// Appends `count` bytes, each the lowest byte of `value`.
     case extend
     /// Removes the file.
     case remove
-    /// Puts the whole of file `count` in the place of this one.
+    /// Replaces this file by file `count`.
     case copyFile
   }
 
   package var kind: Kind
-  /// Which file, by the order of the names.
+  /// The index of the file in the order of the names.
   package var file: UInt8
-  /// Which run of as many bytes as a page has, from the start of the file.
+  /// The index of a page-sized run of bytes, from the start of the file.
   package var page: UInt16
-  /// Where in the page.
+  /// The offset in the page.
   package var offset: UInt16
   package var count: UInt16
   package var value: UInt64
@@ -53,7 +53,7 @@ package struct StoreEdit: Hashable, Sendable {
 extension StoreEdit {
   package static let byteCount = 16
 
-  /// The edit in some sixteen bytes, whichever they are.
+  /// Decodes the edit from arbitrary sixteen bytes.
   package init(_ bytes: Bytes) {
     kind = Kind.allCases[Int(bytes.load8(0)) % Kind.allCases.count]
     file = bytes.load8(1)

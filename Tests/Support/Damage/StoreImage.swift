@@ -1,14 +1,14 @@
 import HeartwoodEngine
 
-/// The files of a store as bytes, to be changed outside of any store.
+/// The files of a store as bytes, to be changed outside any store.
 package struct StoreImage: Sendable {
-  /// The names of all files that hold something, in order; they stay when files are removed.
+  /// The names of all files that are not empty, in order; they stay when files are removed.
   package let names: [String]
   package let pageByteCount: Int
   /// The files before the first change.
   let originals: [String: [UInt8]]
   package internal(set) var files: [String: [UInt8]]
-  /// The runs of each file, as long as a page, in which not all bytes are zero.
+  /// The page-sized runs of each file that are not all zero.
   package let usedPages: [String: [Int]]
 
   package init(_ files: [String: [UInt8]], pageByteCount: Int) {
@@ -30,7 +30,7 @@ package struct StoreImage: Sendable {
     }
   }
 
-  /// How many runs of as many bytes as a page has are in a file, the last perhaps incomplete.
+  /// Returns the number of page-sized runs in a file, the last of which may be incomplete.
   func pageCount(of name: String) -> Int {
     ((files[name]?.count ?? 0) + pageByteCount - 1) / pageByteCount
   }
@@ -76,7 +76,7 @@ package struct StoreImage: Sendable {
     files[name] = bytes
   }
 
-  /// Adds to a number, which wraps around.
+  /// Adds to a number, with wraparound.
   private static func add(_ value: UInt64, width: Int, to bytes: inout [UInt8], _ offset: Int) {
     guard offset + width <= bytes.count else { return }
     var sum: UInt64 = 0
@@ -87,7 +87,7 @@ package struct StoreImage: Sendable {
 
   // MARK: On a disk
 
-  /// Takes the files of a store from the disk it lies on.
+  /// Reads the files of a store from its disk.
   package init(of disk: SimulatedDisk, at path: String, pageByteCount: Int) throws {
     var files: [String: [UInt8]] = [:]
     for name in try disk.list(path) ?? [] { files[name] = disk.bytes(of: path + "/" + name) }
@@ -98,9 +98,9 @@ package struct StoreImage: Sendable {
     self.init(files, pageByteCount: pageByteCount)
   }
 
-  /// Makes the files on a disk that has the originals the way they are here.
+  /// Writes these files to a disk that has the originals.
   ///
-  /// They are changed in place, because the next process recognizes them.
+  /// They are changed in place, because the next process identifies them by inode.
   package func install(on disk: SimulatedDisk, at path: String) throws {
     for name in names where files[name] != originals[name] {
       let filePath = path + "/" + name
@@ -111,7 +111,7 @@ package struct StoreImage: Sendable {
       try file.setByteCount(UInt64(bytes.count))
       if !bytes.isEmpty { try file.write(bytes, at: 0) }
       guard name == "counters", bytes.count >= CountersLayout.byteCount else { continue }
-      // What the next process finds in them is what is mapped.
+      // The next process sees the mapped memory.
       let counters = try file.mapShared(byteCount: CountersLayout.byteCount)
       bytes.withBytes { counters.bytes.copy($0.slice(0, CountersLayout.byteCount), to: 0) }
     }
@@ -119,6 +119,6 @@ package struct StoreImage: Sendable {
 }
 
 extension StoreEdit {
-  /// The bytes of `value`, the lowest first.
+  /// The bytes of `value`, least significant first.
   fileprivate var bytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
 }

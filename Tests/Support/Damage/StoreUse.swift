@@ -1,20 +1,22 @@
 package import HeartwoodEngine
 
-/// Uses a store that may be damaged in every way a program can, and notes what no damage excuses.
+/// Uses a store that may be damaged in every way a program can, and records behaviour that no
+/// damage excuses.
 ///
-/// An error of the engine ends the part it occurs in, and the next part begins.
+/// An error of the engine ends the part in which it occurs, and the next part begins.
 package struct StoreUse {
   private let disk: SimulatedDisk
   private let path: String
   private let options: StoreOptions
-  /// Whether some part met a `StorageError`, or verifying found something.
+  /// Whether some part threw a `StorageError`, or verification found something.
   package private(set) var metError = false
-  /// What is wrong with the engine, in sentences.
+  /// The errors of the engine, as sentences.
   package private(set) var findings: [String] = []
-  /// A digest of all that each snapshot showed before anything was written.
+  /// A digest of the contents of each snapshot before anything was written.
   package private(set) var contents: Set<UInt64> = []
 
-  /// More entries than files of a few megabytes can hold: a walk that gets there has no end.
+  /// More entries than files of a few megabytes can hold: a walk that reaches this count does not
+  /// end.
   private static let entryLimit = 1_000_000
 
   package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {
@@ -23,9 +25,9 @@ package struct StoreUse {
     self.options = options
   }
 
-  /// Opens, reads, writes, keeps up and opens again.
+  /// Opens, reads, writes, maintains and reopens the store.
   ///
-  /// - Throws: What is no `StorageError`, which no part of the engine may throw.
+  /// - Throws: An error that is no `StorageError`, which no part of the engine may throw.
   package mutating func run() throws {
     var isSound = false
     try attempt { use in
@@ -49,7 +51,7 @@ package struct StoreUse {
     do { try part(&self) } catch is StorageError { metError = true }
   }
 
-  /// What was found sound stays so, whatever was done since.
+  /// A store that was found sound stays sound, whatever was done since.
   private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
     let found = try store.verify().findings
     if wasSound, !metError, let first = found.first {
@@ -79,7 +81,7 @@ package struct StoreUse {
     }
   }
 
-  /// A digest of everything a snapshot shows.
+  /// A digest of the complete contents of a snapshot.
   package static func digest(of snapshot: Snapshot) throws -> UInt64 {
     var digest: UInt64 = 0
     var count = 0
@@ -126,7 +128,7 @@ package struct StoreUse {
     }
   }
 
-  /// Moves a cursor over everything, there and back.
+  /// Moves a cursor over everything, forwards and backwards.
   private mutating func move(_ cursor: Cursor) throws {
     var count = 0
     var keys: [[UInt8]] = []
@@ -142,7 +144,7 @@ package struct StoreUse {
     }
   }
 
-  /// Counts what a walk passes, and ends one that would not.
+  /// Counts the entries of a walk, and ends one that would not end.
   private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
@@ -167,7 +169,7 @@ package struct StoreUse {
     }
   }
 
-  /// Frees every second cell of nodes, and then needs more room than lies in one place, so that
+  /// Frees every second cell of nodes, and then needs more contiguous room than there is, so that
   /// nodes are compacted while some of their cells are free.
   private static func rewrite(_ keyspace: KeyspaceWriter, _ largeByteCount: Int) throws {
     for (freed, byteCount) in [(0, largeByteCount), (1, largeByteCount), (0, 30)] {

@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that commits to a store whose directory or files others take away.
+/// A process that commits to a store whose directory or files are deleted, moved or replaced.
 ///
-/// It notes each commit, and each one that is refused for that reason; after the first of these
-/// none may succeed.
+/// It records each commit, and each one that throws for that reason; after the first of these none
+/// may succeed.
 struct DisplacedRole {
   private let own: WorkerAssignment
 

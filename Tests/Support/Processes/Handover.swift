@@ -9,10 +9,10 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// A generation that one process holds and names to others, in a file that it keeps locked: when
-/// the process is gone, so is the lock, and nobody takes its word any more.
+/// A generation that one process holds and offers to others, in a file that it keeps locked: when
+/// the process ends, so does the lock, and the offer is void.
 final class Handover {
-  /// What the sender claims to hold.
+  /// The generation that the sender claims to hold.
   struct Claim: Hashable {
     var generation: UInt64
     var hash: UInt64
@@ -20,7 +20,7 @@ final class Handover {
 
   private let descriptor: Int32
 
-  /// The sender's side: the file as its own; `nil` while the process before has not quite gone.
+  /// The sender's side: its own file; `nil` while the previous process has not quite ended.
   init?(sendingAt path: String) {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -37,14 +37,14 @@ final class Handover {
 
   deinit { close(descriptor) }
 
-  /// Says what is held from now on, or that nothing is; before it is let go.
+  /// Publishes the generation held from now on, or that none is held; called before it is released.
   func claim(_ claim: Claim?) {
     let claim = claim ?? Claim(generation: 0, hash: 0)
     let counters = [claim.generation, claim.hash, claim.generation ^ ~claim.hash]
     _ = counters.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
-  /// What the sender claims now; `nil` if it claims nothing or is no more.
+  /// The sender's current claim; `nil` if there is none or the sender has ended.
   func currentClaim() -> Claim? {
     var counters: [UInt64] = [0, 0, 0]
     let count = counters.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, 24, 0) }

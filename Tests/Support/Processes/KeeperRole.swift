@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that runs checkpoints and compactions, and keeps and releases generations by name.
+/// A process that runs checkpoints and compactions, and names and releases generations.
 package struct KeeperRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator
@@ -15,7 +15,7 @@ package struct KeeperRole {
     ledger = Ledger(at: own.ledger)
   }
 
-  /// What was kept and not released, by number: its generation and what it shows.
+  /// The named generations that were not released, by number, with their contents.
   package static func kept(by ledger: String) -> [UInt64: (generation: UInt64, hash: UInt64)] {
     var kept: [UInt64: (generation: UInt64, hash: UInt64)] = [:]
     for record in Ledger.records(at: ledger) {

@@ -8,29 +8,29 @@ import Foundation
   import Darwin
 #endif
 
-/// What one process did to a store, outside the store: an append-only file of records.
+/// The record of what one process did to a store, outside the store: an append-only file.
 ///
-/// A record is one `write` of 128 bytes, so a process that is killed leaves it whole or not at all:
-/// Linux looks for a deadly signal between the pages of one `write`, and no record is in two. (With
-/// 80 bytes, 4 of 600 kills left half a record, and all behind it was read wrongly.)
+/// A record is one `write` of 128 bytes, so a killed process leaves it complete or absent: Linux
+/// checks for a deadly signal between the pages of one `write`, and no record spans two. (With 80
+/// bytes, 4 of 600 kills left half a record, and everything after it was misread.)
 package final class Ledger {
-  /// What a record tells; `number`, `generation` and `lasts` mean what is said here.
+  /// The kind of a record; `number`, `generation` and `lasts` have the meaning given here.
   package enum Kind: UInt64 {
     /// A session begins: the store is open.
     case opened = 1
     /// Transaction `number` of this writer is about to be committed.
     case intent
-    /// It has been, as `generation`.
+    /// It was committed, as `generation`.
     case acknowledged
-    /// A transaction was refused because somebody held the store.
+    /// A transaction was rejected because another process held the store.
     case busy
     /// A snapshot of the newest generation showed `lasts` and accounts that hash to `hash`.
     case read
-    /// The same of a snapshot that was held since, or of a generation named by somebody else.
+    /// The same for a snapshot that was held since, or for a generation offered by another process.
     case readAgain
-    /// A generation named by somebody else was refused.
+    /// A generation offered by another process was rejected.
     case expired
-    /// Generation with content `hash` is about to be kept as `number`; then it is.
+    /// The generation with content `hash` is about to be named `number`; then it is.
     case keepIntent, kept
     /// The name `number` is about to be released.
     case releaseIntent
@@ -38,7 +38,7 @@ package final class Ledger {
     case checkpointed
     /// This session has made `generation` commits and `number` syncs of the log.
     case counted
-    /// Transaction `number` of this process was refused because the store's files are others.
+    /// Transaction `number` of this process was rejected because the store's files were replaced.
     case refused
   }
 
@@ -53,7 +53,7 @@ package final class Ledger {
   private static let wordCount = 16
   private let descriptor: Int32
 
-  /// Opens a ledger to go on with it.
+  /// Opens a ledger to continue it.
   package init(at path: String) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
     precondition(descriptor >= 0, "no ledger at \(path)")
@@ -61,7 +61,7 @@ package final class Ledger {
 
   deinit { close(descriptor) }
 
-  /// Appends a record; it outlives the process from the moment this returns.
+  /// Appends a record, which outlives the process once this returns.
   package func record(
     _ kind: Kind, _ number: UInt64 = 0, generation: UInt64 = 0, hash: UInt64 = 0,
     lasts: [UInt64] = []

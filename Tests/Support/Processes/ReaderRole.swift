@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that reads whole snapshots, holds some, reads them again, and hands them to others.
+/// A process that reads complete snapshots, holds some, reads them again, and hands them to others.
 struct ReaderRole {
   private struct Held {
     let snapshot: Snapshot
@@ -13,7 +13,7 @@ struct ReaderRole {
   private let ledger: Ledger
   private var held: [Held] = []
   private var newest = Generation(frame: 0)
-  /// What was read of late, and is held no longer.
+  /// Generations that were read recently and are not held any more.
   private var past: [(generation: Generation, summary: SharedContent.Summary)] = []
 
   init(_ own: WorkerAssignment) {
@@ -50,7 +50,7 @@ struct ReaderRole {
     }
   }
 
-  /// A reader that comes before the first writer has nothing to read yet.
+  /// A reader that starts before the first writer has nothing to read yet.
   private func openStore() throws -> Store? {
     do {
       return try Store(at: own.store, options: own.options)
@@ -88,7 +88,7 @@ struct ReaderRole {
       lasts: one.summary.lasts)
   }
 
-  /// Asks for a generation that nobody may hold any more: it is given as it was, or not at all.
+  /// Requests a generation that may not be held any more: it is returned unchanged, or not at all.
   private mutating func readPast(_ store: Store) throws {
     guard past.count > 12 else { return }
     let one = past.remove(at: generator.below(12))
@@ -103,7 +103,7 @@ struct ReaderRole {
     }
   }
 
-  /// Names the oldest snapshot that is held, or lets it go: first the claim, then the snapshot.
+  /// Offers the oldest held snapshot, or releases it: the claim ends before the snapshot.
   private mutating func send(through handover: Handover?) {
     guard let first = held.first else { return }
     if generator.isTrue(in256: 40) {
@@ -116,7 +116,7 @@ struct ReaderRole {
     }
   }
 
-  /// Takes a generation that another reader names: what it claims is there for as long as it does.
+  /// Pins a generation that another reader offers: it is available for as long as it is claimed.
   private mutating func receive(_ store: Store) throws {
     let sender = own.index + 1 + generator.below(3)
     guard let handover = Handover(receivingAt: own.handover(sender % 4)),
@@ -132,7 +132,7 @@ struct ReaderRole {
     } catch let error as StorageError where error.kind == .generationExpired {
       ledger.record(.expired, generation: claim.generation)
       guard handover.currentClaim() == claim else { return }
-      // A process that has just been killed may lose its locks one after the other.
+      // A process that was just killed may lose its locks one after the other.
       usleep(300_000)
       guard handover.currentClaim() != claim else {
         throw SharedContent.Violation("\(claim.generation) expired while it was held: \(error)")

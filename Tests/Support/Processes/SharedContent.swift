@@ -1,17 +1,17 @@
 package import HeartwoodEngine
 
-/// What several writers make of one store, such that each state of it can be checked alone.
+/// The contents that several writers give one store, such that each state can be checked alone.
 ///
 /// Each writer has a keyspace of its own, which follows from the number of its last transaction; a
 /// keyspace that comes and goes, so that the files grow and shrink; and with every transaction it
-/// moves money between two shared accounts and counts one up for all.
+/// moves money between two shared accounts and increments a common counter.
 package enum SharedContent {
   package static let writerCount = 4
   private static let accountCount = 16
   private static let ownKeyCount = 40
   private static let ballastCount = 120
 
-  /// A state, as far as it does not follow from itself.
+  /// The variables of a state that do not follow from others.
   package struct Summary: Hashable, Sendable {
     package var lasts: [UInt64]
     package var hash: UInt64
@@ -26,8 +26,8 @@ package enum SharedContent {
 
   // MARK: Writing
 
-  /// One transaction of a writer; `begin` is told its number before anything is changed, `isLost`
-  /// whether it is to be abandoned at its end.
+  /// Runs one transaction of a writer; `begin` receives its number before anything is changed,
+  /// `isLost` decides whether it is abandoned at its end.
   ///
   /// - Returns: Its number, or `nil` if it was abandoned.
   package static func write(
@@ -73,7 +73,7 @@ package enum SharedContent {
     try accounts.put(target, bytes(number(try accounts.get(target)) + amount))
   }
 
-  /// What a rolled-back savepoint wrote is not there.
+  /// The writes of a rolled-back savepoint are absent.
   private static func tryInVain(_ writer: Int, _ transaction: inout WriteTransaction) throws {
     do {
       try transaction.savepoint { part in
@@ -84,7 +84,7 @@ package enum SharedContent {
     } catch is Abandoned {}
   }
 
-  /// More than a transaction keeps in memory, there in every second stretch of 16 transactions.
+  /// More than a transaction keeps in memory, present in every second run of 16 transactions.
   private static func changeBallast(
     _ writer: Int, _ number: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {
@@ -101,7 +101,7 @@ package enum SharedContent {
 
   // MARK: Checking
 
-  /// Reads everything in a snapshot and checks that it is one state of this content.
+  /// Reads a complete snapshot and checks that it is one state of this content.
   package static func check(_ snapshot: Snapshot) throws -> Summary {
     var lasts: [UInt64] = []
     for writer in 0..<writerCount { lasts.append(try checkOwn(writer, snapshot)) }
@@ -129,7 +129,7 @@ package enum SharedContent {
     let last = number(try own.get(-1))
     let count = UInt64(ownKeyCount)
     for key in 0..<count {
-      // The newest transaction up to the last that wrote this key.
+      // The newest transaction up to the last one that wrote this key.
       guard last >= key, last - (last - key) % count > 0 else { continue }
       let number = last - (last - key) % count
       guard try own.get(Int(key)) == value(writer, number) else {

@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that commits and reads beside others that meet errors, and notices nothing of them.
+/// A process that commits and reads while others meet errors, and is not affected by them.
 struct WatcherRole {
   private let own: WorkerAssignment
 
@@ -18,7 +18,7 @@ struct WatcherRole {
       let generation = try store.write(durability: number % 2 == 0 ? .full : .normal) {
         try $0.keyspace("watched").put(own.index, value)
       }
-      // Not that generation: others may have passed it by now.
+      // Not that generation: others may have released it by now.
       let snapshot = try store.snapshot()
       guard try snapshot.keyspace("watched")?.get(own.index) == value else {
         throw SharedContent.Violation("commit \(number) does not show")

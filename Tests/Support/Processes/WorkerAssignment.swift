@@ -9,27 +9,27 @@ package import HeartwoodEngine
   import Darwin
 #endif
 
-/// What a process of its own is to do on a store: the program `heartwood-worker`.
+/// The assignment of a worker process, the program `heartwood-worker`.
 ///
-/// It works until the file `stop` appears in its folder, and complains on standard error, with an
-/// exit code of 1, about anything that the store should not have done.
+/// It works until the file `stop` appears in its directory. It reports on standard error, with exit
+/// code 1, anything that the store should not have done.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
     case writer, reader, keeper, committer, holder, watcher, displaced
   }
 
   package var role: Role
-  /// Which one of its role; its ledger goes by both.
+  /// The index of the process within its role; its ledger is named after both.
   package var index: Int
-  /// Holds the store, the ledgers, and what one process hands to another.
+  /// The directory with the store, the ledgers, and the files that processes hand to each other.
   package var directory: String
   package var seed: UInt64
   package var isMapped = true
   package var isDurable = true
   package var isReadOnly = false
-  /// What it calls itself.
+  /// Its name in the list of holders.
   package var name: String?
-  /// Whether a holder stays within a transaction.
+  /// Whether a holder stays inside a transaction.
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
@@ -42,11 +42,11 @@ package struct WorkerAssignment: Codable, Sendable {
 
   package var store: String { directory + "/store" }
   package var ledger: String { directory + "/ledger-\(role)-\(index)" }
-  /// Where readers leave generations for each other.
+  /// The files in which readers offer generations to each other.
   package func handover(_ index: Int) -> String { directory + "/handover-\(index)" }
   package var durability: StoreOptions.Durability { isDurable ? .full : .normal }
 
-  /// Small files, so that passes and new segments come often.
+  /// Small files, so that maintenance runs and new segments are frequent.
   package var options: StoreOptions {
     var options = StoreOptions()
     options.access = isMapped ? .mapped : .buffered
@@ -58,12 +58,12 @@ package struct WorkerAssignment: Codable, Sendable {
     options.busyTimeout = .milliseconds(busyMilliseconds)
     options.isReadOnly = isReadOnly
     options.name = name
-    // What a worker says on its standard error fails the campaign.
+    // Any output of a worker on standard error fails the campaign.
     options.checkpointDidFail = { _ in }
     return options
   }
 
-  /// Whether the process is to go on.
+  /// Whether the process continues.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// A process that commits one transaction after the other, and notes each before and after.
+/// A process that commits one transaction after the other, and records each before and after.
 struct WriterRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator

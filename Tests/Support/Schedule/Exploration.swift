@@ -1,18 +1,18 @@
-/// All orders with few preemptions, or so many of them as there is time for.
+/// All orders with few preemptions, or as many of them as time allows.
 ///
-/// Orders are counted by preemptions: switches away from a participant that could have gone on.
-/// Those with none come first, then those with one, and so on, each once; turns that are taken
-/// because somebody cannot go on cost nothing and are tried in every way. An order that would go on
-/// from a state that another one with no more preemptions has gone on from, with the same
-/// participant, would show nothing new and is left out.
+/// Orders are counted by preemptions: switches away from a participant that could have continued.
+/// Those with none come first, then those with one, and so on, each once; switches away from a
+/// blocked participant cost nothing and are tried in every way. An order that would continue from a
+/// state from which another one with no more preemptions has continued, with the same participant,
+/// would show nothing new and is skipped.
 package struct Exploration {
-  /// The most preemptions in one order.
+  /// The maximum number of preemptions in an order.
   package var preemptionBound: Int
-  /// The most runs for each number of preemptions.
+  /// The maximum number of runs for each number of preemptions.
   package var runLimit: Int
-  /// Decides which orders are run when there are more.
+  /// The seed that selects the orders to run if there are more.
   package var seed: UInt64
-  /// Which preemptions are tried.
+  /// The preemptions that are tried.
   package var preemptions: Schedule.Preemptions
 
   package init(
@@ -25,19 +25,18 @@ package struct Exploration {
     self.preemptions = preemptions
   }
 
-  /// What was run.
+  /// The results of the runs.
   package struct Summary: Sendable {
-    /// For each number of preemptions, the runs made and the orders there are, as far as known.
+    /// For each number of preemptions, the number of runs and that of the orders known.
     package var runCounts: [(made: Int, known: Int)] = []
     package var runCount: Int { runCounts.reduce(0) { $0 + $1.made } }
     package var stepCount = 0
-    /// What has come about, each told apart from the others by more than the order of steps that
-    /// have nothing to do with each other.
+    /// The outcomes, which differ in more than the order of independent steps.
     package var outcomes: Set<UInt64> = []
-    /// Runs in which a clock decided otherwise than in the one before: orders of their own, from
+    /// Runs in which a clock decided differently than in the one before: orders of their own, from
     /// which none is derived.
     package var strayCount = 0
-    /// The first order that went wrong, and how.
+    /// The first order that failed, and its failure.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?
 
     /// As in `1 of 1, 40 of 40, 200 of 812`.
@@ -46,7 +45,7 @@ package struct Exploration {
     }
   }
 
-  /// Runs orders until one goes wrong.
+  /// Runs orders until one fails.
   ///
   /// - Parameter attempt: Runs one order and returns its schedule.
   package func run(
@@ -55,7 +54,7 @@ package struct Exploration {
     var summary = Summary()
     summary.runCounts = Array(repeating: (0, 0), count: preemptionBound + 1)
     var random = SeededGenerator(seed: seed)
-    // Orders to be run, by the number of their preemptions.
+    // Orders still to run, by the number of their preemptions.
     var queues = [[[Schedule.Switch]]](repeating: [], count: preemptionBound + 1)
     var seen = Starts()
     queues[0] = [[]]
@@ -80,8 +79,7 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Also before the last switch: what comes after it may race with a step there for the first
-      // time.
+      // Also before the last switch: what follows it may race with a step there for the first time.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)
@@ -94,11 +92,11 @@ package struct Exploration {
     return summary
   }
 
-  /// From where orders have gone on, with so many preemptions.
+  /// The states from which orders have continued, with the number of preemptions.
   private struct Starts {
     private var preemptionCounts: [UInt64: Int] = [:]
 
-    /// Whether no order with as few preemptions has gone on from there.
+    /// Returns whether no order with as few preemptions has continued from there.
     @discardableResult
     mutating func insert(_ start: UInt64, _ preemptionCount: Int) -> Bool {
       guard preemptionCount < preemptionCounts[start, default: .max] else { return false }

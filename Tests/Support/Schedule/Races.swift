@@ -1,20 +1,20 @@
-/// Which steps of a run race: two of different participants of which one changes what the other
-/// touches, while nothing in between makes the second wait for the first.
+/// The races of a run: steps of two participants of which one changes what the other touches, while
+/// nothing in between makes the second wait for the first.
 ///
-/// Only where two steps race does an interruption before the first lead to another trace; races
-/// that come up then lead on (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for
-/// Model Checking Software*, POPL 2005).
+/// Only if two steps race does a preemption before the first lead to another trace; races that
+/// arise then lead on (C. Flanagan and P. Godefroid, *Dynamic Partial-Order Reduction for Model
+/// Checking Software*, POPL 2005).
 struct Races {
-  /// For each step, whether one of somebody else's later steps races with it.
+  /// For each step, whether a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
-  /// For each step, in a row for each participant: how many of that one's steps come before it, or
-  /// are it.
+  /// For each step, in a row for each participant: the number of that participant's steps that
+  /// precede it or are it.
   private var clocks: [Int32]
   private var ordinals: [Int32]
   private var keys: [UInt64: Key] = [:]
 
-  /// The last step that changed something, and those that have looked at it since.
+  /// The last step that changed something, and the steps that have read it since.
   private struct Key {
     var write: Int?
     var reads: [Int] = []
@@ -49,7 +49,7 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // From the latest on: what comes before a later one does not race.
+    // From the latest on: steps that precede a later one do not race.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

@@ -1,16 +1,16 @@
 import HeartwoodEngine
 
-/// Runs several participants one step at a time, in an order that is given.
+/// Runs several participants one step at a time, in a given order.
 ///
 /// Each participant has a thread and stands for a process. Before each of its steps (a file
-/// operation, a lock, a shared word) it asks whose turn it is, so that exactly one of them runs at
-/// any time and the same order always does the same. Without instructions a participant runs until
-/// it ends or cannot go on; each ``Switch`` names a step that another one takes instead.
+/// operation, a lock, a shared counter) it waits for its turn, so that exactly one of them runs at
+/// any time and the same order always has the same result. Without instructions a participant runs
+/// until it ends or is blocked; each ``Switch`` names a step that another one takes instead.
 package final class Schedule: @unchecked Sendable {
-  // @unchecked because only the thread whose turn it is uses what changes, and turns are handed
+  // @unchecked because only the thread whose turn it is uses the variables, and turns are handed
   // over under a lock.
 
-  /// A step that another participant takes than the one whose turn it would be.
+  /// A step at which another participant runs than the one whose turn it would be.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
@@ -23,8 +23,8 @@ package final class Schedule: @unchecked Sendable {
     package var description: String { "Switch(\(step), to: \(participant))" }
   }
 
-  /// What a step looks at and changes that others can see; two steps can as well be taken the
-  /// other way round if neither changes what the other one looks at or changes.
+  /// The state that a step reads and changes and that others can see; two steps are independent if
+  /// neither changes what the other one reads or changes.
   package struct Operation: Sendable {
     let name: StaticString
     let target: String
@@ -32,17 +32,17 @@ package final class Schedule: @unchecked Sendable {
     var writes: [UInt64] = []
   }
 
-  /// A step that was taken.
+  /// A completed step.
   struct Step {
     let participant: Int
     let operation: Operation
     /// The participants that could have taken it, as bits.
     let candidates: UInt64
-    /// Whether the one before it could not go on, so that taking turns was no choice.
+    /// Whether the previous participant was blocked, so that the switch was no choice.
     let isForced: Bool
-    /// Preemptions up to it, itself among them.
+    /// The number of preemptions up to it, inclusive.
     let preemptionCount: Int
-    /// What had happened before it.
+    /// The history before it.
     let state: UInt64
   }
 
@@ -52,17 +52,17 @@ package final class Schedule: @unchecked Sendable {
     let turn = Turn()
     var hasEnded = false
     var isDead = false
-    /// What it has asked for in vain since somebody else took a step.
+    /// The requests that failed since another participant took a step.
     var refused: Set<String> = []
-    /// What it waits for.
+    /// The keys it waits for.
     var awaited: Set<UInt64> = []
-    /// Whether it has asked twice for the same, and nobody has given anything back since.
+    /// Whether its request has failed twice, and nothing has been released since.
     var isBlocked = false
   }
 
-  /// Where a thread waits for its turn; `isAdmitted` is guarded by `lock`.
+  /// The condition on which a thread waits for its turn; `isAdmitted` is guarded by `lock`.
   private final class Turn: @unchecked Sendable {
-    // @unchecked because of that.
+    // @unchecked because of this guard.
     private let lock = Lock()
     private var isAdmitted = false
 
@@ -81,9 +81,10 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Steps after which a run, or a process alone, is taken for one that never ends.
+  /// The number of steps after which a run, or a process alone, counts as endless.
   static let stepLimit = 20_000
-  /// How often in a row all may ask in vain: some ask a limited number of times.
+  /// The number of consecutive rounds in which all requests may fail: some are repeated a limited
+  /// number of times.
   private static let vainLimit = 400
 
   private let switches: [Int: Int]
@@ -94,10 +95,10 @@ package final class Schedule: @unchecked Sendable {
   private var isRunning = false
   private var vainCount = 0
   private var trace = Trace(participantCount: 0)
-  /// What went wrong, in order.
+  /// The failures, in order.
   package private(set) var failures: [String] = []
-  /// Whether somebody who should have gone on could not: the run is not the one that was asked for,
-  /// because a participant went by the clock.
+  /// Whether a participant that should have continued could not: the run is not the requested one,
+  /// because a participant depended on the clock.
   package private(set) var isStray = false
 
   package init(_ switches: [Switch]) {
@@ -109,7 +110,7 @@ package final class Schedule: @unchecked Sendable {
 
   package var participantCount: Int { participants.count }
 
-  /// Tells what has happened, and not in which order if the order made no difference.
+  /// Identifies the history, independent of the order of independent steps.
   package var outcome: UInt64 { trace.hash }
 
   /// The number of steps taken.
@@ -117,7 +118,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Running
 
-  /// Adds a participant; its number is how many there were.
+  /// Adds a participant; its number is the number of those before it.
   package func add(
     _ process: ScheduledProcess, _ body: @escaping @Sendable (Schedule) throws -> Void
   ) {
@@ -140,7 +141,7 @@ package final class Schedule: @unchecked Sendable {
     for participant in participants { participant.process.leaveSchedule() }
   }
 
-  /// The life of a participant's thread.
+  /// The body of a participant's thread.
   private func live(_ number: Int) {
     participants[number].turn.await()
     participants[number].process.refresh()
@@ -149,7 +150,7 @@ package final class Schedule: @unchecked Sendable {
         try participants[number].body(self)
       }
     } catch {
-      // Of a process that was killed nobody sees an error.
+      // Errors of a killed process are invisible.
       if !participants[number].isDead { fail("participant \(number): \(error)") }
     }
     participants[number].hasEnded = true
@@ -161,8 +162,8 @@ package final class Schedule: @unchecked Sendable {
     hand()
   }
 
-  /// Takes a step when it is this participant's turn; false if it has been killed, and nothing it
-  /// does has an effect any more.
+  /// Takes a step when it is this participant's turn; false if it was killed, and none of its calls
+  /// has an effect any more.
   func waitForTurn(_ number: Int, _ operation: Operation) -> Bool {
     guard isRunning else { return true }
     guard !participants[number].isDead else { return false }
@@ -193,8 +194,8 @@ package final class Schedule: @unchecked Sendable {
     return true
   }
 
-  /// All that the rest of a run follows from, but for whose turn it is: what has happened, and who
-  /// waits.
+  /// Everything that determines the rest of a run, except whose turn it is: the history, and the
+  /// waiting participants.
   private var state: UInt64 {
     let waiting = participants.indices.reduce(UInt64(0)) {
       $0 | (participants[$1].isBlocked ? 1 << UInt64($1) : 0)
@@ -202,12 +203,13 @@ package final class Schedule: @unchecked Sendable {
     return Trace.mix(trace.hash, waiting, UInt64(vainCount))
   }
 
-  /// Chooses who takes the next step.
+  /// Chooses the participant that takes the next step.
   private func decide(after current: Int?) {
     if steps.count >= Self.stepLimit { stop("\(steps.count) steps and no end") }
     var candidates = participants.indices.filter { isAble($0) }
     if candidates.isEmpty {
-      // All have asked in vain; some of them ask a limited number of times and then go on.
+      // All requests have failed; some participants repeat theirs a limited number of times and
+      // then continue.
       vainCount += 1
       if vainCount > Self.vainLimit { stop("all wait for each other") }
       for number in participants.indices { participants[number].isBlocked = false }
@@ -232,13 +234,13 @@ package final class Schedule: @unchecked Sendable {
     !participants[number].hasEnded && !participants[number].isBlocked
   }
 
-  /// Gives the turn to the one who was chosen.
+  /// Gives the turn to the chosen participant.
   private func hand() {
     guard let decided else { return }
     participants[decided.participant].turn.give()
   }
 
-  /// Ends a run that would not end by itself: everybody is killed.
+  /// Ends a run that would not end by itself: all participants are killed.
   private func stop(_ failure: String) {
     if !participants.contains(where: \.isDead) || failures.isEmpty { fail(failure) }
     for number in participants.indices where !participants[number].hasEnded {
@@ -249,9 +251,9 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: What participants report
 
-  /// The participant has asked for something that another one has.
+  /// Records that the participant has requested something that another one holds.
   ///
-  /// Many go on then; who asks for the same again waits for it.
+  /// Many continue then; one that repeats its request waits for it.
   func recordRefusal(_ number: Int) {
     guard isRunning, let step = steps.last else { return }
     let request = "\(step.operation.name) \(step.operation.target)"
@@ -262,7 +264,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// What these keys stand for was given back, and others may wait for it.
+  /// Records that the objects with these keys were released, for which others may wait.
   func recordReturn(_ keys: [UInt64]) {
     vainCount = 0
     for number in participants.indices
@@ -271,7 +273,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// Whatever others wait for may have been given back.
+  /// Records that anything for which others wait may have been released.
   func wakeAll() {
     vainCount = 0
     for number in participants.indices { participants[number].isBlocked = false }
@@ -279,9 +281,9 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Killing
 
-  /// Kills a participant at the step it is about to take; nothing happens if it has ended.
+  /// Kills a participant at its next step; without effect if it has ended.
   ///
-  /// Its locks are gone and what it does from here on has no effect: its thread unwinds, alone.
+  /// Its locks end and its calls have no effect from here on: its thread unwinds, alone.
   package func kill(_ victim: Int, by number: Int) {
     let operation = Operation(
       name: "kill", target: "participant \(victim)",
@@ -294,7 +296,7 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // Whoever gave the turn back has chosen this participant for a step, which it takes.
+    // The participant that yielded the turn has chosen this one for a step, which it takes.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 
@@ -303,9 +305,9 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Alternatives
 
-  /// Which of the preemptions that a run allows are asked for.
+  /// The preemptions of a run that are requested.
   package enum Preemptions: Sendable {
-    /// Those that can make a difference: before steps that race with another's.
+    /// Those that can make a difference: before steps that race with a step of another participant.
     case distinct
     case all
   }
@@ -314,17 +316,17 @@ package final class Schedule: @unchecked Sendable {
   package struct Alternative {
     package let change: Switch
     package let preemptionCount: Int
-    /// The state it leads from and whom it leads to, on which the rest of that order depends.
+    /// The state from which it leads and the participant to which it leads, on which the rest of
+    /// that order depends.
     package let start: UInt64
   }
 
-  /// Where the run itself has been, as alternatives would lead there, and after how many
-  /// preemptions.
+  /// The states of the run itself from which alternatives would continue, with their preemptions.
   package var starts: [(start: UInt64, preemptionCount: Int)] {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
 
-  /// The switches that lead to other orders; turns that are forced are always among them.
+  /// Returns the switches that lead to other orders; forced switches are always included.
   package func alternatives(_ preemptions: Preemptions) -> [Alternative] {
     let races = Races(steps, participantCount: participants.count)
     var result: [Alternative] = []
@@ -346,7 +348,7 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Messages
 
-  /// The steps around a place, a line each.
+  /// Returns the steps around a position, a line each.
   package func text(around stepIndices: [Int], distance: Int = 3) -> String {
     steps.indices.filter { index in stepIndices.contains { abs($0 - index) <= distance } }.map {
       let step = steps[$0]

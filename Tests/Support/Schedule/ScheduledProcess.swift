@@ -1,12 +1,12 @@
 package import HeartwoodEngine
 
-/// A file system as one participant of a schedule sees it: that of all others, with a step of the
-/// schedule before each call, and shared words that are a step each.
+/// A file system as one participant of a schedule sees it: shared by all, with a step of the
+/// schedule before each call, and shared counters whose accesses are steps too.
 ///
-/// The words it maps are a copy, exchanged with the memory that all share whenever the turn goes to
-/// another participant. So a process that was killed can unwind, and nothing of it is seen.
+/// The counters it maps are a copy, synchronised with the shared memory whenever the turn passes to
+/// another participant. So a killed process can unwind without visible effects.
 package final class ScheduledProcess: FileSystem, @unchecked Sendable {
-  // @unchecked because only the thread whose turn it is uses what changes.
+  // @unchecked because only the thread whose turn it is uses the variables.
   private let inner: any FileSystem
   private var schedule: Schedule?
   private var number = 0
@@ -28,19 +28,19 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     self.number = number
   }
 
-  /// From here on its calls are no steps any more.
+  /// From here on its calls are not steps.
   func leaveSchedule() { schedule = nil }
 
   // MARK: Turns
 
-  /// Shows what others have stored in the shared words.
+  /// Loads what others have stored in the shared counters.
   package func refresh() {
     for counters in sharedCounters.values {
       counters.copy.bytes.copy(counters.original.bytes.bytes, to: 0)
     }
   }
 
-  /// Shows others what was stored here.
+  /// Publishes what was stored here.
   func flush() {
     guard !isDead else { return }
     for counters in sharedCounters.values {
@@ -55,14 +55,14 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
     return try body()
   }
 
-  /// Ends the process as the system would: its locks are gone.
+  /// Ends the process as the system would: its locks end.
   func die() {
     isDead = true
     for file in openFiles { _ = try? file.lock(.none, 0..<UInt64.max) }
     openFiles = []
   }
 
-  /// Waits for the turn to do something.
+  /// Waits for its turn for an operation.
   fileprivate func step(
     _ name: StaticString, _ target: String, reads: [UInt64] = [], writes: [UInt64] = []
   ) throws(StorageError) {
@@ -71,19 +71,19 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process goes on and on.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // What it changes depends on its being alive.
+    // Its effects depend on its being alive.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
     }
   }
 
-  /// A step that tells everybody that a commit of this participant's has been acknowledged.
+  /// A step that announces that a commit of this participant was acknowledged.
   package func acknowledge() throws(StorageError) {
     try step("acknowledge", "", writes: [Self.acknowledgementKey(number)])
   }
 
-  /// A step that looks at what anybody has acknowledged.
+  /// A step that reads the acknowledged commits of all participants.
   package func checkAcknowledged() throws(StorageError) {
     let count = schedule?.participantCount ?? 0
     try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
@@ -97,7 +97,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   /// Changes when the participant dies.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
-  /// Stands for all locks at once: whoever dies gives up what it has.
+  /// Stands for all locks at once, which end when their owner dies.
   static let anyLockKey: UInt64 = 1 << 58
 
   private static func acknowledgementKey(_ participant: Int) -> UInt64 {
@@ -106,7 +106,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   private static func counterKey(_ offset: Int) -> UInt64 { 1 << 62 | UInt64(offset) }
 
-  /// Names come and go in folders, which can be listed.
+  /// Names appear and disappear in directories, which can be listed.
   private static func nameKeys(_ path: String) -> [UInt64] {
     let location = MemoryPath(path)
     return [nameKey(location), nameKey(location.parent)]
@@ -165,7 +165,7 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
   package func random() -> UInt64 { inner.random() }
 
-  /// The words of a file, as this participant sees them.
+  /// The counters of a file, as this participant sees them.
   fileprivate func map(_ file: any File, _ byteCount: Int) throws(StorageError) -> Mapping {
     let identity = try file.identity()
     if sharedCounters[identity] == nil {
@@ -218,7 +218,7 @@ private final class ScheduledFile: File {
 
   private var lengthKey: UInt64 { number << 32 | 0xFFFF_FFFF }
 
-  /// A key for each byte that is locked or asked for.
+  /// A key for each byte that is locked or queried.
   private func lockKeys(_ range: Range<UInt64>) -> [UInt64] {
     range.prefix(1000).map { 1 << 60 | $0 }
   }
@@ -235,8 +235,8 @@ private final class ScheduledFile: File {
 
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
-    // Asked before its turn has come, when the file may still be shorter: that errs towards more
-    // conflicts, unless somebody cuts it in between.
+    // Read before its turn, when the file may still be shorter: that errs towards more conflicts,
+    // unless a participant truncates the file in between.
     let isLonger = try offset + UInt64(count) > inner.byteCount()
     try process.step(
       "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))
@@ -282,7 +282,7 @@ private final class ScheduledFile: File {
       name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.recordRefusal() }
-    // Who waits for a byte may go on when it is given up, or no longer exclusive.
+    // A participant that waits for a byte may continue when it is released, or no longer exclusive.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
       process.recordReturn(lockKeys(range))
     }
@@ -297,7 +297,7 @@ private final class ScheduledFile: File {
     try process.step(
       "ask", target(range), reads: lockKeys(range) + [ScheduledProcess.anyLockKey])
     let found = try inner.lockedByOthers(in: range)
-    // Who finds one of these bytes taken asks again.
+    // A participant that finds one of these bytes locked tries again.
     if found != nil, range.lowerBound < LockByte.live { process.recordRefusal() }
     return found
   }

@@ -1,10 +1,10 @@
-/// What has happened in a run, told so that orders that differ only in steps that have nothing to
-/// do with each other are the same: as Mazurkiewicz traces (Concurrent program schemes and their
-/// interpretations, 1977), of which only a hash is kept.
+/// The history of a run, the same for orders that differ only in independent steps: Mazurkiewicz
+/// traces (Concurrent program schemes and their interpretations, 1977), of which only a hash is
+/// kept.
 ///
-/// A step's hash follows from the participant's step before it and from the steps of others that it
-/// could have noticed: the last that changed what it touches, and, if it changes that itself, those
-/// that have looked at it since. The hash of the whole is their sum, in any order.
+/// A step's hash follows from the participant's previous step and from the steps of others that it
+/// could have observed: the last one that changed what it touches, and, if it changes that itself,
+/// those that have read it since. The hash of the trace is their sum, in any order.
 struct Trace {
   private var total: UInt64 = 0
   private var lastSteps: [UInt64]
@@ -17,7 +17,7 @@ struct Trace {
 
   init(participantCount: Int) { lastSteps = Array(repeating: 0, count: participantCount) }
 
-  /// Which state has been reached; equal states go on in the same way.
+  /// Identifies the state reached; equal states continue in the same way.
   var hash: UInt64 { total }
 
   mutating func append(_ participant: Int, _ operation: Schedule.Operation) {
@@ -36,7 +36,7 @@ struct Trace {
     total &+= step
   }
 
-  /// Distinguishes what it is made of, in this order (the finaliser of SplitMix64, twice).
+  /// Depends on its inputs in this order (the finaliser of SplitMix64, twice).
   static func mix(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
     var result = first &* 0x9E37_79B9_7F4A_7C15 &+ second
     result = (result ^ result >> 30) &* 0xBF58_476D_1CE4_E5B9 &+ third
