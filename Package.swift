@@ -62,10 +62,10 @@ let package = Package(
       name: "QuakesTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport", "quakes"],
       exclude: ["watch-in-tmux"], swiftSettings: settings),
     // What users write, compiled as they do: with the compiler's own settings, and with all of it
-    // on the main actor.
-    .executableTarget(name: "usage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),
-    .executableTarget(
-      name: "usage-on-main-actor", dependencies: ["Heartwood"],
+    // on the main actor. Not executables, whose names could collide with those of a dependent.
+    .target(name: "HeartwoodUsage", dependencies: ["Heartwood"], path: "Tests/Contract/Usage"),
+    .target(
+      name: "HeartwoodUsageOnMainActor", dependencies: ["Heartwood"],
       path: "Tests/Contract/UsageOnMainActor",
       swiftSettings: [.defaultIsolation(MainActor.self)]),
     .testTarget(name: "TidyTests", swiftSettings: settings),

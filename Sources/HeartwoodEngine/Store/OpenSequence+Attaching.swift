@@ -3,7 +3,7 @@ extension OpenSequence {
   /// counters usable in this boot of the machine.
   ///
   /// - Parameter writers: A byte locked by a process that is making them usable.
-  func join(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
+  func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
       if let opened = try attachNow(locks, since: clock) { return opened }
@@ -45,7 +45,7 @@ extension OpenSequence {
     let shared =
       options.isReadOnly ? counters : try countersFile(pages, .write)?.counters ?? counters
     let files = files(
-      pages, log, shared, locks, start: start?.point ?? header.checkpointed, counters)
+      pages, log, shared, locks, start: start?.point ?? header.checkpointed, file)
     let generation = try lockNewest(files)
     defer { try? locks.unlockLive(generation) }
     let found = try files.located(at: generation, isMapped: isMapped)

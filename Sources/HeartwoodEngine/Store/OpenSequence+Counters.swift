@@ -38,7 +38,7 @@ extension OpenSequence {
           low: header.checkpointed.frame, newestRetained: point.frame, olderRetained: alive))
       counters.store(identity, CountersLayout.ready)
     }
-    let files = files(pages, log, counters, locks, start: start.point, counters)
+    let files = files(pages, log, counters, locks, start: start.point, file)
     files.pageFile.setOwnState(header.checkpointed.frame)
     if !options.isReadOnly { try files.allocator.fillReserve() }
     files.closeDurableSegments()
@@ -51,7 +51,7 @@ extension OpenSequence {
 
   func files(
     _ pages: any File, _ log: LogFiles, _ counters: SharedCounters, _ locks: StoreLocks,
-    start: CommitPoint, _ counters: FileIdentity?
+    start: CommitPoint, _ file: FileIdentity?
   ) -> StoreFiles {
     StoreFiles(
       pageFile: PageFile(file: pages, geometry: log.geometry, isMapped: log.isMapped), log: log,

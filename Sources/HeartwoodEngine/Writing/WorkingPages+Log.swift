@@ -1,5 +1,5 @@
 // Writing pages to the log: before the commit, if there are too many in memory, and with it. No
-// segment is taken before that is necessary.
+// segment is allocated before that is necessary.
 extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {
@@ -152,10 +152,10 @@ extension WorkingPages {
       let slot = segment.number == first ? geometry.slot(of: base) : 0
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
-    let taken = writer.table.segments.dropFirst(state.segments.segments.count)
+    let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
     // The files with these names may belong to another store by now.
-    guard let next = taken.first, (try? requireOpened()) != nil else { return }
-    files.allocator.reclaim(after: next.number - 1, taken: Array(taken))
+    guard let next = allocated.first, (try? requireOpened()) != nil else { return }
+    files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }
 
   /// Checks that the files that the commit changes still belong to the store.
