@@ -6,7 +6,7 @@ package struct CallCounts: Equatable, Sendable {
   package var writes = 0
   package var bytesWritten = 0
   package var syncs = 0
-  package var directorySyncs = 0
+  package var directorySyncCount = 0
   package var maps = 0
   /// Calls that set, release or query a lock.
   package var locks = 0

@@ -52,17 +52,17 @@ struct ChunkedBytes {
     while done < source.count {
       let (chunk, start) = (offset + done).quotientAndRemainder(dividingBy: Self.chunkByteCount)
       let length = min(source.count - done, Self.chunkByteCount - start)
-      let chunk = source.slice(done, length)
+      let bytes = source.slice(done, length)
       if length == Self.chunkByteCount {
         // A new array, since writing into a shared one would first copy the replaced bytes.
-        chunks[chunk] = chunk.copied()
+        chunks[chunk] = bytes.copied()
       } else {
         if chunks[chunk].isEmpty {
           chunks[chunk] = [UInt8](repeating: 0, count: Self.chunkByteCount)
         }
         chunks[chunk].withUnsafeMutableBytes { buffer in
           guard let base = buffer.baseAddress else { return }
-          MutableBytes(base, count: buffer.count).copy(chunk, to: start)
+          MutableBytes(base, count: buffer.count).copy(bytes, to: start)
         }
       }
       done += length

@@ -84,15 +84,15 @@ package struct ForkedProcess {
 /// - Parameter directory: Its files are identified by device and inode number.
 package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []
-  guard let directory = opendir(directory) else { return [] }
-  defer { closedir(directory) }
+  guard let stream = opendir(directory) else { return [] }
+  defer { closedir(stream) }
   var status = stat()
   func identity() -> FileIdentity {
     FileIdentity(
       device: UInt64(truncatingIfNeeded: status.st_dev),
       inode: UInt64(truncatingIfNeeded: status.st_ino))
   }
-  while let entry = readdir(directory) {
+  while let entry = readdir(stream) {
     let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
       pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
     }
