@@ -7,10 +7,10 @@ public import Testing
 /// of the rules checks that.
 public struct Evidence: TestTrait, SuiteTrait {
   /// The number of the guarantee in the document.
-  public let clause: String
+  public let guarantee: String
 }
 
 extension Trait where Self == Evidence {
   /// Cites a guarantee.
-  public static func evidence(_ clause: String) -> Evidence { Evidence(clause: clause) }
+  public static func evidence(_ guarantee: String) -> Evidence { Evidence(guarantee: guarantee) }
 }
