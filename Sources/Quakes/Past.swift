@@ -17,7 +17,7 @@ struct Past {
 
   struct State {
     let origin: Origin
-    let kept: KeptGeneration
+    let kept: NamedGeneration
 
     /// The time, in a form that `quakes at` accepts.
     var time: String { kept.date.exact }
@@ -45,7 +45,7 @@ struct Past {
 
   init(of container: PersistentContainer) throws {
     self.container = container
-    let all = try container.keptGenerations.compactMap { kept -> State? in
+    let all = try container.namedGenerations.compactMap { kept -> State? in
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }

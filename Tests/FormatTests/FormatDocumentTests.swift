@@ -2,7 +2,8 @@ import Foundation
 import HeartwoodEngine
 import Testing
 
-/// `Docs/Reference/FileFormat.md` against the layouts the code reads and writes through.
+/// `Docs/Reference/FileFormat.md`, compared with the layouts that the code reads and writes
+/// through.
 ///
 /// The document is the input: each captioned table must be a layout, and each layout a table, field
 /// by field. So the specification and the bytes cannot diverge.

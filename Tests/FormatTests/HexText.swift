@@ -1,7 +1,7 @@
 /// The bytes of a file as text, for golden stores: readable, and without the zeros.
 ///
-/// The first line says how many bytes there are. Each further line is an offset in eight hex digits
-/// and the 16 bytes from there on, in groups of any size; lines of zeros alone are left out.
+/// The first line has the number of bytes. Each further line is an offset in eight hexadecimal
+/// digits and the 16 bytes from there on, in groups of any size; lines of zeros are left out.
 enum HexText {
   private static let lineByteCount = 16
 

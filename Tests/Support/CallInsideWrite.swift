@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// The public calls on a store that a program may think of making inside `write`, by their names in
-/// the table of `Docs/Reference/Engine.md`.
+/// The public calls on a store that a program may make inside `write`, by their names in the table
+/// of `Docs/Reference/Engine.md`.
 package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case write, checkpoint, compact, verify, close, suspend, resume, read
   case newestSnapshot = "snapshot()"

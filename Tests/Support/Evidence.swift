@@ -3,14 +3,13 @@ public import Testing
 /// Cites the numbered guarantee that a test proves.
 ///
 /// `Docs/Reference/Engine.md` and `Docs/Reference/ObjectGraph.md` number their guarantees
-/// (`**D3.** …`, `**F-01.** …`); every one of them must be cited by at least one test, and a test
-/// of the rules checks that.
+/// (`**D3.** …`, `**F-01.** …`); a test checks that at least one test cites each of them.
 public struct Evidence: TestTrait, SuiteTrait {
   /// The number of the guarantee in the document.
-  public let clause: String
+  public let guarantee: String
 }
 
 extension Trait where Self == Evidence {
   /// Cites a guarantee.
-  public static func evidence(_ clause: String) -> Evidence { Evidence(clause: clause) }
+  public static func evidence(_ guarantee: String) -> Evidence { Evidence(guarantee: guarantee) }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A named generation, which is retained until its name is released.
-public struct KeptGeneration: Hashable, Sendable {
+public struct NamedGeneration: Hashable, Sendable {
   /// The name.
   public let name: String
   /// The token to which contexts can be pinned.
@@ -70,7 +70,7 @@ extension PersistentContainer {
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads the list of named generations, and pins each of them.
-  public var keptGenerations: [KeptGeneration] {
+  public var namedGenerations: [NamedGeneration] {
     get throws {
       var all: [String: [Snapshot]] = [:]
       for attached in group.attachedStores {
@@ -78,10 +78,10 @@ extension PersistentContainer {
           all[name, default: []].append(try attached.store.snapshot(at: generation))
         }
       }
-      let kept = all.compactMap { name, snapshots -> (order: Generation, KeptGeneration)? in
+      let kept = all.compactMap { name, snapshots -> (order: Generation, NamedGeneration)? in
         guard let last = snapshots.max(by: { $0.date < $1.date }) else { return nil }
         let token = QueryGenerationToken(snapshots.map(\.token))
-        return (last.generation, KeptGeneration(name: name, token: token, date: last.date))
+        return (last.generation, NamedGeneration(name: name, token: token, date: last.date))
       }
       return kept.sorted { ($0.1.date, $0.order, $0.1.name) < ($1.1.date, $1.order, $1.1.name) }
         .map(\.1)

@@ -61,7 +61,7 @@ struct ObjectVersionTests {
     let newest = try #require(try container.fetchHistory(after: nil).last)
     try container.deleteHistory(before: newest.token)
     try fixture.waitUntilOnlyKept(3)
-    let tokens = try container.keptGenerations.map(\.token)
+    let tokens = try container.namedGenerations.map(\.token)
     let all = try container.versions(of: id, from: tokens[0])
     #expect(try ages(all) == [1, 3])
     #expect(all.allSatisfy { $0.author == nil && $0.change == nil && $0.historyToken == nil })

@@ -24,7 +24,7 @@ struct PastTests {
     try container.keepGeneration(token, as: "also first")
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "first") }
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "") }
-    let kept = try container.keptGenerations
+    let kept = try container.namedGenerations
     #expect(kept.map(\.name) == ["also first", "first", "second"])
     #expect(kept[0].token == token && kept[1].token == token && kept[2].token != token)
     #expect(kept.allSatisfy { abs($0.date.timeIntervalSince(start)) < 600 })
@@ -36,7 +36,7 @@ struct PastTests {
     #expect(try container.read(at: token) { try names($0) } == ["Ada"])
     try container.releaseGeneration("first")
     #expect(try container.keptGeneration("first") == nil)
-    #expect(try container.keptGenerations.map(\.name) == ["second"])
+    #expect(try container.namedGenerations.map(\.name) == ["second"])
     try fixture.waitUntilOnlyKept(1)
     try container.store.checkpoint()
     let error = #expect(throws: StorageError.self) {
@@ -76,7 +76,7 @@ struct PastTests {
     let long = Date.now - 3600
     let id = try fixture.person("Ada", age: 1)
     try container.keepGeneration(.current, as: "first")
-    let first = try #require(try container.keptGenerations.first)
+    let first = try #require(try container.namedGenerations.first)
     // The clock of commits counts milliseconds.
     while Date.now < first.date + 0.002 {}
     let between = Date.now

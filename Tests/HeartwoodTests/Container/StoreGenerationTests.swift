@@ -154,8 +154,8 @@ struct StoreGenerationTests {
     try fixture.change(ids.1) { $0.rank = 2 }
     try fixture.person("Bob")
     let kept = try #require(try container.keptGeneration("before"))
-    #expect(try container.keptGenerations.map(\.name) == ["before"])
-    #expect(try container.keptGenerations.first?.token == kept)
+    #expect(try container.namedGenerations.map(\.name) == ["before"])
+    #expect(try container.namedGenerations.first?.token == kept)
     #expect(try container.read(at: kept) { try $0.contents() } == ["Ada 1", "milk 1"])
     let changes = try container.changes(from: kept, to: .current)
     #expect(changes.updated == [ids.1: ["rank"]] && changes.inserted.count == 1)
@@ -172,7 +172,7 @@ struct StoreGenerationTests {
     try container.stores[2].keep(container.stores[2].snapshot().generation, as: "taken")
     try fixture.container.performStamp()
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "taken") }
-    #expect(try container.stores[0].keptGenerations().keys.sorted() == ["before"])
+    #expect(try container.stores[0].namedGenerations().keys.sorted() == ["before"])
     try container.releaseGeneration("before")
     #expect(try container.keptGeneration("before") == nil)
     for store in container.stores.dropLast() { #expect(try store.namedGenerations().isEmpty) }

@@ -98,7 +98,7 @@ func count(_ container: PersistentContainer) async throws -> Int {
   try await container.performBackgroundTask { try $0.count(for: FetchRequest<Note>()) }
 }
 
-/// A context that nobody else knows goes with the task that uses it.
+/// A context without other references is sent to the task that uses it.
 func tidy(_ container: PersistentContainer) async throws {
   let context = container.newContext()
   try await Task.detached {

@@ -5,7 +5,7 @@ final class Note: ManagedObject {
   @Attribute var text: String = ""
 }
 
-/// Whoever has given a context to a task does not use it any more.
+/// A context must not be used any more after it was sent to a task.
 func count(_ container: PersistentContainer) async throws -> Int {
   let context = container.newContext()
   let task = Task.detached { try context.count(for: FetchRequest<Note>()) }

@@ -150,7 +150,7 @@ extension CrewRun {
     }
   }
 
-  // MARK: Giving up
+  // MARK: Aborting
 
   func rollback(_ workspace: CrewWorkspace) throws {
     workspace.context.rollback()

@@ -52,7 +52,7 @@ struct CrewSave {
     if !failures.all.isEmpty { throw failures }
   }
 
-  // MARK: Who stands
+  // MARK: Decisions
 
   private func isContested(_ tag: Int) -> Bool { theirs.versions[tag] != view.versions[tag] }
 

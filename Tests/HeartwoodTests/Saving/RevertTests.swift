@@ -40,7 +40,7 @@ struct RevertTests {
   private func expectSameEntries(
     _ container: PersistentContainer, _ token: QueryGenerationToken
   ) throws {
-    let name = try #require(try container.keptGenerations.first { $0.token == token }?.name)
+    let name = try #require(try container.namedGenerations.first { $0.token == token }?.name)
     let generation = try #require(try container.store.namedGenerations()[name])
     let (now, then) = (
       try container.store.snapshot(), try container.store.snapshot(at: generation)
