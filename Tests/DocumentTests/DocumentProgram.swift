@@ -59,7 +59,7 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
 
   /// Builds the program, and returns the path of the executable.
   func build(in scratch: ScratchDirectory) throws -> String {
-    let directory = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.directory)
     let program = scratch.path(of: "program")
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",

@@ -8,7 +8,7 @@ import Testing
 /// what compiles is what readers see.
 @Suite(
   "Swift code in the documents",
-  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct DocumentProgramTests {
   @Test func `every code block is part of a compiled program`() throws {
     let programs = try DocumentProgram.all()
@@ -46,7 +46,7 @@ struct DocumentProgramTests {
   func `code blocks compile without warnings under either default isolation`(
     program: DocumentProgram, isolation: String
   ) throws {
-    let directory = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.directory)
     let scratch = try ScratchDirectory()
     // Compiles completely, because the compiler checks isolation only after type checking.
     let (output, exitCode) = try BuiltModules.run(

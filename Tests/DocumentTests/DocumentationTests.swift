@@ -5,7 +5,7 @@ import Testing
 /// Checks the API documentation: the comments of public symbols, and the landing pages.
 @Suite(
   "API documentation",
-  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct DocumentationTests {
   private static let modules = ["Heartwood", "HeartwoodEngine"]
 
@@ -80,7 +80,7 @@ private struct SymbolGraph {
     let (output, exitCode) = try BuiltModules.run(
       "swift",
       [
-        "symbolgraph-extract", "-module-name", module, "-I", #require(BuiltModules.folder),
+        "symbolgraph-extract", "-module-name", module, "-I", #require(BuiltModules.directory),
         "-minimum-access-level", "public", "-skip-synthesized-members",
         "-target", platform.target.triple, "-output-dir", directory.path,
       ])

@@ -5,7 +5,7 @@ import Testing
 /// Builds and runs the programs that documents show completely, as a reader would.
 @Suite(
   "Document programs",
-  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct ShownProgramTests {
   @Test(arguments: [
     (

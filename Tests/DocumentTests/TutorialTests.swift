@@ -5,7 +5,7 @@ import Testing
 /// Follows the tutorial as a reader would: its program, its feeds and its output.
 @Suite(
   "The tutorial",
-  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct TutorialTests {
   @Test func `the tutorial shows the output of its program, with an import in another process`()
     throws

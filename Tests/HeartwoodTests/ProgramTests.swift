@@ -8,7 +8,7 @@ import Testing
 /// text that follows. The programs are compiled completely, because the compiler checks isolation
 /// only after type checking.
 @Suite(
-  "Program checks", .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  "Program checks", .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct ProgramTests {
   @Test(
     .evidence("T-01"), .evidence("T-06"),
@@ -53,7 +53,7 @@ private struct Compilation {
     let scratch = try ScratchDirectory()
     let arguments = [
       "-c", source.path, "-o", scratch.path(of: "program.o"), "-swift-version", "6",
-      "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(BuiltModules.folder),
+      "-parse-as-library", "-diagnostic-style", "llvm", "-I", try #require(BuiltModules.directory),
     ]
     (output, exitCode) = try BuiltModules.run("swiftc", arguments + options)
   }

@@ -5,11 +5,11 @@ import Testing
 /// The usage program, which must compile unchanged, built with a `main` that runs it.
 @Suite(
   "The usage program",
-  .enabled(if: BuiltModules.folder != nil, "no built modules beside the tests"))
+  .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
 struct UsageTests {
   @Test(arguments: [[], ["-default-isolation", "MainActor"]])
   func `the usage program runs under either default isolation`(options: [String]) throws {
-    let directory = try #require(BuiltModules.folder)
+    let directory = try #require(BuiltModules.directory)
     let scratch = try ScratchDirectory()
     let here = URL(filePath: #filePath).deletingLastPathComponent()
     let usage = try String(

@@ -37,10 +37,10 @@ struct InspectionCommandTests {
     let store = try ToolStore()
     #expect(try store.run("info", "--json").json()["lastCheckpointError"] == nil)
     let opened = try Store(at: store.path, options: StoreOptions())
-    opened.files.words.publishMaintenanceResult(
+    opened.files.counters.publishMaintenanceResult(
       StorageError(.diskFull, "There is no space left.", errno: ENOSPC))
     let run = try store.run("info")
-    #expect(run.output.contains("\ncheckpoint  the last one failed: full, system error 28\n"))
+    #expect(run.output.contains("\ncheckpoint  the last one failed: diskFull, system error 28\n"))
     let document = try store.run("info", "--json").json()
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "full")

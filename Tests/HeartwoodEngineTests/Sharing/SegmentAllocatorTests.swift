@@ -43,13 +43,13 @@ struct SegmentAllocatorTests {
   @Test(.evidence("D4")) func `never recreates a segment of another process`() throws {
     let log = try LogFixture()
     let (one, other) = (try log.allocator(), try log.allocator())
-    _ = try one.take(0, through: 2, lineage: 7)
+    _ = try one.allocate(0, through: 2, lineage: 7)
     let written = [UInt8](repeating: 5, count: LogFixture.pageByteCount)
     for segment: UInt64 in 0...2 {
       try log.write(written, at: log.geometry.firstFrame(of: segment))
     }
     try other.refill(lineage: 7) { log.geometry.firstFrame(of: 0) }
-    _ = try other.take(1, through: 2, lineage: 7)
+    _ = try other.allocate(1, through: 2, lineage: 7)
     for segment: UInt64 in 0...2 {
       let isKept = try log.bytes(at: log.geometry.firstFrame(of: segment)) == written
       #expect(isKept, "segment \(segment)")

@@ -180,7 +180,7 @@ struct CostTests {
       try store.write { try $0.keyspace("rows").put(key * 400, [2]) }
     }
     let done = store.statistics.activity
-    #expect(done.commits - activity.commitCount == 20)
+    #expect(done.commitCount - activity.commitCount == 20)
     #expect(done.loggedPageCount - activity.loggedPageCount == 20)
     #expect(done.loggedByteCount - activity.loggedByteCount == 20 * 2 * 4096)
     #expect(done.logSyncCount - activity.logSyncCount == 20)

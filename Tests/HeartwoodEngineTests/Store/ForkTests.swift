@@ -71,7 +71,7 @@ struct ForkTests {
       try store?.write { try $0.keyspace("k").put(1, [4]) }
       var keyspace = try held?.keyspace("k")
       var cursor = keyspace?.cursor()
-      try cursor?.first()
+      try cursor?.moveToFirst()
       let child = ForkedProcess {
         guard let opened = store, let snapshot = held, let reader = keyspace, let position = cursor,
           descriptors(openIn: fixture.path) == []

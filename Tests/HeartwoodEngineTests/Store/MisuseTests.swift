@@ -61,7 +61,7 @@ struct MisuseTests {
         try keyspace.put("key", [1])
         escaped = keyspace.cursor()
       }
-      try escaped?.next()
+      try escaped?.moveToNext()
     }
   }
 

@@ -207,7 +207,7 @@ struct SavepointTests {
         try cursor.moveToNext()
         #expect(cursor.key == Key(502).bytes)
         #expect(try cursor.value == [1])
-        try inner?.next()
+        try inner?.moveToNext()
         #expect(inner?.key == Key(302).bytes)
       }
     }

@@ -220,6 +220,6 @@ struct DerivedModelTests {
     // Derived attributes are not computed again: nothing is written.
     let container = try PersistentContainer(
       url: url, schema: Schema(version: 3, types: [Stage.Shouting.self]))
-    #expect(container.store.statistics.activity.commits == 0)
+    #expect(container.store.statistics.activity.commitCount == 0)
   }
 }

@@ -17,7 +17,7 @@ struct SavingTests {
     #expect(after > before)
     try context.save()
     #expect(try fixture.container.store.snapshot().generation == after)
-    #expect(fixture.container.store.statistics.activity.commits == 2)
+    #expect(fixture.container.store.statistics.activity.commitCount == 2)
   }
 
   @Test(.evidence("U-07"), .evidence("U-08"))
