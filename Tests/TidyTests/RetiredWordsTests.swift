@@ -8,14 +8,15 @@ struct RetiredWordsTests {
   private static let identifiers = [
     "SharedWords", "HolderMark", "SegmentSupply", "WriterGate", "SurvivorMap", "WholeFile",
     "KeptGenerations", "keptGenerations", "TreePlace", "CommitListener", "ModelJoining", "PageUse",
-    "pageUse",
-    "PagePicture", "StoreFolder", "ReclaimRecord", "backfilled", "heldBackBy", "keptByteCount",
-    "forEachPiece", "canReclaimParts", "closedForWriting", "pagesLogged", "bytesLogged",
-    "logSyncs", "directorySyncs", "pagesCheckpointed", "pageFileSyncs", "segmentsDeleted",
-    "pagesVerified",
+    "pageUse", "PagePicture", "StoreFolder", "ReclaimRecord", "backfilled", "heldBackBy",
+    "keptByteCount", "forEachPiece", "canReclaimParts", "closedForWriting", "pagesLogged",
+    "bytesLogged", "logSyncs", "directorySyncs", "pagesCheckpointed", "pageFileSyncs",
+    "segmentsDeleted", "pagesVerified",
   ]
 
-  /// Replaced words. A process, a thread, a reader and a writer are "it".
+  /// Replaced words.
+  ///
+  /// A process, a thread, a reader and a writer are "it".
   private static let words: Set<String> = [
     "he", "him", "his", "himself", "whoever", "nobody", "somebody", "anybody", "survivor",
     "survivors", "witness", "witnesses", "backfilled", "folder", "folders", "upkeep", "uniques",
