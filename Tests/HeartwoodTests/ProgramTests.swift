@@ -8,7 +8,8 @@ import Testing
 /// text that follows. The programs are compiled completely, because the compiler checks isolation
 /// only after type checking.
 @Suite(
-  "Program checks", .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))
+  "Program checks", .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests")
+)
 struct ProgramTests {
   @Test(
     .evidence("T-01"), .evidence("T-06"),

@@ -102,7 +102,7 @@ struct ClosedForWritingTests {
         try transaction.keyspace("a").put(1, [1])
       }
     }
-    #expect(error == .failed)
+    #expect(error == .writesDisabled)
     #expect(disk.callCount == count)
     try StoreFixture.expectSound(store)
   }

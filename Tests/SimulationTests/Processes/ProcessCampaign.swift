@@ -51,7 +51,7 @@ final class ProcessCampaign {
   static func executable() throws -> URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let products = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
-    let executable = index.appendingPathComponent("heartwood-worker")
+    let executable = products.appendingPathComponent("heartwood-worker")
     try #require(FileManager.default.isExecutableFile(atPath: executable.path), "\(executable)")
     return executable
   }

@@ -112,9 +112,12 @@ final class ScheduledStores: @unchecked Sendable {
     try other.alone { store in
       let maintenance = try store.checkpoint()
       let newest = try store.snapshot().generation
-      guard maintenance.blockingGeneration == nil, maintenance.checkpointed == newest else {
+      guard maintenance.blockingGeneration == nil, maintenance.checkpointedGeneration == newest
+      else {
         throw Mismatch(
-          "the last maintenance run stops at \(maintenance.checkpointed), the newest is \(newest)")
+          "the last maintenance run stops at \(maintenance.checkpointedGeneration), "
+            + "the newest is \(newest)"
+        )
       }
       try store.close()
     }
