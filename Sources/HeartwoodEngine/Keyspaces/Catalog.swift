@@ -51,6 +51,7 @@ package enum Catalog {
     } ?? 1
   }
 
+  @inline(__always)
   private static func value<R>(
     of key: some LookupKey, in view: PageView, _ decode: (Bytes) throws(StorageError) -> R
   ) throws(StorageError) -> R? {

@@ -34,9 +34,11 @@ public protocol KeyConvertible: LookupKey, Sendable {
 // The default of signed integers.
 extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
   /// Appends this integer.
+  @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Int64(self)) }
 
   /// Reads an integer; throws if it does not fit this width.
+  @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
@@ -45,9 +47,11 @@ extension KeyConvertible where Self: FixedWidthInteger & SignedInteger {
 // The default of unsigned integers.
 extension KeyConvertible where Self: FixedWidthInteger & UnsignedInteger {
   /// Appends this integer.
+  @inline(__always)
   public func encode(into encoder: inout KeyEncoder) { encoder.append(UInt64(self)) }
 
   /// Reads an integer; throws if it does not fit this width.
+  @inline(__always)
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self {
     try decoder.decodeInteger()
   }
