@@ -13,7 +13,7 @@ struct InspectionCommandTests {
     #expect(run.output.contains("\nformat     version 1\n"))
     #expect(run.output.contains("\nnewest     generation \(store.newest.frame), "))
     #expect(run.output.contains("\nopen by    no other process\n"))
-    #expect(run.output.contains(#"kept       "before" (generation \#(store.before.frame))"#))
+    #expect(run.output.contains(#"named      "before" (generation \#(store.before.frame))"#))
     #expect(run.output.hasSuffix("numbers       500\nrings           2\n"))
     let document = try store.run("info", "--json").json()
     #expect(document["path"] as? String == store.path)
@@ -43,7 +43,7 @@ struct InspectionCommandTests {
     #expect(run.output.contains("\ncheckpoint  the last one failed: diskFull, system error 28\n"))
     let document = try store.run("info", "--json").json()
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
-    #expect(error["kind"] as? String == "full")
+    #expect(error["kind"] as? String == "diskFull")
     #expect(error["errno"] as? Int == 28)
     // A successful one removes it.
     try opened.close()
@@ -108,7 +108,7 @@ struct InspectionCommandTests {
     }
     run.expectFine()
     #expect(run.lines[2].hasPrefix("\(held.generation.frame)".leftPadded))
-    #expect(run.lines[2].hasSuffix("  -        " + name), "\(run.output)")
+    #expect(run.lines[2].hasSuffix("  -      " + name), "\(run.output)")
     let document = try store.run("generations", "--json").json()
     let row = try #require((document["held"] as? [[String: Any]])?.first)
     let holder = try #require((row["holders"] as? [[String: Any]])?.first)
