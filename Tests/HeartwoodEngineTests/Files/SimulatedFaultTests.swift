@@ -159,7 +159,7 @@ struct SimulatedFaultTests {
     #expect(try hash(1) == first)
     #expect(try hash(2) != first)
     #expect(first.lines.count == 4)
-    #expect(first.lines.last?.hasSuffix("full") == true)
+    #expect(first.lines.last?.hasSuffix("diskFull") == true)
   }
 
   @Test func `locks keep their rules`() throws {
