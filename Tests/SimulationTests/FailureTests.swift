@@ -97,7 +97,8 @@ struct FailureTests {
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: 0..<10 as Range<UInt64>)
   func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
-    // Without memory, the commit mark is written alone, and counts even if the write is incomplete.
+    // With no memory for pages, the commit mark is written alone, so it counts even if that write
+    // is reported as incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
     // All of it is in one segment, which is not reclaimed.
     options.segmentByteCount = options.pageByteCount * 64

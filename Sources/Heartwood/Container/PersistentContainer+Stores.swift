@@ -71,7 +71,8 @@ extension PersistentContainer {
   /// Throws if classes cannot be assigned to a store of their own.
   private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
-      throw ObjectGraphError(.invalidModel, "Name the classes to assign to the store.")
+      throw ObjectGraphError(
+        .invalidModel, "No classes were named for the store. Name at least one.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
     func isNamed(_ entity: EntityDescription) -> Bool {
@@ -104,7 +105,7 @@ extension PersistentContainer {
     throw ObjectGraphError(
       .invalidModel,
       "\(reason) \(entity.name), which is in the store \(assigned.name). Relationships and "
-        + "inheritance stay within one store. Keep the URI of an objectID in an attribute instead.")
+        + "inheritance cannot cross stores. Store the object's URI in an attribute instead.")
   }
 }
 

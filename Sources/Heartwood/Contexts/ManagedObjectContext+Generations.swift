@@ -28,7 +28,7 @@ extension ManagedObjectContext {
   public var queryGenerationToken: QueryGenerationToken? {
     confinement?.enter()
     defer { confinement?.leave() }
-    for storeContext in storeContexts { storeContext.dropSuspendedPin() }
+    for storeContext in storeContexts { storeContext.renewSuspendedPin() }
     switch pin {
     case .none, .within: return nil
     case .atNextRead: return .current
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext,
-        "A child context reads what its parent does. Pin the root context instead.")
+        "A child context always reads its parent's generation. Pin the root context instead.")
     }
     defer { processPendingChanges() }
     if case .within = pin {
@@ -89,14 +89,14 @@ extension ManagedObjectContext {
   }
 
   /// Renews a pin that was released because the store was suspended.
-  private func dropSuspendedPin() {
+  private func renewSuspendedPin() {
     if case .at(let view) = pin, !view.isCurrent { advance() }
   }
 
   /// Returns the view of the generation to read.
   func currentView() throws -> StoreView {
     try requirePresent()
-    dropSuspendedPin()
+    renewSuspendedPin()
     switch pin {
     case .at(let view), .within(_, let view): return view
     case .none, .atNextRead: break

@@ -249,7 +249,7 @@ extension ManagedObjectContext: ObjectSource {
     else {
       try requirePresent()
       throw ObjectGraphError(
-        .missingObject, "The row of a \(type(of: object)) is missing.",
+        .missingObject, "The row of this \(type(of: object)) no longer exists.",
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)

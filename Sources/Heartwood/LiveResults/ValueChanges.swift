@@ -6,8 +6,9 @@ final class ValueChanges {
   private let after: StoreView
   /// Whether the rows of the shown generation can be read.
   private let isReadable: Bool
+  /// The results so far for lists that include unsaved changes.
   private var known: [ObjectNumber: Bool] = [:]
-  /// The same for lists that exclude unsaved changes.
+  /// The results so far for lists that exclude unsaved changes.
   private var knownOfRows: [ObjectNumber: Bool] = [:]
 
   init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {

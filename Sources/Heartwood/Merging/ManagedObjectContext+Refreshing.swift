@@ -152,7 +152,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of a relationship in the parent, or in the generation that is read.
+  /// Returns the members of a relationship in the parent context, or in the generation being read
+  /// if there is no parent.
   private func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> [ObjectNumber] {

@@ -50,7 +50,7 @@ struct MemberChanges {
   /// Whether no member joined or left.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
-  /// Records that a member joined; one that had left is unchanged again.
+  /// Records the addition of a member; adding a removed member cancels the removal.
   mutating func add(_ member: ManagedObject) {
     if !removed.remove(member) { added.insert(member) }
   }
@@ -83,7 +83,7 @@ struct MemberChanges {
     base = base.map { MemberSet($0.map { successors[$0] ?? $0 }).map { $0 } }
   }
 
-  /// Records that a member left; one that had joined is unchanged again.
+  /// Records the removal of a member; removing an added member cancels the addition.
   mutating func remove(_ member: ManagedObject) {
     if !added.remove(member) { removed.insert(member) }
   }

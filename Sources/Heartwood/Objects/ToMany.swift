@@ -32,7 +32,7 @@ public struct ToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: a relationship belongs to a subclass of `ManagedObject`.
+  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
   @available(*, unavailable, message: "A relationship belongs to a subclass of ManagedObject.")
   public var wrappedValue: Set<Destination> {
     get { members ?? [] }

@@ -1,4 +1,4 @@
-/// The updates of objects after a save was committed.
+// Updates objects after a save has been committed.
 extension ManagedObjectContext {
   /// Updates the objects to what the commit stored, after they got their permanent numbers; returns
   /// the saved objects.

@@ -16,7 +16,7 @@ public struct MigrationProgress: Sendable, Hashable {
   public let work: Work
   /// The entity whose rows are processed.
   public let entityName: String
-  /// Rows processed so far, or entries of a relationship.
+  /// The number of rows, or of relationship entries, processed so far.
   public let completedCount: Int
   /// The number of rows; a to-many relationship may have more entries.
   public let totalCount: Int

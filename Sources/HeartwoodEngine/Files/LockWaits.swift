@@ -1,4 +1,4 @@
-/// The waits of this process for lock bytes that other processes may hold without limit.
+/// Tracks the waits of this process for lock bytes that other processes may hold indefinitely.
 ///
 /// Thread-safe.
 package final class LockWaits: @unchecked Sendable {

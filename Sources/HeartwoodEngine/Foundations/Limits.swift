@@ -23,18 +23,19 @@ package enum Limits {
   ///
   /// Bytes from a file that claim a higher level are corrupt.
   package static let maxTreeLevel = 32
-  /// Longest keyspace name in UTF-8 bytes: a name is a key of the catalog.
+  /// The maximum length of a keyspace name in UTF-8 bytes: a name is a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
-  /// Longest name of a named generation in UTF-8 bytes: names are for people.
+  /// The maximum length of the name of a generation in UTF-8 bytes: names are for people.
   package static let maxGenerationNameByteCount = 255
-  /// Most pages in the page file: page numbers have 32 bits, and the last value means "none".
+  /// The maximum number of pages in the page file: page numbers have 32 bits, and the last value
+  /// means "none".
   package static let maxPageCount = UInt64(UInt32.max)
-  /// Most entries in a keyspace: more than all pages have room for, and few enough that counts can
-  /// be added without overflow.
+  /// The maximum number of entries in a keyspace: more than all pages could hold, yet small enough
+  /// that adding counts cannot overflow.
   ///
   /// A catalog with a larger count is corrupt.
   package static let maxEntryCount: UInt64 = 1 << 48
-  /// Largest frame number: far more than any storage device can hold, and small enough that all
+  /// The largest frame number: far more than any storage device can hold, and small enough that all
   /// sums with frame numbers, lock bytes included, fit.
   package static let maxFrame: UInt64 = 1 << 56
   /// Lineages a header slot records; tokens older than the oldest one expire.

@@ -39,7 +39,7 @@ public final class Cursor {
     if case .transaction(let scope) = owner { scope.requireOpen() }
   }
 
-  /// Moves to the first key that is not less than `key`; false if there is none.
+  /// Moves to the first key that is not less than `key`; returns false if there is none.
   @discardableResult
   public func seek(_ key: Key) throws -> Bool {
     try begin()
@@ -48,7 +48,7 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the last key that is less than `key`; false if there is none.
+  /// Moves to the last key that is less than `key`; returns false if there is none.
   @discardableResult
   public func seek(before key: Key) throws -> Bool {
     try begin()
@@ -57,21 +57,21 @@ public final class Cursor {
     }
   }
 
-  /// Moves to the first entry; false if the keyspace is empty.
+  /// Moves to the first entry; returns false if the keyspace is empty.
   @discardableResult
   public func moveToFirst() throws -> Bool {
     try begin()
     return try cursor.moveToFirst()
   }
 
-  /// Moves to the last entry; false if the keyspace is empty.
+  /// Moves to the last entry; returns false if the keyspace is empty.
   @discardableResult
   public func moveToLast() throws -> Bool {
     try begin()
     return try cursor.moveToLast()
   }
 
-  /// Moves to the next entry, or to the first if the cursor is new; false at the end.
+  /// Moves to the next entry, or to the first if the cursor is new; returns false at the end.
   @discardableResult
   public func moveToNext() throws -> Bool {
     if !isPositioned { return try moveToFirst() }
@@ -79,7 +79,7 @@ public final class Cursor {
     return try cursor.moveToNext()
   }
 
-  /// Moves to the previous entry, or to the last if the cursor is new; false at the start.
+  /// Moves to the previous entry, or to the last if the cursor is new; returns false at the start.
   @discardableResult
   public func moveToPrevious() throws -> Bool {
     if !isPositioned { return try moveToLast() }

@@ -158,7 +158,7 @@ package struct LogScanner {
     return GroupHeader.decode(block.bytes.bytes, at: frame, seed: seed)
   }
 
-  /// Reads a frame into the block; false if the frame is not completely there.
+  /// Reads a frame into the block; returns false if the frame is incomplete.
   private func read(_ frame: FrameNumber) throws(StorageError) -> Bool {
     guard let segment = table[geometry.segment(of: frame)] else { return false }
     return try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
@@ -211,7 +211,7 @@ package struct LogScanner {
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // Bytes of a file may name any frames.
+    // The ranges come from a file, so they may name any frame.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

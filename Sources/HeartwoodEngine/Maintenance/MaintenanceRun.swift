@@ -37,7 +37,7 @@ struct MaintenanceRun {
   private struct Decision {
     /// The generation to which the page file advances.
     let low: FrameNumber
-    /// The newest durable state: T.
+    /// The newest durable state, T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
     /// The generations to retain, T last; empty if nothing is to be reclaimed.
     var retainedGenerations: [FrameNumber] = []

@@ -108,14 +108,14 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Empties the segments after `last`: those that a writer has taken and abandoned, and those
+  /// Empties the segments after `last`: those that a writer has allocated and abandoned, and those
   /// created ahead of it.
   ///
   /// They keep their durable names and lose their bytes, so that a transaction that filled the disk
   /// frees its space; the next process that needs one creates it again. Emptying is best effort:
   /// after an error, bytes remain that are never read. Under the writer lock.
   ///
-  /// - Parameter allocated: Those of them that this process has taken.
+  /// - Parameter allocated: Those of them that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {
     try? making.withLock { () throws(StorageError) in
       newestAllocated = last

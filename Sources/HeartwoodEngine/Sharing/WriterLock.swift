@@ -91,8 +91,8 @@ package final class WriterLock: @unchecked Sendable {
   /// Waits for writers of other processes.
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // The doorbell: the current writer sees it before it acquires the lock again, because a polled
-    // lock has no queue.
+    // Rings the doorbell. The current writer checks it before it reacquires the lock; polling does
+    // not queue, so this process could otherwise starve.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(.io, "Another program holds an exclusive lock on the doorbell byte.")
     }
@@ -180,8 +180,8 @@ package final class WriterLock: @unchecked Sendable {
   private func busy() -> StorageError {
     StorageError(
       .busy,
-      "Another writer held the store for longer than `busyTimeout`\(writerText). Make its "
-        + "transactions shorter, or wait longer.")
+      "Another writer held the store for longer than `busyTimeout`\(writerText). Shorten "
+        + "that writer's transactions, or increase `busyTimeout`.")
   }
 
   /// The current writer and its time, as the end of a sentence; empty if unknown.

@@ -1,8 +1,8 @@
 extension OpenSequence {
-  /// Attaches to a store that other processes have open; `nil` if no process has made its shared
-  /// counters usable in this boot of the machine.
+  /// Attaches to a store that other processes have open; returns `nil` if no process has
+  /// initialised its shared counters since the machine booted.
   ///
-  /// - Parameter writers: A byte locked by a process that is making them usable.
+  /// - Parameter writers: The byte that a process locks while it initialises them.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {

@@ -246,7 +246,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// - Throws: `foreignStore` for a snapshot of another opening of a store.
+  /// Checks that a snapshot was taken from this opening of the store.
+  ///
+  /// - Throws: `foreignStore` if it was not.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(

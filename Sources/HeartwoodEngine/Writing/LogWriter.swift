@@ -67,10 +67,10 @@ package struct LogWriter {
     ordinal == 0 ? base : files.geometry.next(after: last)
   }
 
-  /// Writes images of a transaction that continues.
+  /// Writes images of a transaction that is still in progress.
   ///
-  /// - Parameter parts: Runs of images, none of them empty; each gets its own groups, so that it
-  ///   can become void separately.
+  /// - Parameter parts: Nonempty runs of images; each gets its own groups, so that it can be voided
+  ///   separately.
   /// - Complexity: As ``commit(_:voids:pageCount:time:)``.
   package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Location] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)

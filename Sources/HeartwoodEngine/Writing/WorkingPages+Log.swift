@@ -1,5 +1,5 @@
-// Writing pages to the log: before the commit, if there are too many in memory, and with it. No
-// segment is allocated before that is necessary.
+// Writes pages to the log: early if too many are in memory, and at the commit. Segments are
+// allocated only when needed.
 extension WorkingPages {
   /// A page in memory that is to be written to the log.
   private struct Departure {

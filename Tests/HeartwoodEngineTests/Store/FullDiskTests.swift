@@ -47,7 +47,8 @@ struct FullDiskTests {
       let count = try fill(store)
       #expect(count > 300)
       try expectRows(store, 0..<count)
-      // Ten times the log's length: the next maintenance run frees what one commit uses.
+      // Ten times as many bytes as the log has room for: each maintenance run makes room for the
+      // next commit.
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()

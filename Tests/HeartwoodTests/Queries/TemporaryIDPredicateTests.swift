@@ -85,7 +85,7 @@ struct TemporaryIDPredicateTests {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // A changed object counts instead of its row.
+    // For a changed object the values in memory are matched, not those of its row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")
@@ -177,7 +177,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // There are many lists, which are found by the owner that they require.
+    // Of many lists, those to update are found by the owner in their predicate.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {

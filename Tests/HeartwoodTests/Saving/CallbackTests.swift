@@ -18,7 +18,8 @@ private final class Diary: ManagedObject {
   override func prepareForDeletion() { entries.append("deleting \(text)") }
   override func willSave() throws {
     if text == "endless" { rounds += 1 }
-    // Setting an unchanged value would count as a change again, endlessly.
+    // Assigning unconditionally would count as a change each time, and `willSave` would be called
+    // forever.
     if length != text.count { length = text.count }
   }
   override func validate() throws {
