@@ -274,7 +274,7 @@ struct HolderTests {
       let file = HolderFile(log: store.files.log, locks: others)
       _ = file.enter(HolderRow(process: Self.stranger, opened: 1, name: "im\u{1B}porter"))
       #expect(refusal().contains(prefix + " (im\u{FFFD}porter), for "))
-      if now > 12_500 { #expect(refusal().contains(", for 12 s. Make")) }
+      if now > 12_500 { #expect(refusal().contains(", for 12 s. Shorten")) }
       counters.store(0, CountersLayout.writer)
       #expect(refusal().contains("for longer than `busyTimeout`. "))
       try others.unlock(byte: LockByte.writer)
